@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import (
     converge,
+    estimate,
     first_list,
     fleet,
     migrate,
@@ -47,6 +48,7 @@ BENCHMARKS = {
     "first-list": Benchmark(first_list.measure, 20_000),
     "writes": Benchmark(writes.measure),
     "updates": Benchmark(updates.measure),
+    "estimate": Benchmark(estimate.measure, 200),
     "servers": Benchmark(servers.measure, 50),
     "server-fleet": Benchmark(server_fleet.measure, 1000),
     "os-build": Benchmark(os_builds.measure, 20),

@@ -37,9 +37,13 @@ class PoolConfiguration(ObjectReference, rename="camel", omit_defaults=True, kw_
 
 
 class MachineConfigPoolSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`node_selector` None selects no node. `configuration` is the MachineConfig that all nodes shall get."""
+    """`node_selector` None selects no node. `configuration` is the MachineConfig that all nodes shall get.
+
+    `max_unavailable`: so many nodes, or `10%` of them, are updated at the same time; None: one.
+    """
 
     node_selector: LabelSelector | None = None
+    max_unavailable: int | str | None = None
     paused: bool = False
     configuration: PoolConfiguration = always(PoolConfiguration)
 

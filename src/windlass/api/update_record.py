@@ -28,11 +28,15 @@ class Took(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True
 
 
 class NodeTook(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The same of a node, with its pool."""
+    """The same of a node, with its pool.
+
+    `drained`: when its drain was over, which is `started` if the drain was not seen; absent as long as it drains.
+    """
 
     name: Annotated[str, Meta(max_length=253), REQUIRED] = always(str)
     pool: Annotated[str, Meta(max_length=253)] = ""
     started: Time | None = None
+    drained: Time | None = None
     completed: Time | None = None
 
 

@@ -6,7 +6,8 @@
 | `reading` | reads the sources from a cluster, must-gathers and files |
 | `assessment` | the report of these sources at a moment: pure functions |
 | `report` | the report: what is true of control plane, pools and nodes, and what needs attention |
-| `estimate` | how far the control plane is at a moment, and how long it will still take |
+| `estimate` | how far the control plane is at a moment, and how long it will still take, as `oc` computes it |
+| `expectation` | in what range of time the control plane and each pool will end, by what this cluster took before |
 | `text` | the report as text for terminals |
 | `as_tree` | the report for programs |
 | `document` | the report as the status of UpdateStatus, and back |

@@ -6,7 +6,7 @@ Times are RFC 3339, durations seconds; a time that is not known is null.
 from typing import Any
 
 from windlass.update_status.estimate import progress
-from windlass.update_status.report import ControlPlane, Insight, Node, Operator, Pool, Reference, Report
+from windlass.update_status.report import ControlPlane, Estimate, Insight, Node, Operator, Pool, Reference, Report
 from windlass.update_status.times import SECOND, ZERO, Duration, Moment, rfc3339_nano
 
 
@@ -49,6 +49,7 @@ def _control_plane(plane: ControlPlane, now: Moment) -> dict[str, Any]:
         "duration": _seconds(found.duration),
         "estimate": _seconds(found.estimate),
         "expected": _seconds(found.expected),
+        "expectedEnd": _range(plane.expected),
         "operators": [_operator(operator) for operator in plane.operators],
     }
 
@@ -73,6 +74,7 @@ def _pool(pool: Pool) -> dict[str, Any]:
         "name": pool.name,
         "paused": pool.paused,
         "assessment": summary.assessment,
+        "expectedEnd": _range(pool.expected),
         "summary": {
             "total": summary.total,
             "updated": summary.updated,
@@ -124,6 +126,17 @@ def _insight(insight: Insight) -> dict[str, Any]:
 
 def _reference(one: Reference) -> dict[str, str]:
     return {"group": one.group, "resource": one.resource, "namespace": one.namespace, "name": one.name}
+
+
+def _range(found: Estimate | None) -> dict[str, str | None] | None:
+    if found is None:
+        return None
+    return {
+        "earliest": _time(found.earliest),
+        "middle": _time(found.middle),
+        "latest": _time(found.latest),
+        "basis": found.basis,
+    }
 
 
 def _time(when: Moment | None) -> str | None:

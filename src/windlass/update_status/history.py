@@ -3,8 +3,9 @@
     followed(records, report, insights, now) -> the records that change
 
 A record follows from the one before and the report, so a controller that was restarted goes on where another stopped.
-It changes when an operator, a node or a pool begins or ends to update, or when a trouble comes or goes; between these
-nothing is written. Old records lose their nodes, then their troubles, then go: all of them stay below `LARGEST` bytes.
+It changes when an operator, a node or a pool begins or ends to update, when a node is drained, or when a trouble comes
+or goes; between these nothing is written. Old records lose their nodes, then their troubles, then go: all of them stay
+below `LARGEST` bytes.
 """
 
 import hashlib
@@ -30,7 +31,8 @@ PROGRESSING: Final = "Progressing"
 COMPLETED: Final = "Completed"
 SUPERSEDED: Final = "Superseded"
 
-_UNDER_WAY: Final = frozenset({Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING})
+_DRAINED: Final = frozenset({Phase.UPDATING, Phase.REBOOTING})
+_UNDER_WAY: Final = _DRAINED | {Phase.DRAINING}
 
 
 def followed(
@@ -71,16 +73,21 @@ def record_name(target: str, started: str) -> str:
     return f"{readable}-{digest}" if readable else digest
 
 
+def record_of(report: Report) -> str:
+    """The name of the record of the update that is going on, "" if it is not known which that is."""
+    plane = report.control_plane
+    return "" if plane.versions is None else record_name(plane.versions.target, rfc3339(plane.started))
+
+
 def _begun(report: Report) -> UpdateRecord:
     plane = report.control_plane
     assert plane.versions is not None
-    started = rfc3339(plane.started)
     return UpdateRecord(
-        metadata=ObjectMeta(name=record_name(plane.versions.target, started)),
+        metadata=ObjectMeta(name=record_of(report)),
         previous=plane.versions.previous or "",
         target=plane.versions.target,
         state=PROGRESSING,
-        started=started,
+        started=rfc3339(plane.started),
     )
 
 
@@ -131,8 +138,14 @@ def _nodes(known: Sequence[NodeTook], report: Report, now: Moment) -> list[NodeT
         for node in pool.nodes:
             entry = entries.get(node.name)
             if entry is None and node.phase in _UNDER_WAY and len(entries) < MOST_NODES:
-                entries[node.name] = NodeTook(name=node.name, pool=pool.name, started=rfc3339(now))
-            elif entry is not None and entry.completed is None and node.updated:
+                drained = None if node.phase is Phase.DRAINING else rfc3339(now)
+                entries[node.name] = NodeTook(name=node.name, pool=pool.name, started=rfc3339(now), drained=drained)
+                continue
+            if entry is None or entry.completed is not None:
+                continue
+            if entry.drained is None and node.phase in _DRAINED:
+                entry = entries[node.name] = structs.replace(entry, drained=rfc3339(now))
+            if node.updated:
                 entries[node.name] = structs.replace(entry, completed=rfc3339(now))
     return list(entries.values())
 

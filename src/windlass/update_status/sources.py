@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
+from windlass.api.update_record import UpdateRecord
 
 T = TypeVar("T")
 
@@ -52,6 +53,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     operator_image   the image that the Machine Config Operator runs, "" if it has no such container
     alerts_trouble   the line that says why alerts are missing, "" if none are
     progress         MachineConfigNodes by name, where they are served
+    records          of this update and of earlier ones, as far as there are any
     """
 
     cluster_version: ClusterVersion
@@ -63,4 +65,5 @@ class Sources(Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
     alerts_trouble: str = ""
     progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
+    records: tuple[UpdateRecord, ...] = ()
     gaps: tuple[str, ...] = ()

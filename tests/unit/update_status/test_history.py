@@ -116,8 +116,8 @@ def test_nodes_and_pools_took_from_their_first_phase_to_updated() -> None:
         (6, report(pools=[pool("worker", Phase.UPDATED, Phase.UPDATED)]), {}),
     )
     assert record.nodes == [
-        NodeTook(name="worker-0", pool="worker", started=clock(2), completed=clock(4)),
-        NodeTook(name="worker-1", pool="worker", started=clock(4), completed=clock(6)),
+        NodeTook(name="worker-0", pool="worker", started=clock(2), drained=clock(3), completed=clock(4)),
+        NodeTook(name="worker-1", pool="worker", started=clock(4), drained=clock(4), completed=clock(6)),
     ]
     assert record.pools == [Took(name="worker", started=clock(2), completed=clock(6))]
 

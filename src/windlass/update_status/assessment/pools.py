@@ -1,8 +1,9 @@
 """Finds the pool of each node, and assesses the nodes of each pool."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from windlass.api import core
 from windlass.api.machineconfiguration import LabelSelector, LabelSelectorRequirement, MachineConfigPool
@@ -18,11 +19,15 @@ Selects = Callable[[Mapping[str, str]], bool]
 
 
 class PoolsFound(Struct, frozen=True, kw_only=True):
-    """The pools with their nodes, the insights into both, the nodes of no pool, and what is not known."""
+    """The pools with their nodes, the insights into both, the nodes of no pool, and what is not known.
+
+    `at_a_time`: how many nodes of a pool may be updated at the same time.
+    """
 
     pools: tuple[Pool, ...] = ()
     insights: tuple[Insight, ...] = ()
     unassigned: tuple[str, ...] = ()
+    at_a_time: Mapping[str, int] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
 
 
@@ -44,7 +49,22 @@ def assess_pools(sources: Sources, wall: Moment) -> PoolsFound:
         insights += (insight for node in found for insight in node.insights)
         if any(node.node.phase is Phase.PAUSED for node in found):
             insights.append(paused_pool(pool))
-    return PoolsFound(pools=tuple(pools), insights=tuple(insights), unassigned=tuple(unassigned), gaps=tuple(gaps))
+    return PoolsFound(
+        pools=tuple(pools),
+        insights=tuple(insights),
+        unassigned=tuple(unassigned),
+        at_a_time={pool.metadata.name: at_a_time(pool, len(members[pool.metadata.name])) for pool in sources.pools},
+        gaps=tuple(gaps),
+    )
+
+
+def at_a_time(pool: MachineConfigPool, nodes: int) -> int:
+    """How many of `nodes` may be updated at the same time: as the Machine Config Operator reads maxUnavailable."""
+    most = pool.spec.max_unavailable
+    if isinstance(most, str):
+        share = re.fullmatch(r"([0-9]{1,9})%", most)
+        most = nodes * int(share[1]) // 100 if share else None
+    return max(1, most or 1)
 
 
 def summarize(nodes: Sequence[Node]) -> Summary:

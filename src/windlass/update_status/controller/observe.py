@@ -61,7 +61,8 @@ class Observer:
         await self._alerts.want(_is_updating(sources) or _is_recording(records))
         if not isinstance(sources, Unknown):
             alerts = self._alerts.latest
-            sources = structs.replace(sources, alerts=alerts.found, alerts_trouble=alerts.trouble)
+            kept = tuple(records.readable) if isinstance(records, Population) else ()
+            sources = structs.replace(sources, alerts=alerts.found, alerts_trouble=alerts.trouble, records=kept)
         return Snapshot(stored, records, sources)
 
     async def _sources(self) -> Known[Sources]:

@@ -150,7 +150,8 @@ def _expected_end(found: Estimate | None, before: ExpectedEnd | None, pen: Pen) 
     basis = fitting(found.basis, MOST_BASIS)
     if before is not None:
         stood = (before.earliest, before.middle, before.latest)
-        if all(settles(end, before=one, now=pen.now) for end, one in zip(ends, stood, strict=True)):
+        width = found.latest - found.earliest
+        if all(settles(end, before=one, now=pen.now, width=width) for end, one in zip(ends, stood, strict=True)):
             return before if before.basis == basis else structs.replace(before, basis=basis)
     earliest, middle, latest = map(written, ends)
     return ExpectedEnd(earliest=earliest, middle=middle, latest=latest, basis=basis)

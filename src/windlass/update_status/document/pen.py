@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.api.update_insights import MOST_MESSAGE, Condition, Status
-from windlass.update_status.times import MINUTE, ZERO, Moment, moment, rfc3339_nano
+from windlass.update_status.times import MINUTE, ZERO, Duration, Moment, moment, rfc3339_nano
 
 _LAST: Final[Moment] = moment("9999-12-31T23:59:59Z")
 _ESTIMATE_MOVES: Final = 0.05
@@ -64,6 +64,9 @@ def settled_estimate(end: Moment, *, before: str | None, now: Moment) -> str:
     return before if before is not None and settles(end, before=before, now=now) else written(end)
 
 
-def settles(end: Moment, *, before: str, now: Moment) -> bool:
-    """Whether an expected end is about the one of before: they differ by a minute, or by 5 % of what is left."""
-    return abs(moment(before) - end) <= max(MINUTE, int(abs(end - now) * _ESTIMATE_MOVES))
+def settles(end: Moment, *, before: str, now: Moment, width: Duration = 0) -> bool:
+    """Whether an expected end is about the one of before.
+
+    They differ by a minute at most, or by 5 % of what is left, or by a tenth of the `width` of the range that it is of.
+    """
+    return abs(moment(before) - end) <= max(MINUTE, int(abs(end - now) * _ESTIMATE_MOVES), width // 10)

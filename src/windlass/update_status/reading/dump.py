@@ -18,6 +18,7 @@ from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.meta import K
+from windlass.api.update_record import UpdateRecord
 from windlass.capability.documents import Document, Interest, Undecodable, UnreadableInput, read_inputs, read_path
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
@@ -29,7 +30,15 @@ from windlass.update_status.reading.objects import check_times
 from windlass.update_status.sources import Alert, Known, Sources, Unknown
 from windlass.update_status.times import ZERO, Moment, moment
 
-_CLUSTER_SCOPED: Final = (ClusterVersion, ClusterOperator, MachineConfigPool, Node, MachineConfig, MachineConfigNode)
+_CLUSTER_SCOPED: Final = (
+    ClusterVersion,
+    ClusterOperator,
+    MachineConfigPool,
+    Node,
+    MachineConfig,
+    MachineConfigNode,
+    UpdateRecord,
+)
 INTEREST: Final = Interest(
     cluster_scoped=tuple(kind.RESOURCE for kind in _CLUSTER_SCOPED),
     in_namespaces=((MCO_NAMESPACE, Deployment.RESOURCE),),
@@ -66,6 +75,7 @@ def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Readin
         versions=releases_of(configs),
         operator_image=_operator_image(found.each(Deployment)),
         progress={} if isinstance(progress, Unknown) else {one.metadata.name: one for one in progress},
+        records=found.each(UpdateRecord),
     )
     now = max(_gathered(inputs), last_transition(sources))
     now = wall if now == ZERO else now

@@ -15,6 +15,7 @@ from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.meta import K
 from windlass.api.route import Route
+from windlass.api.update_record import UpdateRecord
 from windlass.kube.errors import ApiError, DecodeError, Failure, NotFound, NotServed
 from windlass.kube.verbs import ReadApi
 from windlass.update_status.assessment import Problem, assess
@@ -52,7 +53,8 @@ async def read_live(
 ) -> Reading:
     """The sources as they are now. Raises Problem, and KubeErrors that concern everything.
 
-    `metadata` reads the metadata of objects only. `steps`: read MachineConfigNodes too, which `oc` does not.
+    `metadata` reads the metadata of objects only. `steps`: read what `oc` does not: MachineConfigNodes, and the records
+    of updates.
     """
     sources = Sources(cluster_version=await _cluster_version(api), operators=await _all(api, ClusterOperator))
     pools = await _pools(api)
@@ -67,6 +69,7 @@ async def read_live(
             gaps.append(f"steps of nodes: {progress.reason}")
         else:
             sources = structs.replace(sources, progress={one.metadata.name: one for one in progress})
+        sources = structs.replace(sources, records=await _records(api))
     sources = structs.replace(sources, gaps=tuple(gaps))
     now = clock()
     if assess(sources, now=now).updating:
@@ -153,6 +156,14 @@ async def _progress(api: ReadApi) -> Known[tuple[MachineConfigNode, ...]]:
         return ()
     except _REFUSALS as error:
         return Unknown(str(error))
+
+
+async def _records(api: ReadApi) -> tuple[UpdateRecord, ...]:
+    """None where no controller keeps them: expected ends are then those that are usual, and say so."""
+    try:
+        return await _all(api, UpdateRecord)
+    except _REFUSALS:
+        return ()
 
 
 async def _alerts(api: ReadApi, ask: AskAlerts) -> tuple[tuple[Alert, ...], str]:

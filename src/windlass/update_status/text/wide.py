@@ -13,6 +13,7 @@ from windlass.update_status.constants import MASTER
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import (
     ControlPlane,
+    Estimate,
     Health,
     Insight,
     Node,
@@ -28,7 +29,18 @@ from windlass.update_status.text.health import in_order as insights_in_order
 from windlass.update_status.text.nodes import in_order as nodes_in_order
 from windlass.update_status.text.nodes import node_estimate, node_version, pool_completion
 from windlass.update_status.text.safe import safe_lines, safe_table
-from windlass.update_status.times import SECOND, ZERO, Moment, rfc3339, short, since, truncated
+from windlass.update_status.times import (
+    MINUTE,
+    SECOND,
+    ZERO,
+    Duration,
+    Moment,
+    rfc3339,
+    rounded,
+    short,
+    since,
+    truncated,
+)
 
 _STATES: Final = {State.PROGRESSING: "Updating", State.UNKNOWN: "Unknown"}
 
@@ -44,9 +56,7 @@ def render_wide(report: Report, *, now: Moment) -> str:
         _section("Control Plane", _control_plane(report.control_plane, now)),
         _section("Updating Cluster Operators", _updating(operators, now)),
         _section("Unhealthy Cluster Operators", _unhealthy(operators, now)),
-        _section(
-            "Pools", safe_table(("POOL", "ASSESSMENT", "COMPLETION", "STATUS"), map(_pool, pools)) if pools else ""
-        ),
+        _section("Pools", _pools(pools, now)),
         _section("Nodes", _nodes(pools, report.unassigned, now)),
         _section("Update Health", _health(report, now)),
         unknown,
@@ -76,6 +86,7 @@ def _control_plane(plane: ControlPlane, now: Moment) -> str:
         "Started": "" if plane.started == ZERO else rfc3339(plane.started),
         "Completed": _completed(plane),
         "Duration": short(max(0, found.duration)) + (f" (Est. Time Remaining: {left})" if left else ""),
+        "Expected End": _expected_end(plane.expected, now),
         "Operator Health": operator_health(plane.operators),
     }
     indent = "\n" + " " * 17
@@ -124,6 +135,37 @@ def _unhealthy(operators: Iterable[Operator], now: Moment) -> str:
 def _reasoned(reason: str, message: str) -> str:
     """Reasons can be so long that a column of their own would push messages out of sight."""
     return ": ".join(filter(None, (reason, message))) or "no message given"
+
+
+def _expected_end(found: Estimate | None, now: Moment) -> str:
+    if found is None:
+        return ""
+    return f"in {_range(found, now)}, between {rfc3339(found.earliest)} and {rfc3339(found.latest)} ({found.basis})"
+
+
+def _range(found: Estimate, now: Moment) -> str:
+    """`20m to 45m`: in minutes, so that it does not change with each second."""
+    first, last = (_in_minutes(since(now, end)) for end in (found.earliest, found.latest))
+    return first if first == last else f"{first} to {last}"
+
+
+def _in_minutes(left: Duration) -> str:
+    return "1m" if left < MINUTE else short(rounded(left, MINUTE))
+
+
+def _pools(pools: Sequence[Pool], now: Moment) -> str:
+    if not pools:
+        return ""
+    header: tuple[str, ...] = ("POOL", "ASSESSMENT", "COMPLETION", "STATUS")
+    rows = [_pool(pool) for pool in pools]
+    if any(pool.expected for pool in pools):
+        header += ("LEFT", "ESTIMATED FROM")
+        rows = [(*row, *_left(pool.expected, now)) for row, pool in zip(rows, pools, strict=True)]
+    return safe_table(header, rows)
+
+
+def _left(found: Estimate | None, now: Moment) -> tuple[str, str]:
+    return ("-", "") if found is None else (_range(found, now), found.basis)
 
 
 def _pool(pool: Pool) -> tuple[str, ...]:

@@ -149,6 +149,12 @@ def test_programs_get_all_of_the_report(files: Files, form: str, capsys: pytest.
         "duration": 1200,
         "estimate": 2280,
         "expected": 3480,
+        "expectedEnd": {
+            "earliest": "2024-02-27T15:21:00Z",
+            "middle": "2024-02-27T15:23:12Z",
+            "latest": "2024-02-27T15:30:18Z",
+            "basis": "usual times of operators",
+        },
     }
     assert operators[1] == {
         "name": "dns",

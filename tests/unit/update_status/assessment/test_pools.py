@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 
 from windlass.api.core import Node as ClusterNode
-from windlass.api.machineconfiguration import LabelSelector, LabelSelectorRequirement, MachineConfigPool
+from windlass.api.machineconfiguration import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    MachineConfigPool,
+    MachineConfigPoolSpec,
+)
 from windlass.update_status.assessment.control_plane import Problem
 from windlass.update_status.assessment.nodes import PAUSED_DOCS
-from windlass.update_status.assessment.pools import PoolsFound, assess_pools, selects, summarize
+from windlass.update_status.assessment.pools import PoolsFound, assess_pools, at_a_time, selects, summarize
 from windlass.update_status.report import Impact, Level, Node, Phase, Reference, Scope, Summary
 from windlass.update_status.sources import Known, Sources, Unknown
 
@@ -280,3 +285,23 @@ def test_nodes_are_compared_with_the_history_not_with_the_desired_version() -> N
     read = sources(version=cluster_version(desired="4.17.0"), nodes=[node(current="new", desired="new")])
     assert RELEASES["new"] == TARGET
     assert [each.phase for one in assess_pools(read, START).pools for each in one.nodes] == [Phase.UPDATED]
+
+
+@pytest.mark.parametrize(
+    ("most", "nodes", "expected"),
+    [
+        (None, 10, 1),
+        (3, 10, 3),
+        (0, 10, 1),
+        (-2, 10, 1),
+        ("10%", 19, 1),
+        ("10%", 20, 2),
+        ("200%", 3, 6),
+        ("0%", 100, 1),
+        ("3", 10, 1),
+        ("many", 10, 1),
+    ],
+)
+def test_so_many_nodes_at_a_time(most: int | str | None, nodes: int, expected: int) -> None:
+    pool = MachineConfigPool(spec=MachineConfigPoolSpec(max_unavailable=most))
+    assert at_a_time(pool, nodes) == expected

@@ -137,6 +137,46 @@ def test_what_goes_wrong_is_an_insight_an_event_and_a_line_of_the_record(play: P
     play(story)
 
 
+def test_an_expected_end_is_written_when_it_moves_and_not_at_each_look(play: Play) -> None:
+    async def story(world: World) -> None:
+        begin, *_, pools, _ = world.cluster.healthy_update(TARGET)
+        await begin.play()
+        await pools.play()
+        node = world.cluster.mco.node("worker-0")
+        await node.prepare((await world.api.get(MachineConfigPool, "worker")).decode().spec.configuration.name)
+        await world.settle()
+        ends, writes = set[str](), 0
+        for _ in range(90):
+            await asyncio.sleep(60)
+            writes += (await world.settle()).writes
+            (worker,) = (pool for pool in (await world.status()).worker_pools if pool.name == "worker")
+            pool = worker.informers[0].insights[0].insight.machine_config_pool
+            assert pool
+            assert pool.expected_end
+            ends.add(pool.expected_end.middle)
+        assert 2 <= len(ends) <= writes <= 45, (len(ends), writes)
+
+    play(story)
+
+
+def test_expected_ends_follow_from_the_records_of_the_cluster(play: Play) -> None:
+    async def story(world: World) -> None:
+        for step in world.cluster.healthy_update("4.16.1"):
+            playing = asyncio.ensure_future(step.play())
+            while not playing.done():
+                await asyncio.sleep(0.5)
+                await world.settle()
+        for step in world.cluster.healthy_update("4.16.2")[:2]:
+            await step.play()
+        await world.settle()
+        report = read(await world.status(), now=of_datetime(world.clock.now()))
+        assert report.control_plane.expected
+        assert "operators of 1 earlier update;" in report.control_plane.expected.basis
+        assert report.control_plane.expected.basis.endswith("3 nodes of earlier ones, 1 at a time")
+
+    play(story)
+
+
 def test_time_alone_raises_an_insight_and_its_level(play: Play) -> None:
     async def story(world: World) -> None:
         await world.cluster.cvo.start(TARGET)

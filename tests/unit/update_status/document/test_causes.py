@@ -79,6 +79,7 @@ def test_a_cause_that_the_api_server_would_refuse_is_left_out_alone() -> None:
     [
         (20 * MINUTE, 0, False),
         (20 * MINUTE, MINUTE, False),
+        (20 * MINUTE, 75 * SECOND, False),
         (20 * MINUTE, 2 * MINUTE, True),
         (2 * HOUR, 5 * MINUTE, False),
         (2 * HOUR, 7 * MINUTE, True),
@@ -96,6 +97,13 @@ def test_a_range_is_written_again_when_an_end_of_it_moved(left: int, moved: int,
     (pool,) = read(again, now=NOW).pools
     assert pool.expected is not None
     assert getattr(pool.expected, end) == expected
+
+
+def test_a_wide_range_stands_longer() -> None:
+    wide = estimate(40, latest=NOW + 160 * MINUTE)
+    status = write(expecting(wide), now=NOW)
+    moved = structs.replace(wide, middle=wide.middle + 5 * MINUTE)
+    assert ends(write(expecting(moved), now=NOW, previous=status)) == ends(status)
 
 
 def test_a_new_basis_is_written_with_the_ends_that_stand() -> None:

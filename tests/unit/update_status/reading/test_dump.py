@@ -48,7 +48,10 @@ DEPLOYMENT = made(
 )
 ALERTS = {"data": {"alerts": [{"labels": {"alertname": "A"}, "state": "firing"}]}}
 RULES = {"data": {"groups": [{"rules": [{"alerts": [{"labels": {"alertname": "B"}, "state": "firing"}]}]}]}}
-EVERYTHING = (VERSION, OPERATOR, POOL, NODE, CONFIG, STEPS, DEPLOYMENT)
+RECORD = made(
+    "update.openshift.io/v1alpha1", "UpdateRecord", "4.16.1-x", target="4.16.1", state="Completed", started=""
+)
+EVERYTHING = (VERSION, OPERATOR, POOL, NODE, CONFIG, STEPS, DEPLOYMENT, RECORD)
 
 
 def read(*inputs: Path | str, stdin: bytes = b"") -> Reading:

@@ -11,6 +11,7 @@ from windlass.api.core import Namespace, Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.meta import KubernetesObject
 from windlass.api.route import Route
+from windlass.api.update_record import UpdateRecord
 from windlass.kube.errors import Busy, Forbidden, Status, TransportError
 from windlass.kube.verbs import ApiRequest, ReadApi
 from windlass.testing.memory import MemoryApi
@@ -112,6 +113,18 @@ async def test_the_requests_are_those_of_oc_in_its_order(world: World) -> None:
         f"get MachineConfig {worker} (metadata)",
         "get Deployment machine-config-operator",
     ]
+
+
+async def test_records_of_updates_are_read_where_there_are_any() -> None:
+    world = World(*KINDS, UpdateRecord)
+    await world.cluster.install()
+    envelope = {"apiVersion": UpdateRecord.RESOURCE.api_version, "kind": UpdateRecord.RESOURCE.kind}
+    world.api.load({**envelope, "metadata": {"name": "r"}, "target": "4.16.0", "state": "Completed", "started": ""})
+    assert [one.metadata.name for one in (await world.read(steps=True)).sources.records] == ["r"]
+    assert (await world.read()).sources.records == ()
+    world.forbid("list", UpdateRecord)
+    sources = (await world.read(steps=True)).sources
+    assert (sources.records, sources.gaps) == ((), ())
 
 
 async def test_alerts_are_asked_for_during_an_update(world: World) -> None:

@@ -1,9 +1,11 @@
 """The report in full."""
 
+import re
+
 import pytest
 from msgspec import structs
 
-from windlass.update_status.report import Health, Level, Phase, Reference, Report, State, Versions
+from windlass.update_status.report import Estimate, Health, Level, Phase, Reference, Report, State, Versions
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import HOUR, MINUTE, SECOND, Moment
 
@@ -273,3 +275,28 @@ def test_a_cluster_that_is_not_updating_or_is_not_known_to() -> None:
         = Unknown =
         pools and nodes: unknown because forbidden
     """)
+
+
+SOON = Estimate(
+    earliest=NOW + 20 * MINUTE, middle=NOW + 30 * MINUTE, latest=NOW + 95 * MINUTE, basis="4 nodes, 1 at a time"
+)
+
+
+def test_expected_ends_are_ranges_with_what_they_are_estimated_from() -> None:
+    known = structs.replace(pool("worker", node("w-0")), expected=SOON)
+    plane = structs.replace(control_plane(PENDING), expected=SOON)
+    found = report(plane, known, pool("infra", node("i-0", Phase.PAUSED), paused=True))
+    end = "in 20m to 1h35m, between 2024-02-27T12:34:00Z and 2024-02-27T13:49:00Z (4 nodes, 1 at a time)"
+    assert f"Expected End:    {end}\n" in section(found, "Control Plane")
+    rows = section(found, "Pools").splitlines()
+    assert [row[row.index("LEFT") if "LEFT" in row else rows[0].index("LEFT") :] for row in rows] == [
+        "LEFT           ESTIMATED FROM",
+        "20m to 1h35m   4 nodes, 1 at a time",
+        "-",
+    ]
+
+
+@pytest.mark.parametrize(("later", "left"), [(0, "20m to 1h35m"), (20 * MINUTE, "1m to 1h15m"), (HOUR * 3, "1m")])
+def test_what_is_left_is_counted_from_the_present(later: int, left: str) -> None:
+    found = report(None, structs.replace(pool("worker", node("w-0")), expected=SOON))
+    assert re.search(f" {left} +4 nodes", wide(found, NOW + later))

@@ -173,7 +173,7 @@ class _Lines(_Shown):
 class _Trees(_Shown):
     """The report for programs, whenever it differs by more than the time: a line of JSON, or a YAML document."""
 
-    _PASSING = frozenset({"duration", "estimate", "expected"})
+    _PASSING = frozenset({"duration", "estimate", "expected", "expectedEnd"})
 
     def __init__(self, request: StatusRequest) -> None:
         self._form = request.form
@@ -182,7 +182,8 @@ class _Trees(_Shown):
     def show(self, seen: Sight) -> None:
         said = tree(seen.report, now=seen.now)
         lasting = {**said, "time": None}
-        lasting["controlPlane"] = {k: v for k, v in said["controlPlane"].items() if k not in self._PASSING}
+        lasting["controlPlane"] = self._lasting(said["controlPlane"])
+        lasting["pools"] = [self._lasting(pool) for pool in said["pools"]]
         if lasting == self._before:
             return
         self._before = lasting
@@ -193,6 +194,9 @@ class _Trees(_Shown):
 
             click.echo("---\n" + dump_all([said]), nl=False)
         sys.stdout.flush()
+
+    def _lasting(self, part: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in part.items() if key not in self._PASSING}
 
 
 class _Live(_Shown):
