@@ -32,6 +32,7 @@ COMMANDS = {
         "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
     ),
     "status": Entry("update_status.status", "Show how the update of the cluster is going, and what needs attention."),
+    "web": Entry("web", "Show the update, and machines on both sides, in a browser."),
     "convert": Entry("convert", "Convert machines in files from one API or version to another, offline.", offline=True),
     "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
     "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),

@@ -6,7 +6,7 @@ import click
 
 from windlass.cli.capabilities import Commands
 from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.options import Duration
+from windlass.cli.conventions.options import Duration, ListenOn
 from windlass.cli.conventions.room import Room
 from windlass.cli.conventions.settings import Settings, settings_of
 
@@ -14,23 +14,6 @@ if TYPE_CHECKING:
     from windlass.capability import service
 
 SECONDS = Duration()
-
-
-class ListenOn(click.ParamType[Any]):
-    """`HOST:PORT`, `:PORT` for all addresses, or `0` for none."""
-
-    name = "address"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int] | None:
-        # Not an Address yet: importing that takes longer than to show the help or to refuse an option.
-        if value is None or isinstance(value, tuple):
-            return value
-        if value == "0":
-            return None
-        host, _, port = str(value).rpartition(":")
-        if not port.isdigit() or int(port) > 65535 or ":" not in value:
-            self.fail(f"{value!r} is not an address: write HOST:PORT, :PORT (all addresses) or 0 (none)", param, ctx)
-        return host.strip("[]") or "0.0.0.0", int(port)
 
 
 def _of(name: str, room: Room) -> click.Command:

@@ -44,6 +44,23 @@ class Duration(click.ParamType[float]):
         return sum(float(number) * self._SECONDS[unit] for number, unit in parts)
 
 
+class ListenOn(click.ParamType[Any]):
+    """`HOST:PORT`, `:PORT` for all addresses, or `0` for none."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int] | None:
+        # Not an Address yet: importing that takes longer than to show the help or to refuse an option.
+        if value is None or isinstance(value, tuple):
+            return value
+        if value == "0":
+            return None
+        host, _, port = str(value).rpartition(":")
+        if not port.isdigit() or int(port) > 65535 or ":" not in value:
+            self.fail(f"{value!r} is not an address: write HOST:PORT, :PORT (all addresses) or 0 (none)", param, ctx)
+        return host.strip("[]") or "0.0.0.0", int(port)
+
+
 def cluster_options() -> list[click.Option]:
     """New instances of the options that select the cluster and the credentials."""
     return [

@@ -1,0 +1,24 @@
+"""The web page: what capabilities show to people in a browser, live.
+
+A capability shows a `View`. Its source publishes a document on a `Board`: a flat map of parts, of which only those that
+changed go to each open page. The frame below knows no capability; `views` has one module for each.
+
+    API server ──watch──> View.source ──publish──> Board ──server-sent events──> static/NAME.js ──> the page
+                                                              ^
+                                      access: who may see this view, asked again while the page is open
+
+| module | what it holds |
+|---|---|
+| `board` | the document of a view, and what changed since a page last heard of it |
+| `view` | a view as a value |
+| `access` | who may see what: a secret link on one's own machine, tokens and sessions in a cluster |
+| `sessions` | sessions of people who signed in, in memory |
+| `headers` | what each answer tells the browser to forbid |
+| `assets` | the files of the page, from the package |
+| `streams` | documents and server-sent events |
+| `app` | all of it as a web application |
+| `service` | the process |
+| `views` | the views of capabilities |
+
+`static` has the page: modules of JavaScript as the browser runs them, one style sheet, no build step.
+"""

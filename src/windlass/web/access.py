@@ -1,0 +1,178 @@
+"""Who may see what.
+
+On one's own machine (`HomeAccess`): whoever has the link that the command printed. Its secret goes into a cookie, and
+the views show what the user's own kubeconfig may read. Only names of this machine are accepted as Host, so a page of
+another site cannot reach the server by a name that resolves to 127.0.0.1.
+
+In a cluster (`ClusterAccess`): whoever signs in with a token that the API server accepts, and may do what the rule of
+the view says. The rights are asked for again within a minute, and an open stream ends with them.
+"""
+
+import hmac
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from msgspec import Struct
+
+from windlass.kube.clock import Clock
+from windlass.kube.process.guard import Guard, Ruling
+from windlass.kube.process.serving import is_loopback
+from windlass.kube.verbs import Api
+from windlass.web.sessions import LONGEST, Session, Sessions
+from windlass.web.view import Refused, View
+
+REMEMBERED: Final = 45.0
+"""Seconds for which a right that was confirmed is believed. Open streams ask every ten seconds, so it is asked for
+again within a minute."""
+LONGEST_TOKEN: Final = 16 * 1024
+
+
+class Visitor(Struct, frozen=True):
+    """`token`: what the API server knows them by; empty on one's own machine."""
+
+    user: str
+    token: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Visitor {self.user}>"
+
+
+class Access(Protocol):
+    """`signs_in`: whether people sign in with a token."""
+
+    signs_in: bool
+
+    def check(self, request: web.Request) -> None:
+        """Raises Refused if nobody is answered who asks like that."""
+
+    def visitor(self, request: web.Request) -> Visitor:
+        """Raises Refused (401) for strangers."""
+        ...
+
+    async def may(self, visitor: Visitor, view: View) -> Ruling:
+        """Whether they may see the view now."""
+        ...
+
+
+class HomeAccess:
+    """See the module. `key` is the secret of the link."""
+
+    signs_in = False
+
+    def __init__(self, user: str) -> None:
+        self.key = secrets.token_urlsafe(32)
+        # Another secret than that of the link: cookies go to every server of this host, whatever its port.
+        self._cookie = secrets.token_urlsafe(32)
+        self._user = user
+
+    def check(self, request: web.Request) -> None:
+        if not is_loopback(_host_name(request)):
+            raise Refused(421, "this server answers only to names of this machine: use the link that was printed")
+
+    def unlock(self, request: web.Request, response: web.Response) -> bool:
+        """Give the cookie to whoever comes with the link."""
+        if not _equal(request.query.get("key", ""), self.key):
+            return False
+        response.set_cookie(_cookie_name(request), self._cookie, httponly=True, samesite="Strict", path="/")
+        return True
+
+    def visitor(self, request: web.Request) -> Visitor:
+        if not _equal(request.cookies.get(_cookie_name(request), ""), self._cookie):
+            raise Refused(401, "open the link that `windlass web` has printed: it holds the key to this page")
+        return Visitor(self._user)
+
+    async def may(self, visitor: Visitor, view: View) -> Ruling:
+        return Ruling(200, user=visitor.user)
+
+
+class ClusterAccess:
+    """See the module. `api` is a client of its own: reviews must not wait for other requests."""
+
+    signs_in = True
+    COOKIE: Final = "__Host-windlass"
+
+    def __init__(
+        self, api: Api, views: Iterable[View], *, remember: float = REMEMBERED, clock: Clock | None = None
+    ) -> None:
+        self._guards = {view.name: Guard(api, *view.rule, remember=remember, clock=clock) for view in views}
+        self.sessions = Sessions(clock)
+
+    def check(self, request: web.Request) -> None:
+        """Any name: the network outside decides by which one this server is known."""
+
+    def visitor(self, request: web.Request) -> Visitor:
+        session = self.session(request)
+        if session is None:
+            raise Refused(401, "sign in with a token of the cluster")
+        return Visitor(session.user, session.token)
+
+    def session(self, request: web.Request) -> Session | None:
+        return self.sessions.use(request.cookies.get(self.COOKIE, ""))
+
+    async def may(self, visitor: Visitor, view: View) -> Ruling:
+        return await self._guards[view.name].judge_token(visitor.token)
+
+    async def sign_in(self, request: web.Request, token: str, response: web.Response) -> None:
+        """Open a session for whoever may see a view at least. Raises Refused."""
+        token = token.strip()
+        if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable():
+            raise Refused(401, "that is not a token: paste what `oc whoami -t` or `kubectl create token` prints")
+        rulings = await self._rulings(token)
+        best = min(rulings.values(), key=lambda ruling: ruling.status)
+        if not best.allowed:
+            raise Refused(best.status, why(best))
+        self.sign_out(request, response)
+        number = self.sessions.open(best.user, token)
+        response.set_cookie(
+            self.COOKIE, number, httponly=True, secure=True, samesite="Strict", path="/", max_age=int(LONGEST)
+        )
+
+    def sign_out(self, request: web.Request, response: web.Response) -> None:
+        """End the session, if there is one."""
+        self.sessions.close(request.cookies.get(self.COOKIE, ""))
+        response.del_cookie(self.COOKIE, path="/", secure=True, httponly=True, samesite="Strict")
+
+    async def _rulings(self, token: str) -> Mapping[str, Ruling]:
+        return {name: await guard.judge_token(token) for name, guard in self._guards.items()}
+
+
+def why(ruling: Ruling) -> str:
+    """What to tell somebody who may not."""
+    match ruling.status:
+        case 401:
+            return "the API server does not accept that token: it may have expired"
+        case 403:
+            return f"{ruling.why}: ask an administrator for that right"
+        case 429:
+            return "too many tokens are being checked: try again in a moment"
+        case _:
+            return "the API server cannot be asked about your rights: trying again"
+
+
+def same_origin(request: web.Request) -> bool:
+    """Whether a request that changes something comes from this server's own page."""
+    origin = request.headers.get("Origin", "")
+    return bool(origin) and urlsplit(origin).netloc == request.host
+
+
+def _host_name(request: web.Request) -> str:
+    try:
+        return urlsplit(f"//{request.host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _cookie_name(request: web.Request) -> str:
+    """Named after the port, since cookies are shared by all ports of a host: two pages do not sign each other out."""
+    try:
+        port = urlsplit(f"//{request.host}").port
+    except ValueError:
+        port = None
+    return f"windlass_{port or 80}"
+
+
+def _equal(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode(), secret.encode())

@@ -1,0 +1,104 @@
+// Makes and updates elements. Texts of a cluster only ever become text nodes, never HTML.
+
+// h("a", { class: "x", href: "/" }, "text", node): an element with attributes, listeners (onclick) and children.
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+// Sets the text of an element if it differs, so that screen readers and selections are left alone.
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+// Puts `wanted` elements into `parent` in this order; those that are there already stay, with their focus.
+export function arrange(parent, wanted) {
+  const keep = new Set(wanted);
+  for (const child of [...parent.children]) if (!keep.has(child)) child.remove();
+  let place = parent.firstElementChild;
+  for (const element of wanted) {
+    if (element === place) place = place.nextElementSibling;
+    else parent.insertBefore(element, place);
+  }
+}
+
+// Keeps one element for each key. `make(item)` returns the element, `update(element, item)` draws a changed item.
+export class Keyed {
+  #parent;
+  #make;
+  #update;
+  #known = new Map();
+
+  constructor(parent, { make, update }) {
+    this.#parent = parent;
+    this.#make = make;
+    this.#update = update;
+  }
+
+  // `items`: [key, value] in order. A value is drawn again only if it is another one than before.
+  draw(items) {
+    const wanted = [];
+    const seen = new Set();
+    for (const [key, value] of items) {
+      let known = this.#known.get(key);
+      if (!known) {
+        known = { element: this.#make(value, key), value: undefined };
+        this.#known.set(key, known);
+      }
+      if (known.value !== value) {
+        this.#update(known.element, value, key);
+        known.value = value;
+      }
+      seen.add(key);
+      wanted.push(known.element);
+    }
+    for (const key of [...this.#known.keys()]) if (!seen.has(key)) this.#known.delete(key);
+    arrange(this.#parent, wanted);
+  }
+}
+
+// A text that takes a few lines: what is longer can be opened.
+export function long(text, most = 240) {
+  const start = text.split("\n", 3).join("\n").slice(0, most);
+  if (start.length === text.length) return text;
+  return h("details", { class: "long" }, h("summary", {}, start.trimEnd()), h("div", {}, text));
+}
+
+// Draws a long text into an element; if it was open, it stays open.
+export function setLong(element, text) {
+  if (element.dataset.whole === text) return;
+  const open = element.querySelector("details")?.open ?? false;
+  element.dataset.whole = text;
+  element.replaceChildren(long(text));
+  const details = element.querySelector("details");
+  if (details) details.open = open;
+}
+
+// A link to documentation, if the text is an https URL; else the text itself. What a cluster says is not trusted:
+// no other scheme becomes a link, and the host is shown so that people see where it leads.
+export function documentation(reference, title) {
+  let url;
+  try {
+    url = new URL(reference);
+  } catch {
+    return reference ? h("span", { class: "muted" }, reference) : null;
+  }
+  if (url.protocol !== "https:") return h("span", { class: "muted" }, reference);
+  return h(
+    "a",
+    { href: url.href, target: "_blank", rel: "noopener noreferrer" },
+    title,
+    h("span", { class: "host" }, url.host),
+  );
+}
+
+// `1 node`, `3 nodes`
+export function count(number, one, many = `${one}s`) {
+  return `${number} ${number === 1 ? one : many}`;
+}

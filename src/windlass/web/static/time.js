@@ -1,0 +1,72 @@
+// Times by the clock of the server: that of the browser may be wrong. For recorded clusters the clock stands still.
+
+import { h, setText } from "./dom.js";
+
+let skew = 0;
+let frozen = null;
+
+export function now() {
+  return frozen ?? Date.now() + skew;
+}
+
+export function setClock(text) {
+  const told = Date.parse(text);
+  if (Number.isFinite(told)) skew = told - Date.now();
+}
+
+export function freeze(text) {
+  frozen = text ? Date.parse(text) : null;
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["m", 60],
+  ["s", 1],
+];
+
+// Milliseconds as `45s`, `5m30s`, `3h12m`, `2d4h`: at most two units.
+export function duration(milliseconds) {
+  let left = Math.max(0, Math.floor(milliseconds / 1000));
+  const largest = UNITS.findIndex(([, size]) => left >= size);
+  if (largest < 0) return "0s";
+  let text = "";
+  for (const [unit, size] of UNITS.slice(largest, largest + 2)) {
+    const number = Math.floor(left / size);
+    if (number) text += `${number}${unit}`;
+    left -= number * size;
+  }
+  return text;
+}
+
+export function between(start, end) {
+  return duration((end ? Date.parse(end) : now()) - Date.parse(start));
+}
+
+const clockTime = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const hourAndMinute = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+
+// The local time, with the day if that is another one than today.
+export function clock(moment, { seconds = true } = {}) {
+  const date = new Date(moment);
+  const time = (seconds ? clockTime : hourAndMinute).format(date);
+  return date.toDateString() === new Date(now()).toDateString() ? time : `${day.format(date)} ${time}`;
+}
+
+// An element that shows how long ago something was, and counts on; null if that is not known. The moment itself is its
+// tooltip.
+export function age(moment, { suffix = "" } = {}) {
+  if (!moment) return null;
+  const element = h("time", { datetime: moment, title: `since ${moment}`, "data-age": suffix });
+  tickOne(element);
+  return element;
+}
+
+function tickOne(element) {
+  setText(element, between(element.dateTime) + element.dataset.age);
+}
+
+export function tick() {
+  for (const element of document.querySelectorAll("time[data-age]")) tickOne(element);
+}

@@ -1,0 +1,123 @@
+// The timeline of the newest update: a bar for each operator, pool and node, from when it began until it was updated.
+
+import { count, h, Keyed, setText } from "./dom.js";
+import { between, clock, duration, now } from "./time.js";
+
+const KINDS = [
+  ["operator", "Operators"],
+  ["pool", "Pools"],
+  ["node", "Nodes"],
+];
+const STEPS = [10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 172_800].map((s) => s * 1000);
+// While something is under way, the axis grows with the time.
+const REDRAW = 5000;
+
+export class Timeline {
+  shown = false;
+  #axis = h("div", { class: "axis", "aria-hidden": "true" });
+  #groups;
+  #record = null;
+  #timer = 0;
+
+  constructor() {
+    this.#groups = KINDS.map(([kind, title]) => new Group(kind, title));
+    this.element = h("section", { id: "timeline" }, h("h2", {}, "Timeline"), this.#axis);
+    this.element.append(...this.#groups.map((group) => group.element));
+  }
+
+  draw(parts, keys) {
+    if (![...keys].some((key) => key === "record" || key.startsWith("took/") || key.startsWith("operator/"))) return;
+    this.#record = parts.get("record");
+    for (const group of this.#groups) group.read(parts);
+    this.shown = Boolean(this.#record) && this.#groups.some((group) => group.items.length);
+    this.#redraw();
+  }
+
+  #redraw() {
+    clearTimeout(this.#timer);
+    if (!this.shown) return;
+    const start = Date.parse(this.#record.started);
+    const end = Math.max(start + 1000, this.#record.completed ? Date.parse(this.#record.completed) : now());
+    const scale = { start, end, place: (moment) => Math.min(1, Math.max(0, (moment - start) / (end - start))) };
+    drawAxis(this.#axis, scale);
+    for (const group of this.#groups) group.draw(scale);
+    if (!this.#record.completed) {
+      this.#timer = setTimeout(() => this.element.isConnected && this.#redraw(), REDRAW);
+    }
+  }
+}
+
+function drawAxis(axis, { start, end, place }) {
+  const step = STEPS.find((one) => (end - start) / one <= 6) ?? STEPS.at(-1);
+  const marks = [];
+  for (let moment = Math.ceil((start + step / 4) / step) * step; moment < end - step / 4; moment += step) {
+    const mark = h("span", { class: "mark" }, clock(moment, { seconds: step < 60_000 }));
+    mark.style.left = `${place(moment) * 100}%`;
+    marks.push(mark);
+  }
+  axis.replaceChildren(h("div", { class: "marks" }, marks));
+}
+
+class Group {
+  items = [];
+  #rows;
+  #list = h("ul", { class: "tracks" });
+  #summary = h("summary");
+
+  constructor(kind, title) {
+    this.kind = kind;
+    this.title = title;
+    this.element = h("details", { open: kind !== "node" }, this.#summary, this.#list);
+    this.element.addEventListener("toggle", () => this.element.open && this.#scale && this.draw(this.#scale));
+    this.#rows = new Keyed(this.#list, { make: makeTrack, update: updateTrack });
+  }
+
+  #scale = null;
+
+  read(parts) {
+    const prefix = `took/${this.kind}/`;
+    this.items = [];
+    for (const [key, took] of parts) {
+      if (!key.startsWith(prefix)) continue;
+      const sick = this.kind === "operator" && parts.get(`operator/${took.name}`)?.health;
+      this.items.push([key, { ...took, sick: sick && sick !== "Healthy" ? sick : "" }]);
+    }
+    this.items.sort(([, a], [, b]) => begun(a).localeCompare(begun(b)) || a.name.localeCompare(b.name));
+  }
+
+  draw(scale) {
+    this.#scale = scale;
+    this.element.hidden = !this.items.length;
+    const busy = this.items.filter(([, took]) => !took.completed).length;
+    setText(this.#summary, `${this.title}: ${count(this.items.length - busy, "updated", "updated")}${busy ? `, ${busy} under way` : ""}`);
+    if (this.element.open) this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale }]));
+  }
+}
+
+function begun(took) {
+  return took.started ?? took.completed ?? "";
+}
+
+function makeTrack() {
+  const bar = h("span", { class: "bar" });
+  return h("li", {}, h("span", { class: "name" }), h("span", { class: "track", "aria-hidden": "true" }, bar), h("span", { class: "took" }));
+}
+
+function updateTrack(row, { name, started, completed, sick, scale }) {
+  const [label, track, text] = row.children;
+  const bar = track.firstElementChild;
+  const from = scale.place(Date.parse(started ?? completed));
+  const until = completed ? scale.place(Date.parse(completed)) : 1;
+  bar.style.left = `${from * 100}%`;
+  bar.style.width = `${(until - from) * 100}%`;
+  bar.dataset.tone = sick ? "bad" : completed ? "good" : "busy";
+  setText(label, name);
+  setText(text, words(started, completed, sick));
+  row.title = `${name}: ${started ? `from ${clock(started)}` : "begin not seen"}${completed ? ` to ${clock(completed)}` : ""}`;
+}
+
+function words(started, completed, sick) {
+  if (!started) return `done ${clock(completed)}`;
+  const took = completed ? between(started, completed) : `${duration(now() - Date.parse(started))} so far`;
+  return sick ? `${took}, ${sick.toLowerCase()}` : took;
+}

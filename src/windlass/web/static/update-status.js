@@ -1,0 +1,449 @@
+// How the update of the cluster goes: verdict, progress, what needs attention, timeline, operators and nodes.
+
+import { arrange, count, documentation, h, Keyed, setLong, setText } from "./dom.js";
+import { Table } from "./table.js";
+import { age, between, clock, duration, now } from "./time.js";
+import { Timeline } from "./timeline.js";
+
+const LEVELS = ["Critical", "Error", "Warning", "Info"];
+const BAD_NODE = ["Degraded", "Unavailable"];
+const BUSY_NODE = ["Progressing"];
+
+// The values of all parts whose key begins so, in the order of their names or of `place`.
+function all(parts, kind) {
+  const found = [];
+  for (const [key, value] of parts) if (key.startsWith(`${kind}/`)) found.push([key, value]);
+  return found.sort(([, a], [, b]) => (a.place ?? 0) - (b.place ?? 0) || compare(a.name, b.name));
+}
+
+function compare(a = "", b = "") {
+  return a.localeCompare(b, "en", { numeric: true });
+}
+
+export function mount() {
+  const verdict = new Verdict();
+  const attention = new Attention();
+  const timeline = new Timeline();
+  const operators = new Operators();
+  const pools = new Pools();
+  const past = new Past();
+  const element = h("div", { class: "update" });
+  const sections = [verdict, attention, timeline, operators, pools, past];
+
+  return {
+    element,
+    draw(parts, keys) {
+      const update = parts.get("update");
+      if (!update) {
+        arrange(element, []);
+        return null;
+      }
+      for (const section of sections) section.draw(parts, keys);
+      arrange(element, sections.filter((section) => section.shown).map((section) => section.element));
+      return verdict.title;
+    },
+  };
+}
+
+function touched(keys, ...kinds) {
+  for (const key of keys) for (const kind of kinds) if (key === kind || key.startsWith(`${kind}/`)) return true;
+  return false;
+}
+
+function badge(text, tone) {
+  return h("span", { class: "badge", "data-tone": tone }, text);
+}
+
+function tone(word) {
+  if (/^(Degraded|Unavailable|Stalled|Failed|Critical|Error)/.test(word)) return "bad";
+  if (/(Slow|Warning|Excluded|Paused)/.test(word)) return "warn";
+  if (/^(Completed|Updated|Healthy)/.test(word)) return "good";
+  if (/^(Progressing|Draining|Updating|Rebooting)/.test(word)) return "busy";
+  return "calm";
+}
+
+class Verdict {
+  shown = true;
+  title = "Update";
+  #heading = h("h1");
+  #line = h("p", { class: "line" });
+  #facts = h("dl", { class: "facts" });
+  #progress = h("ul", { class: "progress", "aria-label": "Progress" });
+  #rows;
+  #message = h("p", { class: "said" });
+
+  constructor() {
+    this.element = h("section", { class: "verdict", "aria-label": "Summary" }, this.#heading, this.#line);
+    this.element.append(this.#facts, this.#message, this.#progress);
+    this.#rows = new Keyed(this.#progress, { make: makeProgress, update: updateProgress });
+  }
+
+  draw(parts) {
+    const update = parts.get("update");
+    const plane = update.controlPlane;
+    const versions = plane.versions;
+    const operators = all(parts, "operator").map(([, one]) => one);
+    const pools = all(parts, "pool").map(([, one]) => one);
+    const updated = operators.filter((one) => one.state === "Updated").length;
+    const workersLeft = update.updating && plane.progressing.status !== "True";
+
+    this.title = heading(update, workersLeft);
+    setText(this.#heading, this.title);
+    const word = assessment(update, pools, workersLeft);
+    this.#heading.append(" ", badge(word, update.updating ? tone(word) : "calm"));
+    this.#line.replaceChildren(...line(plane, versions).flatMap((part, place) => (place ? [" · ", part] : [part])));
+    this.#facts.replaceChildren(...facts(update, parts, updated, operators.length));
+    setText(this.#message, update.updating && plane.progressing.status === "True" ? plane.progressing.message : "");
+
+    const rows = [["plane", planeProgress(operators, updated)]];
+    for (const pool of pools) rows.push([pool.name, poolProgress(pool)]);
+    this.#rows.draw(rows);
+  }
+}
+
+function heading(update, workersLeft) {
+  const versions = update.controlPlane.versions;
+  const target = versions?.target ?? "an unknown version";
+  if (!update.updating) return versions ? `Not updating: ${target}` : "Not updating";
+  if (workersLeft) return `Nodes are being updated to ${target}`;
+  if (versions?.previous === null) return `Installing ${target}`;
+  return `${versions?.rollback ? "Rolling back" : "Updating"} to ${target}`;
+}
+
+// The control plane's, or, when that is done, that of the pool which is worst off.
+function assessment(update, pools, workersLeft) {
+  if (!workersLeft) return update.controlPlane.assessment;
+  const found = pools.map((pool) => pool.assessment);
+  return ["Degraded", "Progressing", "Excluded", "Pending"].find((word) => found.includes(word)) ?? "Completed";
+}
+
+function line(plane, versions) {
+  const found = [];
+  if (versions?.previous) found.push(`from ${versions.previous}${versions.incomplete ? " (never completed)" : ""}`);
+  if (versions?.multiArch) found.push("migration to multi-architecture");
+  if (plane.started) found.push(["started ", h("time", { datetime: plane.started }, clock(plane.started))]);
+  if (plane.completed) {
+    const took = between(plane.started, plane.completed);
+    found.push(["control plane completed ", h("time", { datetime: plane.completed }, clock(plane.completed)), ` in ${took}`]);
+  }
+  return found.map((part) => (Array.isArray(part) ? h("span", {}, ...part) : part));
+}
+
+function facts(update, parts, updated, total) {
+  const plane = update.controlPlane;
+  const found = [];
+  const fact = (name, ...value) => found.push(h("div", {}, h("dt", {}, name), h("dd", {}, ...value)));
+  if (update.updating && plane.started && !plane.completed) fact("Elapsed", age(plane.started));
+  if (update.updating && plane.progressing.status === "True") fact("Control plane left", estimate(plane));
+  fact("Operators", `${updated} of ${total}`, h("span", { class: "muted" }, " updated"));
+  const pools = all(parts, "pool").map(([, one]) => one.summary);
+  const nodes = pools.reduce((sum, one) => sum + (one?.total ?? 0), 0);
+  const done = pools.reduce((sum, one) => sum + (one?.updated ?? 0), 0);
+  if (nodes) fact("Nodes", `${done} of ${nodes}`, h("span", { class: "muted" }, " updated"));
+  fact("Attention", attentionInShort(parts));
+  return found;
+}
+
+function estimate(plane) {
+  const seconds = plane.estimate;
+  if (plane.assessment === "Stalled") return `late: ${duration(plane.expected * 1000)} were expected`;
+  if (seconds < 0) return "late, should end soon";
+  if (!seconds) return "unknown";
+  return `about ${duration(seconds * 1000)}`;
+}
+
+function attentionInShort(parts) {
+  const insights = all(parts, "insight").map(([, one]) => one);
+  const texts = LEVELS.slice(0, 3)
+    .map((level) => [insights.filter((one) => one.level === level).length, level])
+    .filter(([number]) => number)
+    .map(([number, level]) => badge(level === "Critical" ? `${number} critical` : count(number, level.toLowerCase()), tone(level)));
+  return texts.length ? texts.flatMap((text) => [text, " "]) : h("span", { class: "ok" }, "nothing");
+}
+
+function planeProgress(operators, updated) {
+  const sick = operators.filter((one) => one.state !== "Updated" && one.health !== "Healthy").length;
+  const busy = operators.filter((one) => one.state === "Progressing" && one.health === "Healthy").length;
+  return {
+    name: "Control plane",
+    href: "#operators",
+    total: operators.length,
+    segments: [
+      ["good", updated, "updated"],
+      ["bad", sick, "unhealthy"],
+      ["busy", busy, "updating"],
+      ["calm", operators.length - updated - sick - busy, "waiting"],
+    ],
+    unit: "operator",
+  };
+}
+
+function poolProgress(pool) {
+  const { total = 0, updated = 0, progressing = 0, degraded = 0, excluded = 0 } = pool.summary ?? {};
+  return {
+    name: `Pool ${pool.name}`,
+    href: `#pool-${pool.name}`,
+    paused: pool.paused,
+    total,
+    segments: [
+      ["good", updated, "updated"],
+      ["bad", degraded, "degraded"],
+      ["busy", progressing, "in progress"],
+      ["warn", excluded, "paused"],
+      ["calm", Math.max(0, total - updated - degraded - progressing - excluded), "waiting"],
+    ],
+    unit: "node",
+  };
+}
+
+function makeProgress() {
+  const name = h("a", {});
+  return h("li", {}, name, h("span", { class: "bar", "aria-hidden": "true" }), h("span", { class: "counts" }));
+}
+
+function updateProgress(row, item) {
+  const [name, bar, counts] = row.children;
+  setText(name, item.name);
+  name.setAttribute("href", item.href);
+  const present = item.segments.filter(([, number]) => number > 0);
+  bar.replaceChildren(
+    ...present.map(([colour, number]) => {
+      const segment = h("span", { "data-tone": colour });
+      segment.style.flexGrow = number;
+      return segment;
+    }),
+  );
+  const words = present.map(([, number, word]) => `${number} ${word}`).join(", ");
+  setText(counts, item.total ? `${words}${item.paused ? " · pool is paused" : ""}` : `no ${item.unit}s`);
+}
+
+class Attention {
+  #list = h("ul", { class: "insights" });
+  #rows;
+
+  constructor() {
+    this.element = h("section", { id: "attention" }, h("h2", {}, "Needs attention"), this.#list);
+    this.#rows = new Keyed(this.#list, { make: () => h("li"), update: drawInsight });
+  }
+
+  draw(parts, keys) {
+    if (!touched(keys, "insight")) return;
+    const items = all(parts, "insight");
+    items.sort(([, a], [, b]) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || a.place - b.place);
+    this.shown = items.length > 0;
+    this.#rows.draw(items);
+  }
+}
+
+function drawInsight(row, insight) {
+  row.dataset.tone = tone(insight.level);
+  const open = row.querySelector("details")?.open ?? false;
+  const since = insight.started ?? insight.firstSeen;
+  const meta = [
+    since && h("span", {}, insight.started ? "for " : "seen for ", age(since)),
+    insight.impact && insight.impact !== "None" && h("span", {}, `impact: ${insight.impact}`),
+    insight.pool && h("span", {}, `pool ${insight.pool}`),
+    insight.informer && h("span", { class: "informer" }, `reported by ${insight.informer}`),
+    documentation(insight.reference, "What to do"),
+  ].filter(Boolean);
+  const more = h("details", { open }, h("summary", {}, "Details"));
+  if (insight.description) more.append(h("p", { class: "text" }, insight.description));
+  if (insight.resources?.length) more.append(h("ul", { class: "resources" }, insight.resources.map(resource)));
+  row.replaceChildren(
+    h("p", { class: "summary" }, badge(insight.level, tone(insight.level)), " ", h("strong", {}, insight.summary)),
+    h("div", { class: "meta" }, meta, insight.description || insight.resources?.length ? more : null),
+  );
+}
+
+function resource({ group, resource: kind, namespace, name }) {
+  return h("li", {}, h("code", {}, `${kind}${group ? `.${group}` : ""} ${namespace ? `${namespace}/` : ""}${name}`));
+}
+
+class Operators {
+  #busy;
+  #rest;
+  #more;
+  #summary = h("summary");
+
+  constructor() {
+    const columns = [
+      { title: "Operator", text: (one) => one.name, class: "name" },
+      {
+        title: "State",
+        node: (one) => [
+          badge(one.state, tone(one.state)),
+          one.health === "Healthy" ? null : badge(one.health, "bad"),
+        ],
+        class: "state",
+      },
+      { title: "Since", node: (one) => age(one.health === "Healthy" ? one.since : (one.healthSince ?? one.since)), class: "since" },
+      { title: "Message", update: (cell, one) => setLong(cell, message(one)), class: "text" },
+    ];
+    this.#busy = new Table(columns, { caption: "Operators that are not updated, or not healthy" });
+    this.#rest = new Table(columns, { caption: "Operators that are updated and healthy" });
+    this.#more = h("details", {}, this.#summary, this.#rest.element);
+    this.element = h("section", { id: "operators" }, h("h2", {}, "Operators"), this.#busy.element, this.#more);
+  }
+
+  draw(parts, keys) {
+    if (!touched(keys, "operator", "update")) return;
+    const items = all(parts, "operator");
+    this.shown = items.length > 0;
+    const fine = ([, one]) => one.health === "Healthy" && one.state === "Updated";
+    const busy = items.filter((item) => !fine(item)).sort(([, a], [, b]) => weight(b) - weight(a) || compare(a.name, b.name));
+    const rest = items.filter(fine);
+    this.#busy.draw(busy);
+    this.#busy.element.hidden = !busy.length;
+    this.#rest.draw(rest);
+    this.#more.hidden = !rest.length;
+    setText(this.#summary, `${count(rest.length, "operator")} updated and healthy`);
+  }
+}
+
+function weight(operator) {
+  return (operator.health === "Healthy" ? 0 : 10) + { Progressing: 3, Unknown: 2, Pending: 1, Updated: 0 }[operator.state];
+}
+
+function message(operator) {
+  const sick = operator.health !== "Healthy";
+  const reason = sick ? operator.healthReason : operator.reason;
+  const text = sick ? operator.healthMessage : operator.message;
+  return [reason, text].filter(Boolean).join(": ");
+}
+
+class Pools {
+  #rows;
+
+  constructor() {
+    this.element = h("div", { class: "pools" });
+    this.#rows = new Keyed(this.element, { make: (pool) => new Pool(pool).element, update: () => {} });
+  }
+
+  draw(parts, keys) {
+    if (!touched(keys, "pool", "node")) return;
+    const members = new Map();
+    for (const [key, node] of all(parts, "node")) {
+      if (!members.has(node.pool)) members.set(node.pool, []);
+      members.get(node.pool).push([key, node]);
+    }
+    const pools = all(parts, "pool");
+    this.shown = pools.length > 0;
+    this.#rows.draw(pools);
+    for (const section of this.element.children) section.pool.draw(members.get(section.pool.name) ?? []);
+  }
+}
+
+const GROUPS = [
+  ["Pending", (node) => node.phase === "Pending"],
+  ["Paused", (node) => node.phase === "Paused"],
+  ["Updated", () => true],
+];
+
+// Nodes that need attention or are being updated are always there; hundreds of others are made when somebody looks.
+class Pool {
+  #table;
+  #groups;
+
+  constructor(pool) {
+    this.name = pool.name;
+    const columns = nodeColumns();
+    this.#table = new Table(columns, { caption: `Nodes of ${pool.name} that are being updated, or need attention` });
+    this.#groups = GROUPS.map(([title, belongs]) => {
+      const table = new Table(columns, { caption: `${title} nodes of ${pool.name}` });
+      const summary = h("summary");
+      const group = { title, belongs, table, summary, items: [] };
+      group.element = h("details", {}, summary, table.element);
+      group.element.addEventListener("toggle", () => group.element.open && table.draw(group.items));
+      return group;
+    });
+    this.element = h(
+      "section",
+      { id: `pool-${pool.name}` },
+      h("h2", {}, `Nodes of pool ${pool.name}`),
+      this.#table.element,
+      this.#groups.map((group) => group.element),
+    );
+    this.element.pool = this;
+  }
+
+  draw(items) {
+    const active = items.filter(([, node]) => isActive(node));
+    active.sort(([, a], [, b]) => BAD_NODE.includes(b.assessment) - BAD_NODE.includes(a.assessment) || compare(a.name, b.name));
+    this.#table.draw(active);
+    this.#table.element.hidden = !active.length;
+    let rest = items.filter(([, node]) => !isActive(node));
+    for (const group of this.#groups) {
+      group.items = rest.filter(([, node]) => group.belongs(node));
+      rest = rest.filter(([, node]) => !group.belongs(node));
+      group.element.hidden = !group.items.length;
+      setText(group.summary, `${count(group.items.length, "node")} ${group.title.toLowerCase()}`);
+      if (group.element.open) group.table.draw(group.items);
+    }
+  }
+}
+
+function isActive(node) {
+  return BAD_NODE.includes(node.assessment) || BUSY_NODE.includes(node.assessment);
+}
+
+function nodeColumns() {
+  return [
+    { title: "Node", text: (node) => node.name, class: "name" },
+    {
+      title: "State",
+      node: (node) => [
+        badge(node.phase, tone(node.phase)),
+        BAD_NODE.includes(node.assessment) ? badge(node.assessment, "bad") : null,
+        node.step ? h("span", { class: "step" }, node.step) : null,
+      ],
+      class: "state",
+    },
+    {
+      title: "Since",
+      node: (node) => age(node.degradedSince ?? (node.assessment === "Unavailable" ? node.unavailableSince : null) ?? node.since ?? node.firstSeen),
+      class: "since",
+    },
+    { title: "Version", text: (node) => node.version ?? "", class: "version" },
+    { title: "Message", update: (cell, node) => setLong(cell, node.whyDegraded ?? node.whyUnavailable ?? ""), class: "text" },
+  ];
+}
+
+// Earlier updates, and what is not known.
+class Past {
+  #history;
+  #gaps = h("ul", { class: "gaps" });
+  #gapsTitle = h("h2", {}, "Not known");
+  #historyTitle = h("h2", {}, "Recorded updates");
+
+  constructor() {
+    this.#history = new Table(
+      [
+        { title: "To", text: (record) => record.target, class: "name" },
+        { title: "From", text: (record) => record.previous ?? "installation", class: "version" },
+        { title: "State", node: (record) => badge(record.state, tone(record.state)), class: "state" },
+        { title: "Started", node: (record) => h("time", { datetime: record.started }, clock(record.started)), class: "when" },
+        { title: "Control plane", text: (record) => took(record.started, record.controlPlaneCompleted), class: "since" },
+        { title: "All", text: (record) => took(record.started, record.completed), class: "since" },
+        { title: "Issues", text: (record) => String(record.issues ?? 0), class: "number" },
+      ],
+      { caption: "Recorded updates, the newest first" },
+    );
+    this.element = h("section", { id: "history" }, this.#gapsTitle, this.#gaps, this.#historyTitle, this.#history.element);
+  }
+
+  draw(parts) {
+    const update = parts.get("update");
+    const gaps = [...update.gaps, ...(update.alerts ? [update.alerts] : [])];
+    if (update.unassignedNodes.length) gaps.push(`nodes of no pool: ${update.unassignedNodes.join(", ")}`);
+    const history = parts.get("history") ?? [];
+    this.#gaps.replaceChildren(...gaps.map((text) => h("li", {}, text)));
+    this.#gapsTitle.hidden = this.#gaps.hidden = !gaps.length;
+    this.#historyTitle.hidden = this.#history.element.hidden = history.length < 2;
+    this.#history.draw(history.map((record) => [record.name, record]));
+    this.shown = gaps.length > 0 || history.length > 1;
+  }
+}
+
+function took(start, end) {
+  return end ? between(start, end) : `${duration(now() - Date.parse(start))} so far`;
+}

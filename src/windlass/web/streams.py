@@ -1,0 +1,146 @@
+"""Sends documents, and as server-sent events what changes in them, to pages that may see them.
+
+| event | data | when |
+|---|---|---|
+| `change` | what `Board.since` gives | something changed |
+| `beat` | `{"now"}`: the time here, so that pages can tell ages, and that the connection is alive | each ten seconds |
+| `end` | `{"status", "why"}` | the right has ended or cannot be confirmed, or the server stops |
+
+A page fetches the document first, which tells it the status if it is refused, and then follows from its stamp.
+"""
+
+import asyncio
+import contextlib
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from windlass.web.access import Access, why
+from windlass.web.assets import accepts_gzip
+from windlass.web.board import Board, now_text
+from windlass.web.view import Refused, View
+
+BEAT: Final = 10.0
+"""Seconds between signs of life, and between questions whether the page may still see it."""
+BREATH: Final = 0.2
+"""Seconds between two changes on one stream: what changes faster comes together."""
+STUCK: Final = 30.0
+"""Seconds after which a page that reads nothing is given up."""
+FIRST: Final = 5.0
+"""Seconds to wait for the first document of a source that has just begun."""
+MOST: Final = 1000
+"""Streams at the same time."""
+_PACKED_FROM: Final = 1024
+_PACKED_AT_MOST: Final = 64
+
+
+class Streams:
+    """The documents and streams of all views. `beat`: see `BEAT`."""
+
+    def __init__(self, access: Access, *, beat: float = BEAT) -> None:
+        self._access = access
+        self._beat = beat
+        self._open: set[asyncio.Task[Any]] = set()
+        self._packed: dict[tuple[str, str, str], bytes] = {}
+        self._stopping = False
+
+    @property
+    def count(self) -> int:
+        """Streams that are open."""
+        return len(self._open)
+
+    def stop(self) -> None:
+        """End all streams, so that the server can stop."""
+        self._stopping = True
+        for task in self._open:
+            task.cancel()
+
+    async def allow(self, request: web.Request, view: View) -> None:
+        """Raises Refused unless whoever asks may see the view now."""
+        ruling = await self._access.may(self._access.visitor(request), view)
+        if not ruling.allowed:
+            # The API server is away: 503 tells the page that it is not about its rights.
+            raise Refused(503 if ruling.status == 500 else ruling.status, why(ruling))
+
+    async def document(self, request: web.Request, view: View, board: Board) -> web.Response:
+        """What changed since the stamp of the query; without one, all of it."""
+        await self.allow(request, view)
+        if not board.shown:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(board.newer_than(board.stamp), FIRST)
+        since = request.query.get("since", "")
+        body, headers = board.since(since), {"X-Windlass-Now": now_text()}
+        if len(body) >= _PACKED_FROM and accepts_gzip(request):
+            headers["Content-Encoding"] = "gzip"
+            body = self._pack(view.name, board.stamp, since, body)
+        return web.Response(body=body, content_type="application/json", headers=headers)
+
+    async def follow(self, request: web.Request, view: View, board: Board) -> web.StreamResponse:
+        """The changes from now on."""
+        await self.allow(request, view)
+        if len(self._open) >= MOST:
+            raise Refused(503, f"{MOST} pages are open already: close some")
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"})
+        await response.prepare(request)
+        async with self._counted():
+            try:
+                await self._send_changes(request, response, view, board)
+            except Refused as refused:
+                await _send(response, "end", {"status": refused.status, "why": str(refused)})
+            except asyncio.CancelledError:
+                if not self._stopping:
+                    raise
+                with contextlib.suppress(OSError):
+                    await _send(response, "end", {"status": 503, "why": "the server is stopping"})
+            except (OSError, TimeoutError):
+                pass  # the page is gone, or reads nothing
+        return response
+
+    async def _send_changes(self, request: web.Request, response: web.StreamResponse, view: View, board: Board) -> None:
+        seen, loop = request.query.get("since", ""), asyncio.get_running_loop()
+        next_beat = loop.time()
+        while True:
+            if loop.time() >= next_beat:
+                await self.allow(request, view)
+                await _send(response, "beat", {"now": now_text()})
+                next_beat = loop.time() + self._beat
+            if board.stamp != seen:
+                body, seen = board.since(seen), board.stamp
+                await _write(response, b"event: change\ndata: " + body + b"\n\n")
+                await asyncio.sleep(BREATH)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(next_beat):
+                    await board.newer_than(seen)
+
+    def _pack(self, name: str, stamp: str, since: str, body: bytes) -> bytes:
+        """Many pages ask for the same body, and compressing it costs more than all the rest."""
+        key = (name, stamp, since)
+        if key not in self._packed:
+            if len(self._packed) >= _PACKED_AT_MOST:
+                self._packed.clear()
+            self._packed[key] = gzip.compress(body, compresslevel=5, mtime=0)
+        return self._packed[key]
+
+    @asynccontextmanager
+    async def _counted(self) -> AsyncIterator[None]:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            yield
+        finally:
+            self._open.discard(task)
+
+
+async def _send(response: web.StreamResponse, event: str, data: Any) -> None:
+    await _write(response, f"event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n")
+
+
+async def _write(response: web.StreamResponse, chunk: bytes) -> None:
+    # A page that reads nothing must not keep its stream: writing waits as soon as the buffers are full.
+    async with asyncio.timeout(STUCK):
+        await response.write(chunk)

@@ -1,0 +1,48 @@
+"""Declares a view as a value: what one capability shows on the page.
+
+The page loads `static/<name>.js`, which draws the parts that the source publishes. The part `troubles` is the frame's:
+a list of texts that say why the document is old or lacks something.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from windlass.kube.control.permissions import Declaration
+from windlass.kube.process.guard import Attributes
+from windlass.web.board import Board
+
+if TYPE_CHECKING:
+    from windlass.kube.client import Client
+
+TROUBLES: Final = "troubles"
+"""The key of the part with troubles."""
+
+
+class Refused(Exception):
+    """The request cannot be answered. `status` is that of HTTP; the text is for people."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """See the module.
+
+    name      in URLs, and of its script: `update-status`
+    title     in the navigation
+    rule      what somebody must be allowed to do to see it: all of these
+    source    publishes the document until it is cancelled; it survives all failures of the API server
+    details   more about one thing, with the rights of whoever asks: from a client of theirs and the query of the URL.
+              Raises Refused and KubeErrors
+    needs     the rights of this process, for `source`
+    """
+
+    name: str
+    title: str
+    rule: tuple[Attributes, ...]
+    source: "Callable[[Board], Awaitable[None]]"
+    details: "Callable[[Client, Mapping[str, str]], Awaitable[Any]] | None" = None
+    needs: tuple[Declaration, ...] = ()

@@ -1,0 +1,1 @@
+"""The views of capabilities: one module each, with a function that makes the `View`."""

@@ -1,0 +1,73 @@
+"""The page on a free port of this machine, with a view of the test's own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trustme
+from aiohttp import ClientSession, CookieJar
+
+from windlass.api.authorization import ResourceAttributes
+from windlass.kube.process.serving import TlsFiles
+from windlass.web import service
+from windlass.web.board import Board
+from windlass.web.service import WebSettings
+from windlass.web.view import View
+
+RULE = ResourceAttributes(verb="get", group="example.com", resource="things")
+
+
+def a_view(
+    name: str = "things",
+    *,
+    document: Mapping[str, Any] | None = None,
+    publish: Callable[[Board], Awaitable[None]] | None = None,
+    rule: ResourceAttributes = RULE,
+) -> View:
+    """A view that shows `document`, or whatever `publish` does."""
+
+    async def source(board: Board) -> None:
+        if document is not None:
+            board.show(document)
+        if publish is not None:
+            await publish(board)
+        await asyncio.Event().wait()
+
+    return View(name=name, title=name.title(), rule=(rule,), source=source)
+
+
+@asynccontextmanager
+async def serving(*views: View, config: Any = None, **settings: Any) -> AsyncIterator[str]:
+    """`windlass web` with these views in this process; yields the link that is printed."""
+    url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(
+        service.run(views, WebSettings(**settings), config=config, user="me", serving=url.set_result)
+    )
+    try:
+        first: set[asyncio.Future[Any]] = {url, running}
+        done, _ = await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        if running in done:
+            await running
+        yield await url
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+@asynccontextmanager
+async def browsing(link: str) -> AsyncIterator[ClientSession]:
+    """Somebody who has opened the link: with the cookie, relative to the server."""
+    base = link.partition("/?")[0]
+    async with ClientSession(base, cookie_jar=CookieJar(unsafe=True)) as session:
+        async with session.get(link) as answer:
+            assert answer.status == 200
+        yield session
+
+
+def certificate(folder: Any) -> TlsFiles:
+    """A certificate of 127.0.0.1 and localhost."""
+    made = trustme.CA().issue_cert("127.0.0.1", "localhost")
+    (folder / "tls.crt").write_bytes(b"".join(blob.bytes() for blob in made.cert_chain_pems))
+    made.private_key_pem.write_to_path(folder / "tls.key")
+    return TlsFiles(folder / "tls.crt", folder / "tls.key")

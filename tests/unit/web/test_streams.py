@@ -1,0 +1,118 @@
+"""What open pages hear, and when."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from aiohttp import ClientResponse, ClientSession
+
+from tests.unit.web.serving import a_view, browsing, serving
+from windlass.web.board import Board
+
+WITHIN = 20.0
+
+
+class Published:
+    """A view whose board the test has."""
+
+    def __init__(self) -> None:
+        self.board: asyncio.Future[Board] = asyncio.get_running_loop().create_future()
+        self.view = a_view(document={"a": 1}, publish=self._keep)
+
+    async def _keep(self, board: Board) -> None:
+        self.board.set_result(board)
+
+
+class Heard:
+    """The events of a stream."""
+
+    def __init__(self, answer: ClientResponse) -> None:
+        self._answer = answer
+
+    async def next(self, event: str) -> Any:
+        """The data of the next event of this kind."""
+        async with asyncio.timeout(WITHIN):
+            while True:
+                block = (await self._answer.content.readuntil(b"\n\n")).decode().splitlines()
+                if block[0] == f"event: {event}":
+                    return json.loads(block[1].removeprefix("data: "))
+
+
+@asynccontextmanager
+async def following(me: ClientSession, since: str = "") -> AsyncIterator[Heard]:
+    async with me.get("/api/views/things/changes", params={"since": since}) as answer:
+        assert answer.status == 200
+        yield Heard(answer)
+
+
+async def test_a_page_hears_of_each_change() -> None:
+    published = Published()
+    async with serving(published.view) as link, browsing(link) as me, following(me) as heard:
+        board = await published.board
+        first = await heard.next("change")
+        assert (first["whole"], first["parts"]) == (True, {"a": 1})
+        board.show({"a": 1, "b": 2})
+        assert (await heard.next("change"))["parts"] == {"b": 2}
+        board.show({"b": 2})
+        assert (await heard.next("change"))["gone"] == ["a"]
+
+
+async def test_a_page_that_was_away_hears_only_what_it_missed() -> None:
+    published = Published()
+    async with serving(published.view) as link, browsing(link) as me:
+        board = await published.board
+        async with me.get("/api/views/things/document") as answer:
+            stamp = (await answer.json())["stamp"]
+        board.show({"a": 1, "b": 2})
+        async with following(me, since=stamp) as heard:
+            told = await heard.next("change")
+        assert (told["whole"], told["parts"]) == (False, {"b": 2})
+
+
+async def test_quick_changes_come_together() -> None:
+    published = Published()
+    async with serving(published.view) as link, browsing(link) as me, following(me) as heard:
+        board = await published.board
+        await heard.next("change")
+        for number in range(100):
+            board.show({"a": number})
+            await asyncio.sleep(0)
+        seen = [await heard.next("change")]
+        while seen[-1]["parts"] != {"a": 99}:
+            seen.append(await heard.next("change"))
+        assert len(seen) <= 3
+
+
+async def test_a_page_is_told_the_time_and_that_the_server_lives() -> None:
+    published = Published()
+    async with serving(published.view, beat=0.05) as link, browsing(link) as me, following(me) as heard:
+        beats = [(await heard.next("beat"))["now"] for _ in range(3)]
+        assert beats == sorted(set(beats))
+
+
+async def test_open_streams_do_not_hold_up_the_end() -> None:
+    async with AsyncExitStack() as server, AsyncExitStack() as page:
+        link = await server.enter_async_context(serving(Published().view))
+        me = await page.enter_async_context(browsing(link))
+        heard = await page.enter_async_context(following(me))
+        await heard.next("change")
+        ending = asyncio.create_task(heard.next("end"))
+        await server.aclose()
+        assert (await ending)["status"] == 503
+
+
+async def test_a_document_is_compressed_for_who_can_read_that() -> None:
+    view = a_view(document={f"node/{number}": {"name": f"node-{number}"} for number in range(500)})
+    async with serving(view) as link, browsing(link) as me:
+        cookies = me.cookie_jar
+        async with ClientSession(link.partition("/?")[0], cookie_jar=cookies, auto_decompress=False) as raw:
+            answers = [
+                await raw.get("/api/views/things/document", headers={"Accept-Encoding": form})
+                for form in ("identity", "gzip")
+            ]
+            plain, packed = [await answer.read() for answer in answers]
+    assert len(packed) * 4 < len(plain)
+    assert gzip.decompress(packed) == plain
