@@ -31,6 +31,7 @@ from windlass.api.meta import ObjectMeta
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.instance.spec import InstanceSpec, Problem
 from windlass.openstack.machine_api.constants import MACHINE_API_CLUSTER_LABEL
+from windlass.openstack.server.spec import NO_TAG, is_tag
 from windlass.openstack.server.spec import instance_spec as spec_of_server
 
 KIND: Final = "OpenstackProviderSpec"
@@ -120,6 +121,9 @@ def _problems(given: OpenstackProviderSpec) -> Iterator[Problem]:
     for at, group in enumerate(given.security_groups):
         if _security_group(group) == _NO_GROUP:
             yield _wrong(f"securityGroups[{at}]", "names no security group: set uuid, name or filter")
+    for at, tag in enumerate(given.tags):
+        if not is_tag(tag):
+            yield _wrong(f"tags[{at}]", f"is {tag!r}, {NO_TAG}")
     for at, device in enumerate(given.additional_block_devices):
         if device.storage.type not in ("Volume", "Local"):
             field = f"additionalBlockDevices[{at}].storage.type"

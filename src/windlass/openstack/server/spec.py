@@ -4,6 +4,7 @@ Fields that are not supported, or that say nothing, are `Problem`s: sentences wi
 contradict each other are found by `windlass.openstack.instance.resolve`.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -37,6 +38,10 @@ ATTRIBUTES: Final = {
     "propagate_uplink_status": "propagate_uplink_status",
 }
 """Fields of a port that are attributes of Neutron; all other attributes are `valueSpecs`."""
+NO_TAG: Final = "but Nova takes tags of 1 to 60 characters without comma and slash: correct it"
+"""The end of a sentence about a tag that is none."""
+_TAG: Final = re.compile(r"[^,/]{1,60}")
+"""The schema `tag` in `parameter_types.py` of Nova."""
 _NOWHERE: Final = Query("image", id="(none)")
 """Stands for a query that the spec lacks; the problem is told before it is asked."""
 
@@ -68,6 +73,11 @@ def instance_spec(server: OpenStackServer) -> InstanceSpec | tuple[Problem, ...]
     )
 
 
+def is_tag(text: str) -> bool:
+    """Whether Nova takes it as a tag of a server. Neutron is not so strict."""
+    return _TAG.fullmatch(text) is not None
+
+
 def _problems(server: OpenStackServer) -> Iterator[Problem]:
     spec = server.spec
     if spec.floating_ip_pool_ref is not None and not spec.floating_ip_pool_ref.api_group:
@@ -83,6 +93,9 @@ def _problems(server: OpenStackServer) -> Iterator[Problem]:
         for at, group in enumerate(groups):
             if security_group_query(group) is None:
                 yield _invalid(f"{field}[{at}]", "names no security group: set id or a filter")
+    for at, tag in enumerate(spec.tags):
+        if not is_tag(tag):
+            yield _invalid(f"tags[{at}]", f"is {tag!r}, {NO_TAG} here, or in the OpenStackCluster")
     if spec.server_group is not None and server_group_query(spec.server_group) is None:
         yield _invalid("serverGroup", "names no server group: set id or filter.name")
     for place, device in enumerate(spec.additional_block_devices):

@@ -119,6 +119,62 @@ async def test_what_somebody_else_changes_is_put_right() -> None:
     assert not any(each["port_range_min"] == 1 for each in services.security_group_rules.values())
 
 
+ROUTER_IPS = [{"fixedIP": "203.0.113.77", "subnet": {"filter": {"name": "public"}}}]
+
+
+async def test_p21_the_router_has_the_external_addresses_of_the_spec_where_the_cloud_allows_it() -> None:
+    world = managed(externalRouterIPs=ROUTER_IPS)
+    world.cloud.services.may_choose_addresses = True
+    await world.process.settle()
+    assert world.held() == WHOLE
+    assert world.tree()["status"]["router"]["ips"] == ["203.0.113.77"]
+    [router] = world.cloud.services.routers.values()
+    elsewhere = {"network_id": router["external_gateway_info"]["network_id"]}
+    ask(world, "PUT", f"/routers/{router['id']}", {"router": {"external_gateway_info": elsewhere}})
+    assert _addresses(router) != ["203.0.113.77"]
+    world.cloud.pass_time(601.0)
+    await world.process.settle()
+    assert _addresses(router) == ["203.0.113.77"]
+    before = len(world.cloud.requests)
+    world.cloud.pass_time(601.0)
+    await world.process.settle()
+    assert set(methods(world, before)) == {"GET"}
+    await world.delete()
+    await world.process.settle()
+    assert world.held() == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "allowed", "text"),
+    [
+        (ROUTER_IPS, False, f"Failed to create router {NAME}: "),
+        (ROUTER_IPS, False, "external_fixed_ips) is disallowed by policy"),
+        (
+            [{"fixedIP": "10.0.0.77", "subnet": {"filter": {"name": "machines"}}}],
+            True,
+            "spec.externalRouterIPs[0].subnet: no subnet (name machines) exists on network",
+        ),
+    ],
+    ids=["not allowed: what failed", "not allowed: why", "a subnet of another network"],
+)
+async def test_p21_external_addresses_that_cannot_be_are_told_and_no_router_is_made_without(
+    given: list[Any], allowed: bool, text: str
+) -> None:
+    world = managed(externalRouterIPs=given)
+    world.cloud.services.may_choose_addresses = allowed
+    for _ in range(4):
+        await world.process.step()
+        world.cloud.pass_time(2.0)
+    status, reason, message = world.condition("RouterReady")
+    assert (status, reason) == ("False", "RouterCreateFailed")
+    assert text in message
+    assert "routers" not in world.held()
+
+
+def _addresses(router: Any) -> list[str]:
+    return [each["ip_address"] for each in router["external_gateway_info"]["external_fixed_ips"]]
+
+
 async def test_g7_a_rule_that_somebody_else_has_just_made_is_no_trouble() -> None:
     world = managed()
     process = world.process

@@ -217,6 +217,7 @@ def test_a4_virtual_addresses(platform: Infrastructure | None, value: dict[str, 
             {"additionalBlockDevices": [{"name": "a", "storage": {"type": "Tape"}}]},
             "additionalBlockDevices[0].storage.type",
         ),
+        ({"tags": ["blue", "a,b"]}, "tags[1]"),
         ({"tags": "a"}, "spec.providerSpec.value"),
     ],
 )

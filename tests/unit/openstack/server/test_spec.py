@@ -177,6 +177,9 @@ def test_port_security_is_as_the_network_has_it_unless_the_port_says_so() -> Non
         pytest.param({"flavor": ""}, "flavor", id="no flavor"),
         pytest.param({"securityGroups": [{}]}, "securityGroups[0]", id="no security group"),
         pytest.param({"ports": [{"securityGroups": [{"filter": {}}]}]}, "ports[0].securityGroups[0]", id="of a port"),
+        pytest.param({"tags": ["blue", "a,b"]}, "tags[1]", id="a tag with a comma"),
+        pytest.param({"tags": ["a/b"]}, "tags[0]", id="a tag with a slash"),
+        pytest.param({"tags": ["a" * 61]}, "tags[0]", id="a tag that is too long"),
         pytest.param({"serverGroup": {"filter": {}}}, "serverGroup", id="no server group"),
         pytest.param(
             {"additionalBlockDevices": [{"name": "a", "sizeGiB": 1, "storage": {"type": "Tape"}}]},
