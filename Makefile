@@ -5,6 +5,8 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+WEB := deploy/web/base/rbac.yaml
+WEB_MACHINES := deploy/web/components/machines/rbac.yaml
 OS_BUILD := deploy/os-build/base
 OPENSTACK := deploy/openstack/base
 OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
@@ -48,6 +50,8 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
+	$(RUN)windlass manifests web > $(WEB)
+	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
 	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack --machine-api > $(OPENSTACK_MACHINE_API)
@@ -59,6 +63,8 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
+	$(RUN)windlass manifests web | diff -u $(WEB) -
+	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
 	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack --machine-api | diff -u $(OPENSTACK_MACHINE_API) -

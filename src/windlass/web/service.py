@@ -1,7 +1,7 @@
 """The process: follows the sources of all views, and serves the page until it is told to stop.
 
-It reads and never writes, so it has no Lease: any number of replicas may run. (Sessions are in the memory of one
-replica; the Service of the manifests keeps a browser at the same one.)
+It reads and never writes, so it has no Lease. Sessions are in its memory: with more than one replica, whatever stands
+before them has to keep a browser at the same one.
 """
 
 import asyncio

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from windlass.api.authorization import ResourceAttributes
-from windlass.kube.control.permissions import reads
+from windlass.kube.control.permissions import Permission, permission
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.inspection.description import Ambiguous, as_tree, look
 from windlass.machine_sync.inspection.listing import BothSides, Listing
@@ -47,11 +47,21 @@ def machines_view(client: "Client", places: Namespaces) -> View:
     return View(
         name=NAME,
         title=TITLE,
-        rule=tuple(_list(kind, namespace) for kind, namespace in _sides(places)),
+        rule=rule(places),
         source=source,
         details=details,
-        needs=tuple(reads(kind, namespace=namespace) for kind, namespace in _sides(places)),
+        needs=needs(places),
     )
+
+
+def rule(places: Namespaces) -> tuple[ResourceAttributes, ...]:
+    """What somebody must be allowed: to list all that is shown."""
+    return tuple(_list(kind, namespace) for kind, namespace in _sides(places))
+
+
+def needs(places: Namespaces) -> tuple[Permission, ...]:
+    """What following takes."""
+    return tuple(permission(kind, "list", "watch", namespace=namespace) for kind, namespace in _sides(places))
 
 
 def _sides(places: Namespaces) -> list[tuple[Any, str]]:
