@@ -5,6 +5,8 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+WEB := deploy/web/base/rbac.yaml
+WEB_MACHINES := deploy/web/components/machines/rbac.yaml
 OS_BUILD := deploy/os-build/base
 OPENSTACK := deploy/openstack/base
 OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
@@ -16,7 +18,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-openstack cross-compile clean help
+.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-browser install-openstack cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -48,6 +50,8 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
+	$(RUN)windlass manifests web > $(WEB)
+	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
 	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack --machine-api > $(OPENSTACK_MACHINE_API)
@@ -59,6 +63,8 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
+	$(RUN)windlass manifests web | diff -u $(WEB) -
+	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
 	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack --machine-api | diff -u $(OPENSTACK_MACHINE_API) -
@@ -70,6 +76,9 @@ bench: .venv/ready ## the tables of bench/README.md
 
 install-builder: ## install buildah for local OS builds and their tests (Debian and Ubuntu, as root)
 	@tools/install-builder
+
+install-browser: ## install Chromium for the tests of the web page (Debian, as root)
+	@tools/install-browser
 
 install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
 	$(RUN)python -m windlass.testing.cloud

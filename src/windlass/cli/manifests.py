@@ -165,6 +165,32 @@ def crds(names: tuple[str, ...]) -> int:
     return _print(chosen, of, origin="`windlass manifests crds` from the types of their kinds", what="kinds of its own")
 
 
+@command.command("web")
+@click.option(
+    "--view",
+    type=click.Choice(["update-status", "machine-sync"]),
+    default="update-status",
+    show_default=True,
+    help="update-status: everything that the page needs; machine-sync: what its view needs besides.",
+)
+@home_option
+@settings_of
+def web(settings: Settings, *, view: str, namespace: str | None) -> int:
+    """Print Namespace, ServiceAccount, roles and bindings of the web page."""
+    from windlass.machine_sync.constants import Namespaces
+    from windlass.web.rights import HOME, additional, rights
+    from windlass.web.views import machine_sync, update_status
+
+    home = namespace or settings.namespace or HOME
+    of_update = update_status.needs()
+    if view == "machine-sync":
+        found = additional(machine_sync.needs(Namespaces()), to=of_update, home=home)
+    else:
+        found = rights(of_update, home=home)
+    click.echo(text(found, origin="`windlass manifests web` from what its views declare to read"), nl=False)
+    return Exit.OK
+
+
 def _capabilities(names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Capability]":
     """Raises UsageError."""
     chosen = rooms(names)

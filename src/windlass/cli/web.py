@@ -8,13 +8,15 @@ import click
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.options import ListenOn
 from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.machine_sync import sides
+from windlass.machine_sync.constants import Namespaces
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
     from windlass.web.service import WebSettings
     from windlass.web.view import View
 
-VIEWS = ("update-status",)
+VIEWS = ("update-status", "machine-sync")
 HOME_ADDRESS = ("127.0.0.1", 0)
 CLUSTER_ADDRESS = ("0.0.0.0", 8443)
 
@@ -51,6 +53,7 @@ CLUSTER_ADDRESS = ("0.0.0.0", 8443)
     show_default=True,
     help="Address of /healthz and /readyz; 0 disables them.",
 )
+@sides.namespace_options
 @settings_of
 def command(
     settings: Settings,
@@ -61,6 +64,8 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     probes: tuple[str, int] | None,
+    machine_api_namespace: str,
+    cluster_api_namespace: str,
 ) -> int:
     """Serve a web page that shows how the update of the cluster goes, and the machines of both APIs, live.
 
@@ -91,7 +96,11 @@ def command(
     if sources:
         asyncio.run(_show_files(sources, web))
     else:
-        asyncio.run(_show_cluster(settings, names or VIEWS, web))
+        asyncio.run(
+            _show_cluster(
+                settings, names or VIEWS, web, places=Namespaces(machine_api_namespace, cluster_api_namespace)
+            )
+        )
     return Exit.OK
 
 
@@ -111,19 +120,23 @@ async def _show_files(sources: tuple[str, ...], web: "WebSettings") -> None:
     await service.run([view], web, config=None, serving=_announce)
 
 
-async def _show_cluster(settings: Settings, names: tuple[str, ...], web: "WebSettings") -> None:
+async def _show_cluster(settings: Settings, names: tuple[str, ...], web: "WebSettings", *, places: Namespaces) -> None:
     from windlass.cli.conventions.connection import connect
     from windlass.web import service
 
     async with connect(settings, user_agent="windlass-web") as client:
-        views = [_view(name, client, settings) for name in dict.fromkeys(names)]
+        views = [_view(name, client, settings, places) for name in dict.fromkeys(names)]
         await service.run(views, web, config=client.config, serving=_announce)
 
 
-def _view(name: str, client: "Client", settings: Settings) -> "View":
-    from windlass.web.views import update_status
+def _view(name: str, client: "Client", settings: Settings, places: Namespaces) -> "View":
+    if name == VIEWS[0]:
+        from windlass.web.views.update_status import live_view
 
-    return update_status.live_view(client, namespace=settings.namespace or "")
+        return live_view(client, namespace=settings.namespace or "")
+    from windlass.web.views.machine_sync import machines_view
+
+    return machines_view(client, places)
 
 
 def _announce(url: str) -> None:

@@ -18,6 +18,7 @@ changed go to each open page. The frame below knows no capability; `views` has o
 | `streams` | documents and server-sent events |
 | `app` | all of it as a web application |
 | `service` | the process |
+| `rights` | the rights of that process, as manifests |
 | `views` | the views of capabilities |
 
 `static` has the page: modules of JavaScript as the browser runs them, one style sheet, no build step.

@@ -1,7 +1,7 @@
 """The process: follows the sources of all views, and serves the page until it is told to stop.
 
-It reads and never writes, so it has no Lease: any number of replicas may run. (Sessions are in the memory of one
-replica; the Service of the manifests keeps a browser at the same one.)
+It reads and never writes, so it has no Lease. Sessions are in its memory: with more than one replica, whatever stands
+before them has to keep a browser at the same one.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from windlass.kube.errors import ConfigError
 from windlass.kube.logger import Logger
 from windlass.kube.process.probes import probe_routes
 from windlass.kube.process.serving import TlsFiles, is_loopback, serve
-from windlass.web.access import Access, ClusterAccess, HomeAccess, Visitor
+from windlass.web.access import REMEMBERED, Access, ClusterAccess, HomeAccess, Visitor
 from windlass.web.app import ClientOf, Page
 from windlass.web.board import Board
 from windlass.web.streams import BEAT, Streams
@@ -33,13 +33,15 @@ log = Logger(__name__)
 
 class WebSettings(Struct, frozen=True, kw_only=True):
     """Where to listen. With `tls`, people sign in with tokens; without it, the address must be a loopback address, and
-    the link that is printed is the key. `probes`: host and port of the probes, None for none."""
+    the link that is printed is the key. `probes`: host and port of the probes, None for none. `remember`: seconds for
+    which a confirmed right is believed."""
 
     host: str = "127.0.0.1"
     port: int = 0
     tls: TlsFiles | None = None
     probes: tuple[str, int] | None = None
     beat: float = BEAT
+    remember: float = REMEMBERED
 
 
 def _nothing(url: str) -> None: ...
@@ -84,7 +86,7 @@ async def _access(
         raise ConfigError("files are shown on this machine alone: leave out --tls-cert and --tls-key")
     # Reviews must not wait for other requests, and nobody waits long for them.
     reviews = Client(config, connections=4, timeout=REVIEW_TIMEOUT, retry=RetryPolicy(attempts=1))
-    return ClusterAccess(await stack.enter_async_context(reviews), views)
+    return ClusterAccess(await stack.enter_async_context(reviews), views, remember=settings.remember)
 
 
 async def _follow(views: Sequence[View], boards: dict[str, Board], *, until: asyncio.Event) -> None:

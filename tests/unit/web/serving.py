@@ -1,6 +1,7 @@
 """The page on a free port of this machine, with a view of the test's own."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -71,3 +72,54 @@ def certificate(folder: Any) -> TlsFiles:
     (folder / "tls.crt").write_bytes(b"".join(blob.bytes() for blob in made.cert_chain_pems))
     made.private_key_pem.write_to_path(folder / "tls.key")
     return TlsFiles(folder / "tls.crt", folder / "tls.key")
+
+
+class Front:
+    """A port before the server that can be cut: what is open breaks, and nothing new is answered until it is mended."""
+
+    def __init__(self, link: str) -> None:
+        self._target = int(link.partition("/?")[0].rpartition(":")[2])
+        self._key = link.partition("/?")[2]
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+
+    @property
+    def link(self) -> str:
+        return f"http://127.0.0.1:{self._port}/?{self._key}"
+
+    async def __aenter__(self) -> "Front":
+        await self.mend()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.cut()
+
+    async def cut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def mend(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, onwards = await asyncio.open_connection("127.0.0.1", self._target)
+        ends = {writer, onwards}
+        self._open |= ends
+        try:
+            await asyncio.gather(_pass(reader, onwards), _pass(there, writer))
+        finally:
+            self._open -= ends
+            for end in ends:
+                end.close()
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while chunk := await reader.read(65536):
+            writer.write(chunk)
+            await writer.drain()
+    writer.close()

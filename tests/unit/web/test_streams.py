@@ -2,17 +2,13 @@
 
 import asyncio
 import gzip
-import json
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from contextlib import AsyncExitStack
 
-from aiohttp import ClientResponse, ClientSession
+from aiohttp import ClientSession
 
+from tests.unit.web.hearing import following
 from tests.unit.web.serving import a_view, browsing, serving
 from windlass.web.board import Board
-
-WITHIN = 20.0
 
 
 class Published:
@@ -24,28 +20,6 @@ class Published:
 
     async def _keep(self, board: Board) -> None:
         self.board.set_result(board)
-
-
-class Heard:
-    """The events of a stream."""
-
-    def __init__(self, answer: ClientResponse) -> None:
-        self._answer = answer
-
-    async def next(self, event: str) -> Any:
-        """The data of the next event of this kind."""
-        async with asyncio.timeout(WITHIN):
-            while True:
-                block = (await self._answer.content.readuntil(b"\n\n")).decode().splitlines()
-                if block[0] == f"event: {event}":
-                    return json.loads(block[1].removeprefix("data: "))
-
-
-@asynccontextmanager
-async def following(me: ClientSession, since: str = "") -> AsyncIterator[Heard]:
-    async with me.get("/api/views/things/changes", params={"since": since}) as answer:
-        assert answer.status == 200
-        yield Heard(answer)
 
 
 async def test_a_page_hears_of_each_change() -> None:

@@ -23,11 +23,12 @@ from windlass.capability.planning import (
     Planner,
     Selected,
     Survey,
+    as_json,
     plans,
     select,
 )
 from windlass.capability.planning.following import Course, follow
-from windlass.cli.conventions import complaints, plan_as_json, plan_as_text
+from windlass.cli.conventions import complaints, plan_as_text
 from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.conventions.settings import Settings
@@ -138,7 +139,7 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
         objects += model.changed(found.api, since=before)
         answers.append(Answer(found.question, found.selected, courses))
     if form.form == "json":
-        click.echo(plan_as_json.followed([course for answer in answers for course in answer.listed()], objects))
+        click.echo(as_json.followed([course for answer in answers for course in answer.listed()], objects))
     else:
         _show_text(answers, form)
     all_courses = [course for answer in answers for course in answer.planned]
@@ -252,7 +253,7 @@ def _show_plans(answers: Sequence[Answer[KeyPlan]], form: Form, *, failed: bool)
     if not answers:
         return Exit.FAILED
     if form.form == "json":
-        click.echo(plan_as_json.planned([plan for answer in answers for plan in answer.listed()]))
+        click.echo(as_json.planned([plan for answer in answers for plan in answer.listed()]))
     else:
         _show_text(answers, form)
     planned = [plan for answer in answers for plan in answer.planned]

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
-from windlass.capability.planning import KeyPlan, Survey, plan_of
+from windlass.capability.planning import KeyPlan, Survey, as_json, plan_of
 from windlass.capability.together import both, together
 from windlass.kube.control.seen import Present, Unreadable, read
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
@@ -85,6 +86,25 @@ async def look(
     )
     await _plan(sight, client, places, now=now)
     return sight
+
+
+def as_tree(sight: Sight) -> dict[str, Any]:
+    """All facts for programs: `windlass machines describe -o json`, and the web page. docs/cli.md has the keys."""
+    row = sight.row
+    return {
+        "kind": row.kind,
+        "name": row.name,
+        "authority": row.authority,
+        "desiredAuthority": row.desired_authority,
+        "synchronized": msgspec.to_builtins(row.synchronized),
+        "generation": msgspec.to_builtins(row.generation),
+        "machineAPI": msgspec.to_builtins(sight.machine_api),
+        "clusterAPI": msgspec.to_builtins(sight.cluster_api),
+        "infrastructure": msgspec.to_builtins(sight.infrastructure),
+        "events": msgspec.to_builtins(sight.events),
+        "plan": as_json.item(sight.plan) if sight.plan and sight.plan.error is None else None,
+        "unavailable": [{"what": trouble.what, "message": str(trouble.error)} for trouble in sight.troubles],
+    }
 
 
 class _Sides:

@@ -1,5 +1,12 @@
 // Makes and updates elements. Texts of a cluster only ever become text nodes, never HTML.
 
+// Characters that command a terminal or turn the direction of writing could make a text look like another one.
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+function clean(text) {
+  return String(text).replace(UNSEEN, "\ufffd");
+}
+
 // h("a", { class: "x", href: "/" }, "text", node): an element with attributes, listeners (onclick) and children.
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -8,13 +15,17 @@ export function h(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  for (const child of children.flat()) {
+    if (child instanceof Node) element.append(child);
+    else if (child !== null && child !== undefined && child !== false && child !== "") element.append(clean(child));
+  }
   return element;
 }
 
 // Sets the text of an element if it differs, so that screen readers and selections are left alone.
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const cleaned = clean(text);
+  if (element.textContent !== cleaned) element.textContent = cleaned;
 }
 
 // Puts `wanted` elements into `parent` in this order; those that are there already stay, with their focus.
@@ -66,7 +77,7 @@ export class Keyed {
 // A text that takes a few lines: what is longer can be opened.
 export function long(text, most = 240) {
   const start = text.split("\n", 3).join("\n").slice(0, most);
-  if (start.length === text.length) return text;
+  if (start.length === text.length) return clean(text);
   return h("details", { class: "long" }, h("summary", {}, start.trimEnd()), h("div", {}, text));
 }
 

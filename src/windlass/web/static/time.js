@@ -25,8 +25,9 @@ const UNITS = [
   ["s", 1],
 ];
 
-// Milliseconds as `45s`, `5m30s`, `3h12m`, `2d4h`: at most two units.
+// Milliseconds (`?` for what is no number) as `45s`, `5m30s`, `3h12m`, `2d4h`: at most two units.
 export function duration(milliseconds) {
+  if (!Number.isFinite(milliseconds)) return "?";
   let left = Math.max(0, Math.floor(milliseconds / 1000));
   const largest = UNITS.findIndex(([, size]) => left >= size);
   if (largest < 0) return "0s";
@@ -50,6 +51,7 @@ const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
 // The local time, with the day if that is another one than today.
 export function clock(moment, { seconds = true } = {}) {
   const date = new Date(moment);
+  if (!Number.isFinite(date.getTime())) return String(moment);
   const time = (seconds ? clockTime : hourAndMinute).format(date);
   return date.toDateString() === new Date(now()).toDateString() ? time : `${day.format(date)} ${time}`;
 }

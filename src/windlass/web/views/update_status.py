@@ -27,7 +27,7 @@ from windlass.api.update import UPDATE_STATUS, UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import NodeTook, Took, UpdateRecord
 from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.reflector import Reflector
-from windlass.kube.control.permissions import permission, reads
+from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.errors import KubeError, NotFound
 from windlass.kube.object import NamespacedName, Object
@@ -79,11 +79,16 @@ def live_view(client: "Client", *, namespace: str = "") -> View:
         title=TITLE,
         rule=RULE,
         source=source,
-        needs=(
-            reads(UpdateStatus),
-            reads(UpdateRecord),
-            permission(Lease, "get", namespace=home, names=(LEASE,)),
-        ),
+        needs=needs(home),
+    )
+
+
+def needs(home: str = HOME) -> tuple[Permission, ...]:
+    """What following takes."""
+    return (
+        permission(UpdateStatus, "list", "watch"),
+        permission(UpdateRecord, "list", "watch"),
+        permission(Lease, "get", namespace=home, names=(LEASE,)),
     )
 
 

@@ -3,17 +3,14 @@
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
-import msgspec
-
-from windlass.cli.conventions import plan_as_json, plan_as_text
+from windlass.cli.conventions import plan_as_text
 from windlass.cli.conventions.ages import age
 from windlass.cli.conventions.complaints import harmless
 from windlass.cli.conventions.page import INDENT, facts, heading, indented
 from windlass.cli.conventions.table import Cell, Column, Table
 from windlass.machine_sync.constants import MIGRATING, Namespaces
-from windlass.machine_sync.inspection.description import Sight
+from windlass.machine_sync.inspection.description import Sight, as_tree
 from windlass.machine_sync.inspection.facts import Condition, Described, Happening
 from windlass.machine_sync.overview import AnyRow
 
@@ -24,22 +21,7 @@ _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow", "Warning": "ye
 
 def as_json(sight: Sight) -> str:
     """All facts; the keys are stable."""
-    row = sight.row
-    tree: dict[str, Any] = {
-        "kind": row.kind,
-        "name": row.name,
-        "authority": row.authority,
-        "desiredAuthority": row.desired_authority,
-        "synchronized": msgspec.to_builtins(row.synchronized),
-        "generation": msgspec.to_builtins(row.generation),
-        "machineAPI": msgspec.to_builtins(sight.machine_api),
-        "clusterAPI": msgspec.to_builtins(sight.cluster_api),
-        "infrastructure": msgspec.to_builtins(sight.infrastructure),
-        "events": msgspec.to_builtins(sight.events),
-        "plan": plan_as_json.item(sight.plan) if sight.plan and sight.plan.error is None else None,
-        "unavailable": [{"what": trouble.what, "message": str(trouble.error)} for trouble in sight.troubles],
-    }
-    return json.dumps(tree, indent=2, ensure_ascii=False)
+    return json.dumps(as_tree(sight), indent=2, ensure_ascii=False)
 
 
 def as_text(sight: Sight, places: Namespaces, *, now: datetime, colour: bool) -> list[str]:

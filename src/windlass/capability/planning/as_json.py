@@ -1,4 +1,4 @@
-"""Prints plans as one JSON object, for programs. Its keys are stable."""
+"""Writes plans as JSON, for programs and the web page. The keys are stable."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ Tree = dict[str, Any]
 
 
 def planned(plans: Sequence[KeyPlan]) -> str:
-    """The output of `windlass plan`: `items`, and `errors` for those that have no plan."""
+    """The output of `windlass plan -o json`: `items`, and `errors` for those that have no plan."""
     return _text(
         {
             "items": [item(plan) for plan in plans if plan.error is None],

@@ -1,0 +1,324 @@
+// Machines and MachineSets of both APIs: authority, phases, whether the sides agree; and one of them in full.
+
+import { arrange, count, h, setLong, setText } from "./dom.js";
+import { Table } from "./table.js";
+import { age } from "./time.js";
+
+const SIDES = { MachineAPI: "Machine API", ClusterAPI: "Cluster API" };
+const KINDS = [
+  ["Machine", "Machines", "machine"],
+  ["MachineSet", "MachineSets", "MachineSet"],
+];
+
+function badge(text, tone) {
+  return h("span", { class: "badge", "data-tone": tone }, text);
+}
+
+// As `windlass machines --unsynced` counts: not known to agree.
+function unsynced(row) {
+  const sides = [row.machineAPI, row.clusterAPI].filter(Boolean);
+  if (!row.synchronized) return sides.length > 1 || sides.some((side) => side.unreadable);
+  return row.synchronized.status !== "True" || behind(row);
+}
+
+function behind({ generation }) {
+  return Boolean(generation) && generation.source !== null && generation.synchronized < generation.source;
+}
+
+function moving(row) {
+  return row.authority === "Migrating" || Boolean(row.desiredAuthority && row.authority && row.desiredAuthority !== row.authority);
+}
+
+function words(row) {
+  const sides = [row.machineAPI, row.clusterAPI].filter(Boolean);
+  const said = row.synchronized;
+  return [row.name, row.authority, said?.reason, said?.message, ...sides.flatMap((side) => [side.phase, side.node, side.unreadable])]
+    .filter(Boolean)
+    .join(" ")
+    .toLowerCase();
+}
+
+export function mount({ details }) {
+  const dialog = new Details(details);
+  const search = h("input", { type: "search", id: "search", placeholder: "Name, phase, Node, reason" });
+  const strays = h("input", { type: "checkbox", id: "strays" });
+  const summary = h("p", { class: "line", role: "status" });
+  const kinds = KINDS.map(([kind, title]) => new Kind(kind, title, (row) => dialog.open(row)));
+  const nothing = h("p", { class: "muted" }, "There are no machines in either API.");
+  const element = h(
+    "div",
+    { class: "machines" },
+    h(
+      "section",
+      { class: "verdict", "aria-label": "Summary" },
+      h("h1", {}, "Machines of both APIs"),
+      summary,
+      h(
+        "div",
+        { class: "filters" },
+        h("label", { for: "search" }, "Filter", search),
+        h("label", { for: "strays", class: "check" }, strays, "Only what is not in sync or moves"),
+      ),
+    ),
+    nothing,
+    kinds.map((kind) => kind.element),
+    dialog.element,
+  );
+  let rows = [];
+
+  function redraw() {
+    const wanted = search.value.trim().toLowerCase();
+    const shown = rows.filter(([, row]) => (!strays.checked || unsynced(row) || moving(row)) && (!wanted || words(row).includes(wanted)));
+    for (const kind of kinds) kind.draw(shown.filter(([, row]) => row.kind === kind.kind));
+    setText(summary, inShort(rows.map(([, row]) => row)));
+    nothing.hidden = rows.length > 0;
+  }
+
+  search.addEventListener("input", redraw);
+  strays.addEventListener("input", redraw);
+
+  return {
+    element,
+    draw(parts, keys) {
+      rows = [...parts].filter(([key]) => KINDS.some(([kind]) => key.startsWith(`${kind}/`)));
+      rows.sort(([, a], [, b]) => a.name.localeCompare(b.name, "en", { numeric: true }));
+      redraw();
+      dialog.changed(parts, keys);
+      return null;
+    },
+  };
+}
+
+function inShort(rows) {
+  const found = KINDS.map(([kind, , word]) => [rows.filter((row) => row.kind === kind), word]).filter(([those]) => those.length);
+  if (!found.length) return "";
+  const totals = found.map(([those, word]) => count(those.length, word)).join(" and ");
+  const stray = rows.filter(unsynced).length;
+  const migrating = rows.filter(moving).length;
+  return [
+    totals,
+    stray ? `${stray} not known to be in sync` : "all in sync",
+    migrating ? `authority of ${migrating} moves` : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+class Kind {
+  #table;
+  #title = h("h2");
+
+  constructor(kind, title, open) {
+    this.kind = kind;
+    this.title = title;
+    const own = kind === "Machine" ? phase : ready;
+    const columns = [
+      {
+        title: "Name",
+        class: "name",
+        update(cell, row) {
+          const button = cell.firstElementChild ?? h("button", { type: "button", class: "plain" });
+          setText(button, row.name);
+          button.onclick = () => open(row);
+          arrange(cell, [button]);
+        },
+      },
+      { title: "Authority", node: authority, class: "state labelled" },
+      { title: "Machine API", node: (row) => own(row.machineAPI), class: "state labelled" },
+      { title: "Cluster API", node: (row) => own(row.clusterAPI), class: "state labelled" },
+      { title: "In sync", node: inSync, class: "state labelled" },
+      { title: "Since", node: (row) => age(row.synchronized?.since), class: "since" },
+      ...(kind === "Machine"
+        ? [{ title: "Node", text: (row) => row.machineAPI?.node || row.clusterAPI?.node || "", class: "version" }]
+        : []),
+      { title: "Message", update: (cell, row) => setLong(cell, message(row)), class: "text" },
+    ];
+    this.#table = new Table(columns, { caption: title });
+    this.element = h("section", { id: kind }, this.#title, this.#table.element);
+  }
+
+  draw(items) {
+    this.element.hidden = !items.length;
+    setText(this.#title, `${this.title} (${items.length})`);
+    this.#table.draw(items);
+  }
+}
+
+function authority(row) {
+  if (!row.machineAPI) return h("span", { class: "muted" }, "Cluster API alone");
+  if (moving(row)) return badge(`${row.authority === "Migrating" ? "moving" : SIDES[row.authority]} → ${SIDES[row.desiredAuthority] ?? "unknown"}`, "busy");
+  return SIDES[row.authority] ?? row.authority ?? "";
+}
+
+function phase(side) {
+  if (!side) return h("span", { class: "muted" }, "none");
+  const word = side.unreadable ? "Unreadable" : side.deleting ? "Deleting" : side.phase || "no phase";
+  const tones = { Failed: "bad", Unreadable: "bad", Deleting: "warn", Running: "good", Provisioned: "good" };
+  return [badge(word, tones[word] ?? "calm"), side.paused ? h("span", { class: "step" }, "paused") : null];
+}
+
+function ready(side) {
+  if (!side) return h("span", { class: "muted" }, "none");
+  if (side.unreadable || !side.replicas) return badge("Unreadable", "bad");
+  const { desired, current, ready: there } = side.replicas;
+  const complete = desired !== null && desired === current && desired === there;
+  return badge(`${there ?? 0} of ${desired ?? "?"} ready`, complete ? "good" : "warn");
+}
+
+function inSync(row) {
+  const said = row.synchronized;
+  if (!said) return unsynced(row) ? badge("not yet", "warn") : h("span", { class: "muted" }, "not mirrored");
+  const tones = { True: "good", False: "bad" };
+  if (said.status === "True") return behind(row) ? badge("behind", "warn") : badge("yes", "good");
+  return [badge(said.status === "False" ? "no" : said.status, tones[said.status] ?? "warn"), h("span", { class: "step" }, said.reason)];
+}
+
+function message(row) {
+  const sides = [row.machineAPI, row.clusterAPI].filter(Boolean);
+  const unreadable = sides.map((side) => side.unreadable).filter(Boolean);
+  if (unreadable.length) return unreadable.join("\n");
+  return row.synchronized?.status === "True" ? "" : (row.synchronized?.message ?? "");
+}
+
+// One object in full: a dialog, read with the rights of whoever opens it, and again when the object changes.
+class Details {
+  #ask;
+  #body = h("div", { class: "details" });
+  #title = h("h2", { id: "details-title" });
+  #key = "";
+  #asked = 0;
+
+  constructor(ask) {
+    this.#ask = ask;
+    const close = h("button", { type: "button", onclick: () => this.element.close() }, "Close");
+    this.element = h("dialog", { "aria-labelledby": "details-title" }, h("header", {}, this.#title, close), this.#body);
+    this.element.addEventListener("close", () => (this.#key = ""));
+  }
+
+  open(row) {
+    this.#key = `${row.kind}/${row.name}`;
+    setText(this.#title, `${row.kind} ${row.name}`);
+    this.#body.replaceChildren(h("p", { class: "muted" }, "Reading…"));
+    if (!this.element.open) this.element.showModal();
+    this.#read(row);
+  }
+
+  changed(parts, keys) {
+    if (!this.#key || !keys.has(this.#key)) return;
+    const row = parts.get(this.#key);
+    if (row) this.#read(row);
+    else this.#body.prepend(h("p", { class: "error" }, "It does not exist any more."));
+  }
+
+  async #read(row) {
+    const asked = ++this.#asked;
+    let answer;
+    try {
+      answer = await this.#ask({ kind: row.kind, name: row.name });
+    } catch {
+      answer = { ok: false, body: { error: "the server cannot be reached" } };
+    }
+    if (asked !== this.#asked || this.#key !== `${row.kind}/${row.name}`) return;
+    if (!answer.ok) return this.#body.replaceChildren(h("p", { class: "error", role: "alert" }, answer.body.error));
+    this.#body.replaceChildren(...described(answer.body));
+  }
+}
+
+function described(sight) {
+  return [
+    ...sight.unavailable.map(({ what, message: why }) => h("p", { class: "error" }, `${what} cannot be read: ${why}`)),
+    plan(sight),
+    side("Machine API", sight.machineAPI),
+    side("Cluster API", sight.clusterAPI),
+    sight.infrastructure ? side("Infrastructure", sight.infrastructure) : null,
+    events(sight.events),
+  ].filter(Boolean);
+}
+
+function plan({ plan: planned, noPlan, idle }) {
+  const section = h("section", {}, h("h3", {}, "What Windlass would do next"));
+  if (idle) section.append(h("p", { class: "muted" }, `Machine sync idles on this cluster: ${idle}`));
+  if (!planned) {
+    section.append(h("p", { class: "muted" }, noPlan ? `There is no plan: ${noPlan}` : "There is no plan."));
+    return section;
+  }
+  const actions = planned.actions.map((action) =>
+    h(
+      "li",
+      {},
+      h("strong", {}, action.verb),
+      " ",
+      h("code", {}, `${action.target.kind} ${action.target.name}${action.subresource ? ` (${action.subresource})` : ""}`),
+      action.why ? h("p", {}, action.why) : null,
+      action.diff.length ? h("ul", { class: "diff" }, action.diff.map(difference)) : null,
+    ),
+  );
+  if (actions.length) section.append(h("ol", {}, actions));
+  const next = planned.next;
+  const then = { Done: next.note || "nothing: it is as it should be", WaitFor: `wait for ${next.what}` }[next.type];
+  section.append(h("p", {}, `${actions.length ? "Then " : ""}${then ?? next.why ?? next.error}`));
+  return section;
+}
+
+function difference({ path, before, after }) {
+  const show = (value) => (value === null || value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value));
+  return h("li", {}, h("code", {}, path), `: ${show(before)} → ${show(after)}`);
+}
+
+function side(title, found) {
+  const section = h("section", {}, h("h3", {}, title));
+  if (!found) {
+    section.append(h("p", { class: "muted" }, "does not exist there"));
+    return section;
+  }
+  section.append(h("p", { class: "muted" }, h("code", {}, `${found.kind}.${found.apiVersion} ${found.namespace}/${found.name}`)));
+  const known = [
+    ["Unreadable", found.unreadable],
+    ["Phase", found.phase],
+    ["Paused", found.paused],
+    ["Provider ID", found.providerID],
+    ["Node", found.node],
+    ["Addresses", found.addresses.join(", ")],
+    ["Infrastructure", found.infrastructure],
+    ["Owners", found.owners.join(", ")],
+    ["Finalizers", found.finalizers.join(", ")],
+  ].filter(([, value]) => value);
+  const facts = known.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)));
+  if (found.created) facts.unshift(h("div", {}, h("dt", {}, "Age"), h("dd", {}, age(found.created))));
+  if (found.deleting) facts.unshift(h("div", {}, h("dt", {}, "Deleting for"), h("dd", {}, age(found.deleting))));
+  section.append(h("dl", { class: "known" }, facts));
+  if (found.conditions.length) section.append(conditions(title, found.conditions));
+  return section;
+}
+
+function conditions(title, found) {
+  const tones = { True: "good", False: "warn" };
+  const table = new Table(
+    [
+      { title: "Condition", text: (one) => (one.of ? `${one.of}.${one.type}` : one.type), class: "name" },
+      { title: "Status", node: (one) => badge(one.status || "none", tones[one.status] ?? "calm"), class: "state" },
+      { title: "Since", node: (one) => age(one.since), class: "since" },
+      { title: "Message", update: (cell, one) => setLong(cell, [one.reason, one.message].filter(Boolean).join(": ")), class: "text" },
+    ],
+    { caption: `Conditions: ${title}` },
+  );
+  table.draw(found.map((one, place) => [place, one]));
+  return table.element;
+}
+
+function events(found) {
+  const section = h("section", {}, h("h3", {}, "Last Events"));
+  if (!found.length) section.append(h("p", { class: "muted" }, "none"));
+  const table = new Table(
+    [
+      { title: "Reason", text: (one) => one.reason, class: "name" },
+      { title: "Type", node: (one) => badge(one.type || "Event", one.type === "Warning" ? "warn" : "calm"), class: "state" },
+      { title: "Seen", node: (one) => age(one.last, { suffix: " ago" }), class: "since" },
+      { title: "Message", update: (cell, one) => setLong(cell, one.message), class: "text" },
+    ],
+    { caption: "Last Events" },
+  );
+  table.draw(found.map((one, place) => [place, one]));
+  if (found.length) section.append(table.element);
+  return section;
+}
