@@ -1106,11 +1106,33 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/account.py",
         "openstack/cloud/test_estate.py",
-        ("now if kind in fresh else max(need.since, now - age)", "max(need.since, now - age)"),
-        ("max(need.since, now - age)", "now - age"),
+        ("max(need.since, NEVER if again else now - age)", "NEVER if again else now - age"),
+        ("moment = NEVER if again else now", "moment = NEVER"),
         ("certain=began >= need.certain,", "certain=True,"),
         ('        self._ports.drop(balancer.vip_port_id or "")\n', ""),
+    ),
+    *_in(
+        "openstack/cloud/account.py",
+        "openstack/cluster",
+        ("self.knowledge.needed(mark).since == NEVER and own", "own"),
+        ("and own.issuperset(addresses)", ""),
+    ),
+    *_in(
+        "openstack/cloud/balancers.py",
+        "openstack/cloud/test_estate.py",
         ('        if found.provisioning_status != "ACTIVE":\n', "        if False:\n"),
+    ),
+    *_in(
+        "openstack/cloud/balancers.py",
+        "openstack/cloud/test_balancers.py",
+        ("return self.read >= self.since + QUIET", "return True"),
+        ("known.open or known.version != version", "known.open"),
+        ("known.open or known.version != version", "known.version != version"),
+        ("or (again and not version)", ""),
+        ("version=version, since=now, ours=False)", "version=version, ours=False)"),
+        ("parts=laid, read=NEVER,", "parts=laid,"),
+        ("return inf if self._now() - changed > _LONG_AGO else 0.0", "return inf"),
+        ("replace(each, default_pool_id=made.id)", "replace(each)"),
     ),
     *_in(
         "openstack/cloud/network_requests.py",
@@ -1443,6 +1465,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/balancer.py",
         "openstack/cluster/test_balancer.py",
+        ("if not requests and not self.found.confirmed:", "if False:"),
         ("        if lb.provisioning_status == ERROR:\n", "        if False:\n"),
         ("        if not self.found.can_be_changed:\n", "        if False:\n"),
         ("        if not mark_of(lb):\n", "        if False:\n"),
