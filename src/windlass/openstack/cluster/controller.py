@@ -18,7 +18,7 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import IndexedReader, Present
-from windlass.kube.control.source import identity_differs, spec_differs
+from windlass.kube.control.source import identity_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import ESTATE, Account
 from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
@@ -248,7 +248,7 @@ def cluster_controller(
         name=NAME,
         watches=(
             Watch(OpenStackCluster, lambda infra: [infra.key], namespace=namespace, indexes=indexes),
-            Watch(Cluster, infrastructure(OpenStackCluster), namespace=namespace, when=spec_differs),
+            Watch(Cluster, infrastructure(OpenStackCluster), namespace=namespace, when=_is_heeded),
             Watch(
                 Machine,
                 of_machine,
@@ -281,6 +281,13 @@ def cluster_controller(
         decide=decide,
         workers=4,
     )
+
+
+def _is_heeded(old: Object[Cluster] | None, new: Object[Cluster] | None) -> bool:
+    """A change of the Cluster that is no work of ours: it copies the endpoint from here, and nobody has to look."""
+    if old is None or new is None or identity_differs(old, new):
+        return True
+    return old.glimpse(References) != new.glimpse(References)
 
 
 def _cluster(infra: Object[OpenStackCluster]) -> Iterable[str]:
