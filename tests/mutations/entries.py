@@ -1129,6 +1129,7 @@ _IN_THE_CLOUD = (
         ("known.open or known.version != version", "known.open"),
         ("known.open or known.version != version", "known.version != version"),
         ("or (again and not version)", ""),
+        ("known.read + KEPT if known.confirmed", "inf if known.confirmed"),
         ("version=version, since=now, ours=False)", "version=version, ours=False)"),
         ("parts=laid, read=NEVER,", "parts=laid,"),
         ("return inf if self._now() - changed > _LONG_AGO else 0.0", "return inf"),

@@ -8,7 +8,7 @@ two changes within one cannot be told apart. So what is read is `confirmed` once
 |---|---|
 | have not been read, or a request about one of them failed since | are read |
 | `updated_at` changed without a request of ours, or Octavia does not tell it | are read |
-| `updated_at` is the same, and they are confirmed | are kept |
+| `updated_at` is the same, and they are confirmed | are kept, for six hours at most |
 | follow from the answers to our requests, or were read less than two seconds after the change | are kept; when \
 `updated_at` is two seconds old, they are read again |
 
@@ -52,6 +52,8 @@ T = TypeVar("T")
 BALANCING: Final[Service] = "load-balancer"
 QUIET: Final = 2.0
 """Seconds without a change after which what is read is confirmed: whole seconds, and clocks that differ a little."""
+KEPT: Final = 6 * 3600.0
+"""Seconds after which parts are read although nothing says that they have changed: no API reference promises it."""
 _LONG_AGO: Final = timedelta(minutes=1)
 """The age of `updated_at`, by our clock, from which on the load balancer has been quiet whatever clocks say."""
 
@@ -179,7 +181,7 @@ class Balancers:
             known = replace(known, version=version, since=now, ours=False)
         elif known is not None and (known.open or known.version != version or (again and not version)):
             known = None
-        if known is None or (not known.confirmed and now >= known.since + QUIET and again):
+        if known is None or (again and now >= (known.read + KEPT if known.confirmed else known.since + QUIET)):
             since = known.since if known is not None else now - self._quiet(version)
             known = _Known(await self._read(found), version, since, now)
         self._known[found.id] = known

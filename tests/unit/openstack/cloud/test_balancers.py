@@ -8,7 +8,7 @@ import pytest
 from tests.unit.openstack.cloud.site import GOES_ON, MADE, MARK, NAMED, OURS, Site
 from tests.unit.openstack.clouded import PROJECT
 from windlass.openstack.cloud import balancer_requests as balancing
-from windlass.openstack.cloud.balancers import QUIET
+from windlass.openstack.cloud.balancers import KEPT, QUIET
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest, Intent
@@ -84,6 +84,8 @@ async def test_parts_are_read_once_while_nothing_changes() -> None:
         site.cloud.pass_time(LONG)
         again, asked = await site.look()
         assert (parts(again), again.confirmed, asked) == (parts(found), True, STATE)
+    site.cloud.pass_time(KEPT)
+    assert (await site.look())[1] == PARTS, "after hours they are read in any case"
 
 
 CHANGES: Final[dict[str, Callable[[Octavia], Any]]] = {
