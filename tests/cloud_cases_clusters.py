@@ -366,6 +366,43 @@ async def a_load_balancer_with_its_parts(site: Site) -> Any:
     return facts, script.told
 
 
+async def a_load_balancer_tells_when_its_parts_change(site: Site) -> Any:
+    """Its `updated_at` is another one after each change, and stays while there is none."""
+    script = Script(site)
+    made = await script.balance("POST", "/loadbalancers", name="lb", vip_subnet_id=site.subnet)
+    path = f"{BALANCERS}/loadbalancers/{made['id']}"
+
+    async def version() -> Any:
+        return (await script.listed(path))["updated_at"]
+
+    facts, seen = [made["updated_at"]], [await version()]
+
+    async def change(method: Method, path: str, **body: Any) -> Any:
+        answer = await script.balance(method, path, **body)
+        seen.append(await version())
+        return answer
+
+    port = {"protocol": "TCP", "protocol_port": 1}
+    listener = await change("POST", "/listeners", name="l", loadbalancer_id=made["id"], **port)
+    await change("PUT", f"/listeners/{listener['id']}", allowed_cidrs=["10.0.0.0/8"])
+    lines = {"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}
+    pool = await change("POST", "/pools", name="p", listener_id=listener["id"], **lines)
+    check = {"type": "TCP", "delay": 10, "timeout": 5, "max_retries": 5}
+    monitor = await change("POST", "/healthmonitors", name="h", pool_id=pool["id"], **check)
+    await change("PUT", f"/healthmonitors/{monitor['id']}", delay=20)
+    members = f"/pools/{pool['id']}/members"
+    member = await change("POST", members, name="m", address="10.6.0.9", protocol_port=1)
+    await change("PUT", f"{members}/{member['id']}", weight=5)
+    await change("DELETE", f"{members}/{member['id']}")
+    await change("DELETE", f"/healthmonitors/{monitor['id']}")
+    await change("DELETE", f"/pools/{pool['id']}")
+    await change("DELETE", f"/listeners/{listener['id']}")
+    facts += [len(seen), len(set(seen)), await version() == seen[-1]]
+    await script.ask("DELETE", path, cascade="true")
+    await site.until(script.balancers, lambda left: not left)
+    return facts
+
+
 async def a_load_balancer_that_is_pending_refuses(site: Site) -> Any:
     script = Script(site)
     body = {"loadbalancer": {"name": "lb", "vip_network_id": site.network}}
@@ -537,6 +574,7 @@ CASES: Final[Mapping[Callable[[Site], Awaitable[Any]], Any]] = {
             "found."
         ),
     ),
+    a_load_balancer_tells_when_its_parts_change: [None, 12, 12, True],
     a_load_balancer_that_is_pending_refuses: (
         "201, 409 Load Balancer ID is immutable and cannot be updated., 409 Invalid state PENDING_CREATE of "
         "loadbalancer resource ID, 409 Invalid state PENDING_CREATE of loadbalancer resource ID, 409 Invalid "

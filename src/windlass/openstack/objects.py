@@ -163,10 +163,11 @@ class _Reference(Struct, gc=False):
 class _Spec(Struct, rename="camel", gc=False):
     cluster_name: str = ""
     infrastructure_ref: _Reference = field(default_factory=_Reference)
+    paused: bool | None = None
 
 
 class References(Struct, gc=False):
-    """What Machines and Clusters refer to, even if other fields are malformed."""
+    """What Machines and Clusters refer to, and whether they are paused, even if other fields are malformed."""
 
     spec: _Spec = field(default_factory=_Spec)
 

@@ -11,16 +11,17 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.kube.logger import context
 from windlass.openstack.cloud.balancer_requests import ROOT
-from windlass.openstack.cloud.certainty import Knowledge, Times
+from windlass.openstack.cloud.balancers import BALANCING, Balancers
+from windlass.openstack.cloud.certainty import NEVER, Knowledge, Times
 from windlass.openstack.cloud.classify import classify
 from windlass.openstack.cloud.effect import MADE, NEUTRON, after
-from windlass.openstack.cloud.estate import Balancer, Estate
-from windlass.openstack.cloud.failures import CloudFailure, Missing, NotSent
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
 from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
@@ -32,11 +33,8 @@ from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateS
 from windlass.openstack.cloud.resources import (
     Extension,
     FloatingIp,
-    HealthMonitor,
-    Listener,
     LoadBalancer,
     Network,
-    Pool,
     Port,
     Reservation,
     Resource,
@@ -53,7 +51,6 @@ from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
 VOLUMES: Final = "block-storage"
-BALANCING: Final = "load-balancer"
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
@@ -78,18 +75,6 @@ ESTATE: Final = (Network, Subnet, Router, SecurityGroup, FloatingIp, LoadBalance
 
 R = TypeVar("R", bound=Identified)
 T = TypeVar("T")
-
-
-class _PoolsOf(Struct, frozen=True):
-    pools: list[Pool] = field(default_factory=list)
-
-
-class BalancerTree(Struct, frozen=True):
-    """What Octavia says of a load balancer and all its parts."""
-
-    provisioning_status: str = ""
-    listeners: list[_PoolsOf] = field(default_factory=list)
-    pools: list[Pool] = field(default_factory=list)
 
 
 class Kept(Struct):
@@ -144,6 +129,9 @@ class Account:
         for collection, kind in NEUTRON.items():
             key = collection.replace("-", "_")
             self._lists_of[kind] = self._listing("network", f"/v2.0/{collection}", key, kind, own=True)
+        self.balancers = Balancers(
+            self._lists_of[LoadBalancer], self.ask, project_id=project_id, now=now, clock=clock, gone=self._gone
+        )
         self._ports: Listing[Port] = self._lists_of[Port]
         self._trunks: Listing[Trunk] = self._lists_of[Trunk]
 
@@ -202,27 +190,29 @@ class Account:
         recorded: Collection[str] = (),
         *,
         kinds: Collection[type[Any]] = ESTATE,
-        fresh: Collection[type[Any]] = (),
         age: float = 0.0,
+        again: bool = False,
     ) -> Estate:
         """What an owner has beside servers, of these `kinds`, with the mark or an ID that is `recorded`.
 
         A floating IP may be recorded by its address.
 
-        Lists are at most `age` seconds old, or were begun now for the kinds in `fresh`; from memory alone if `age` is
-        infinite and nothing can have happened without us, as in `look`.
+        Lists are at most `age` seconds old; if `age` is infinite, none is asked for, unless something can have happened
+        without us, as in `look`. Of load balancers the state is asked for in any case. `again`: in the same attempt, as
+        far as possible from memory alone.
         """
         now, need = self._clock(), self.knowledge.needed(mark)
         asked = [kind for kind in kinds if kind is not LoadBalancer or BALANCING in self.services]
         lists = [self._lists_of[kind] for kind in asked]
-        since = {kind: now if kind in fresh else max(need.since, now - age) for kind in asked}
-        await asyncio.gather(*(self._lists_of[kind].since(since[kind]) for kind in asked))
+        oldest = max(need.since, NEVER if again else now - age)
+        await asyncio.gather(*(each.since(oldest) for each in lists))
         self.knowledge.compare(mark, self._like)
         need = self.knowledge.needed(mark)
         known: Listing[FloatingIp] = self._lists_of[FloatingIp]
         ids = {*recorded, *(each.id for each in known.all() if each.floating_ip_address in recorded)}
         found = {kind: tuple(_of(self._lists_of[kind], mark, ids)) for kind in asked}
-        balancers = await asyncio.gather(*map(self._balancer, _oldest_first(found.get(LoadBalancer, ()))))
+        moment = NEVER if again else now
+        balancers = await self.balancers.see(_oldest_first(found.get(LoadBalancer, ())), since=moment)
         networks, routers = ({each.id for each in found.get(kind, ())} for kind in (Network, Router))
         ports = {each.id: each for each in found.get(Port, ())}
         if Port in asked:
@@ -236,12 +226,19 @@ class Account:
             routers=_oldest_first(found.get(Router, ())),
             groups=_oldest_first(found.get(SecurityGroup, ())),
             floating_ips=_oldest_first(found.get(FloatingIp, ())),
-            balancers=tuple(each for each in balancers if each is not None),
+            balancers=balancers,
             ports=_oldest_first(ports.values()),
             certain=began >= need.certain,
             certain_in=self.knowledge.certain_in(mark),
             as_of=self._now() - timedelta(seconds=max(now - began, 0.0)) if began > float("-inf") else None,
         )
+
+    def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
+        """Whether the answers to our own requests tell all that the owner can have: this process made up its mark, no
+        outcome has been unknown since, and the floating IPs of these addresses are its own."""
+        known: Listing[FloatingIp] = self._lists_of[FloatingIp]
+        own = {each.floating_ip_address for each in known.marked(mark)}
+        return self.knowledge.needed(mark).since == NEVER and own.issuperset(addresses)
 
     async def holdings(self, also: Iterable[Query] = ()) -> Holdings:
         """Everything that the project has, listed now, and of `also` (by ID) what other projects have."""
@@ -263,41 +260,14 @@ class Account:
                 if isinstance(each, Network | Subnet | Router | SecurityGroup):
                     resources.setdefault(type(each), {})[each.id] = each
         marked = [each for each in resources.get(LoadBalancer, {}).values() if mark_of(each)]
-        balancers = [each for each in await asyncio.gather(*map(self._balancer, marked)) if each is not None]
+        self.balancers.forget()
+        balancers = await self.balancers.see(marked, since=now)
         return Holdings(project=self.key, resources=resources, balancers={each.balancer.id: each for each in balancers})
-
-    async def _balancer(self, found: LoadBalancer) -> Balancer | None:
-        """A load balancer as it is now; None if it is gone. Its parts only while it is ACTIVE, so that to wait for one
-        costs one request: until then nothing can be done about them."""
-        balancers = self._lists_of[LoadBalancer]
-        try:
-            tree = await self.ask(Http(BALANCING, "GET", f"{ROOT}/loadbalancers/{found.id}/status"), agent="lookup")
-        except Missing:
-            self._gone(found)
-            return None
-        told = msgspec.json.decode(tree.body, type=dict[str, dict[str, BalancerTree]])["statuses"]["loadbalancer"]
-        if told.provisioning_status == "DELETED":
-            self._gone(found)
-            return None
-        found = replace(found, provisioning_status=told.provisioning_status)
-        balancers.put(found)
-        if found.provisioning_status != "ACTIVE":
-            return Balancer(found)
-        listeners, monitors = await asyncio.gather(
-            self._parts("listeners", Listener, (("loadbalancer_id", found.id),)),
-            self._parts("healthmonitors", HealthMonitor, (("project_id", self._project_id),)),
-        )
-        pools = {each.id: each for each in (*told.pools, *(pool for one in told.listeners for pool in one.pools))}
-        watched = {each.health_monitor.id for each in pools.values() if each.health_monitor is not None}
-        return Balancer(found, listeners, tuple(pools.values()), tuple(each for each in monitors if each.id in watched))
 
     def _gone(self, balancer: LoadBalancer) -> None:
         """Octavia deletes the port of its address first, so that it is not in the way of its network any more."""
         self._lists_of[LoadBalancer].drop(balancer.id)
         self._ports.drop(balancer.vip_port_id or "")
-
-    async def _parts(self, key: str, kind: type[T], query: tuple[tuple[str, str], ...]) -> tuple[T, ...]:
-        return await pages(Http(BALANCING, "GET", f"{ROOT}/{key}", query), key, kind, self.ask)
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
         """The same from memory alone."""
@@ -394,6 +364,7 @@ class Account:
     async def _carry(self, request: CloudRequest) -> Any:
         if isinstance(request, Creation):
             self.knowledge.sending(request, self._like(request))
+        self.balancers.sending(request)
         try:
             answer = await self.ask(request.http, agent=_sender(), creates=request.CREATES, seconds=self._patience)
         except NotSent:
@@ -406,6 +377,7 @@ class Account:
             self.knowledge.refused(request, failure, self._now())
             raise
         self.knowledge.accepted(request)
+        self.balancers.answered(request, answer)
         return after(request, answer, self._lists_of)
 
     async def refresh(self, *, volumes: bool, ports: float = 0.0) -> None:

@@ -286,6 +286,7 @@ class Clouds:
         self._unsent.clear()
         for account in self._accounts.values():
             account.knowledge.begin_term(self._term)
+            account.balancers.forget()
 
     async def _poll(self, key: Any) -> Polled[Any]:
         member = self._members.get(key[1])

@@ -20,12 +20,14 @@ from windlass.openstack.cloud.resources import (
 
 class Balancer(Struct, frozen=True):
     """A load balancer as it is now. Its parts are known only while it `can_be_changed`: its listeners, its pools with
-    their members, and the monitors of those."""
+    their members, and the monitors of those. `confirmed`: Octavia has told these parts since they last changed; else
+    they follow from its answers to our requests."""
 
     balancer: LoadBalancer
     listeners: tuple[Listener, ...] = ()
     pools: tuple[Pool, ...] = ()
     monitors: tuple[HealthMonitor, ...] = ()
+    confirmed: bool = True
 
     @property
     def can_be_changed(self) -> bool:

@@ -192,12 +192,13 @@ class FloatingIp(Struct, frozen=True, gc=False):
 
 class LoadBalancer(Struct, frozen=True, gc=False):
     """An Octavia load balancer. It can be changed while `provisioning_status` is ACTIVE, and deleted in ERROR too.
-    `operating_status`: whether it works."""
+    `operating_status`: whether it works. `updated_at`: when it, or one of its parts, last changed."""
 
     id: str = ""
     name: str | None = None
     description: str | None = None
     created_at: str = ""
+    updated_at: str | None = None
     provisioning_status: str = ""
     operating_status: str = ""
     provider: str = ""

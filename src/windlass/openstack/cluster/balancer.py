@@ -8,7 +8,8 @@
 | a recorded one without the mark | mark it, before anything else |
 | one that is neither ACTIVE nor in ERROR | wait: until then Octavia refuses every request about it |
 | several with the mark | delete all but the recorded or oldest one |
-| else | one request at a time: what is missing or differs, port by port |
+| something missing, or another value | one request at a time, port by port |
+| nothing missing, by the answers to our requests | look once more, when Octavia has been quiet for two seconds |
 
 The parts have no mark. Their names follow from that of the load balancer and the port, so the result of a request
 whose answer was lost is found; they are the names that Cluster API's own provider gives. Whether users may change a
@@ -21,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.balancer_requests import (
@@ -33,6 +35,7 @@ from windlass.openstack.cloud.balancer_requests import (
     DescribeBalancer,
     PartOfBalancer,
 )
+from windlass.openstack.cloud.balancers import QUIET
 from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import described, mark_of
@@ -155,7 +158,10 @@ class _Found(Struct, frozen=True):
         )
         first = next(self._missing(), None)
         requests = (*more, *([first] if first is not None else ()))
-        return _part(requests=requests, why="what the spec asks of the load balancer", fields=told, news=self._news())
+        part = _part(requests=requests, why="what the spec asks of the load balancer", fields=told, news=self._news())
+        if not requests and not self.found.confirmed:
+            return replace(part, waits=f"load balancer {name}: Octavia to confirm its parts", again=QUIET)
+        return part
 
     def _missing(self) -> Iterator[PartOfBalancer]:
         """In the order in which they are needed. Each makes the load balancer busy, so only the first is sent."""

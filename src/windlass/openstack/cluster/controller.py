@@ -18,7 +18,7 @@ from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import IndexedReader, Present
-from windlass.kube.control.source import identity_differs, spec_differs
+from windlass.kube.control.source import identity_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import ESTATE, Account
 from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
@@ -45,7 +45,6 @@ from windlass.openstack.cluster.snapshot import (
     Answers,
     Cloud,
     Snapshot,
-    Unresolved,
     cluster_of,
     is_provisioned,
     recorded,
@@ -70,7 +69,8 @@ NAME: Final = "openstack-cluster"
 KEPT: Final = 60.0
 """Seconds for which answers are kept while the cluster is being made: what its spec names is there then."""
 RECENT: Final = 30.0
-"""The greatest age in seconds of lists that a new attempt begins with, unless a request has just failed."""
+"""The greatest age in seconds of lists that a new attempt begins with, unless a request has just failed, or the answers
+to our requests tell all that there can be."""
 
 
 class _Asked(Struct, frozen=True):
@@ -144,15 +144,20 @@ class Observer:
         asked = await self._answers(key, found, credentials.key, project, again=bool(seen.last.results))
         host = "" if found.deleting else name_to_resolve(found.object)
         resolved = await self._resolve(host) if host else ""
-        age = inf if seen.last.results else RECENT
+        named = [each for each in (resolved, *_addresses(found.object)) if isinstance(each, str) and each]
+        age = RECENT
         if found.deleting or project.weather(mark).refusals or _is_changed(found):
-            age = inf if seen.last.results else 0.0
+            age = 0.0
+        elif not is_provisioned(found.object) and project.has_told_all(mark, named):
+            age = inf
         return Cloud(
             answers=asked.answers,
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(project, mark, found.object, (resolved, *_of_bastion(seen, found)), age=age),
+            estate=await _estate(
+                project, mark, found.object, (*named, *_ports(seen, found)), age=age, again=bool(seen.last.results)
+            ),
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
@@ -188,21 +193,25 @@ def _is_changed(found: Present[OpenStackCluster]) -> bool:
 
 
 async def _estate(
-    project: Account, mark: str, infra: OpenStackCluster, others: Iterable[str | Unresolved], *, age: float
+    project: Account, mark: str, infra: OpenStackCluster, others: Iterable[str], *, age: float, again: bool
 ) -> Estate | CloudFailure:
     """`others`: IDs and addresses to look for, beside those that the status records."""
-    named = [each for each in (floating_address(infra), *others) if isinstance(each, str) and each]
     try:
-        return await project.estate(mark, (*recorded(infra), *named), kinds=_kinds(infra), age=age)
+        return await project.estate(mark, (*recorded(infra), *others), kinds=_kinds(infra), age=age, again=again)
     except CloudFailure as failure:
         return failure
 
 
-def _of_bastion(seen: Snapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
-    """Its floating IPs, which may be the user's, and the ports that are its server's."""
+def _addresses(infra: OpenStackCluster) -> tuple[str, ...]:
+    """The floating IPs that are known by their address: that of the API servers, and those of the bastion. They may be
+    the user's."""
+    return (floating_address(infra), *bastion_address.addresses_of(infra))
+
+
+def _ports(seen: Snapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
+    """Those of the bastion, which are its server's."""
     own = bastion.own_server(found, seen.bastion)
-    ports = bastion_address.ports_of(own.object) if own is not None else ()
-    return (*bastion_address.addresses_of(found.object), *ports)
+    return tuple(bastion_address.ports_of(own.object)) if own is not None else ()
 
 
 def _kinds(infra: OpenStackCluster) -> list[type[Any]]:
@@ -239,7 +248,7 @@ def cluster_controller(
         name=NAME,
         watches=(
             Watch(OpenStackCluster, lambda infra: [infra.key], namespace=namespace, indexes=indexes),
-            Watch(Cluster, infrastructure(OpenStackCluster), namespace=namespace, when=spec_differs),
+            Watch(Cluster, infrastructure(OpenStackCluster), namespace=namespace, when=_is_heeded),
             Watch(
                 Machine,
                 of_machine,
@@ -272,6 +281,13 @@ def cluster_controller(
         decide=decide,
         workers=4,
     )
+
+
+def _is_heeded(old: Object[Cluster] | None, new: Object[Cluster] | None) -> bool:
+    """A change of the Cluster that is no work of ours: it copies the endpoint from here, and nobody has to look."""
+    if old is None or new is None or identity_differs(old, new):
+        return True
+    return old.glimpse(References) != new.glimpse(References)
 
 
 def _cluster(infra: Object[OpenStackCluster]) -> Iterable[str]:

@@ -23,7 +23,7 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, RequeueAfter, WaitFor, target
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.account import BALANCING
+from windlass.openstack.cloud.balancers import BALANCING
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cluster import deleting

@@ -158,7 +158,7 @@ def _made(cloud: Services, project: str, kind: str, body: Tree, balancer: Tree) 
 def _add(cloud: Services, project: str, kind: str, body: Tree, balancer: str | None) -> Tree:
     state = {"name": "", "description": "", "tags": [], "admin_state_up": True, **body, "project_id": project}
     state |= {"provisioning_status": "PENDING_CREATE", "operating_status": "OFFLINE", "ends": _end(body)}
-    state["created_at"] = cloud.time().removesuffix("Z")  # Octavia names no zone
+    state |= {"created_at": cloud.time().removesuffix("Z"), "updated_at": None}  # Octavia names no zone
     made: Tree = getattr(cloud, kind)[cloud.add(kind, **state)]
     made["loadbalancer_id"] = balancer or made["id"]
     return made
@@ -170,6 +170,7 @@ def _end(body: Tree) -> str:
 
 def _lock(cloud: Services, balancer: Tree) -> None:
     balancer.update(provisioning_status="PENDING_UPDATE", ends="ACTIVE", ready=cloud.now + cloud.balance)
+    balancer["updated_at"] = cloud.time().removesuffix("Z")
 
 
 def _mutable(balancer: Tree) -> None:

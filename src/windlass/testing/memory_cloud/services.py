@@ -224,8 +224,10 @@ class Services:
         if self.full(kind, project, SINGULAR[kind], more=more) is not None:
             raise neutron(409, "OverQuota", f"Quota exceeded for resources: ['{SINGULAR[kind]}'].")
 
-    def time(self) -> str:
-        return (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.now)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def time(self, at: float | None = None) -> str:
+        """The moment `at`, or now."""
+        moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.now if at is None else at)
+        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def advance(self) -> None:
         """Let happen what is due."""
@@ -248,6 +250,7 @@ class Services:
 
     def _settle(self, which: str) -> None:
         """What was pending of a load balancer is done."""
+        done = self.time(self.loadbalancers[which]["ready"]).removesuffix("Z")  # Octavia names no zone
         for kind in OF_OCTAVIA:
             all_of: dict[str, Tree] = getattr(self, kind)
             for each in [one for one in all_of.values() if one["loadbalancer_id"] == which]:
@@ -256,6 +259,7 @@ class Services:
                 elif each["provisioning_status"].startswith("PENDING_"):
                     failed = each["ends"] == "ERROR"
                     each.update(provisioning_status=each["ends"], operating_status="ERROR" if failed else "ONLINE")
+                    each["updated_at"] = done
         if which in self.loadbalancers:
             self.loadbalancers[which]["ready"] = None
         else:

@@ -1,74 +1,22 @@
 """What a project has of an owner beside servers: how it is looked for, and what is known of it without asking again."""
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from functools import partial
 from math import inf
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from tests.unit.openstack.clouded import PROJECT, START, no_answer
+from tests.unit.openstack.cloud.site import GOES_ON, MADE, MARK, NAMED, OURS, Site
+from tests.unit.openstack.clouded import PROJECT
 from windlass.openstack.cloud import balancer_requests as balancing
 from windlass.openstack.cloud import network_requests as networking
-from windlass.openstack.cloud.account import Account
-from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, InConflict, Unavailable
-from windlass.openstack.cloud.gates import PAUSES
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.requests import CloudRequest, DeletePort, Describe, Intent, SetTags
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Network, Port, Router
-from windlass.openstack.cloud.wire import Http
-from windlass.testing.memory_cloud import MemoryCloud, MemoryWire
-
-MARK: Final = "m"
-NAMED: Final = {"name": "x", "description": described("x", MARK)}
-MADE: Final[dict[str, Any]] = {"project": "k", "intent": Intent(MARK)}
-OURS: Final[dict[str, Any]] = {"project": "k", "mark": MARK}
-GOES_ON: Final = 2.0
-"""Seconds after which the model has done what it was asked for."""
-
-
-class Site:
-    """A project of the model, as one process sees it that has made up the mark itself."""
-
-    def __init__(self, cloud: MemoryCloud | None = None, *, born: bool = True) -> None:
-        self.cloud = cloud or MemoryCloud(no_answer=no_answer)
-        if cloud is None:
-            self.external = self.cloud.services.external_network()
-        self.account = Account(
-            self.cloud.wire(PROJECT),
-            key="k",
-            where="",
-            project_id=PROJECT,
-            now=lambda: START + timedelta(seconds=self.cloud.services.now),
-            clock=lambda: self.cloud.services.now,
-            pauses=PAUSES,
-            times=Times(request=30.0),
-            unsent={MARK} if born else set(),
-            sent=lambda *_, **__: None,
-        )
-        self.account.knowledge.begin_term(self.cloud.services.now)
-
-    async def carry(self, request: CloudRequest) -> Any:
-        self.cloud.pass_time(GOES_ON)
-        return await self.account.carry(request)
-
-    async def known(self) -> Estate:
-        return await self.account.estate(MARK, age=inf)
-
-    async def listed(self) -> Estate:
-        """What another process finds."""
-        return await Site(self.cloud, born=False).account.estate(MARK)
-
-    async def raw(self, method: Any, path: str, **body: Any) -> Any:
-        """Somebody else asks."""
-        service: Any = "load-balancer" if "lbaas" in path else "network"
-        envelope = {path.split("/")[-1].removesuffix("s").replace("-", "_"): body}
-        status, answer = self.cloud.services.handle(PROJECT, Http(service, method, f"/v2.0/{path}", body=envelope))
-        assert status < 300
-        return next(iter(answer.values()))
+from windlass.testing.memory_cloud import MemoryWire
 
 
 async def whole(site: Site) -> dict[str, Any]:
@@ -188,7 +136,10 @@ async def test_what_is_made_is_known_without_a_list() -> None:
         ids["subnet"],
         ids["router"],
     }
-    assert [each.method + " " + each.path.rsplit("/", 1)[-1] for each in site.cloud.requests[asked:]] == ["GET status"]
+    [state] = site.cloud.requests[asked:]
+    assert (state.method, state.path) == ("GET", f"/v2.0/lbaas/loadbalancers/{ids['balancer']}")
+    await site.account.estate(MARK, again=True)
+    assert len(site.cloud.requests) == asked + 1, "nor is the state of a load balancer asked for in the same attempt"
     assert found.certain
 
 
@@ -216,9 +167,9 @@ async def test_resources_come_oldest_first() -> None:
         (5.0, {"age": inf}, set()),
         (5.0, {"age": 10.0}, set()),
         (15.0, {"age": 10.0}, {"networks", "routers"}),
-        (5.0, {"age": inf, "fresh": [Router]}, {"routers"}),
+        (15.0, {"age": 10.0, "again": True}, set()),
     ],
-    ids=["from memory", "young enough", "too old", "fresh"],
+    ids=["from memory", "young enough", "too old", "in the same attempt"],
 )
 async def test_lists_are_as_old_as_they_may_be(passed: float, how: dict[str, Any], asks: set[str]) -> None:
     site = Site(born=False)
@@ -264,12 +215,14 @@ async def test_a_load_balancer_that_cannot_be_changed_is_asked_for_its_state_alo
     [pending] = (await site.account.estate(MARK, kinds=[LoadBalancer])).balancers
     assert (pending.balancer.provisioning_status, pending.can_be_changed) == ("PENDING_CREATE", False)
     asked = len(site.cloud.requests)
+    site.cloud.pass_time(0.1)
     await site.account.estate(MARK, kinds=[LoadBalancer], age=inf)
     assert len(site.cloud.requests) == asked + 1
     site.cloud.pass_time(GOES_ON)
     [active] = (await site.account.estate(MARK, kinds=[LoadBalancer], age=inf)).balancers
     assert active.can_be_changed
     site.cloud.services.loadbalancers.clear()
+    site.cloud.pass_time(0.1)
     assert (await site.account.estate(MARK, kinds=[LoadBalancer], age=inf)).balancers == ()
 
 

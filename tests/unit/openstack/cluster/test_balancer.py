@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from windlass.kube.control.merge import FieldChange
 from windlass.openstack.cloud.balancer_requests import CreateListener, CreateLoadBalancer, DescribeBalancer
+from windlass.openstack.cloud.balancers import QUIET
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure, Rejected, Unavailable
 from windlass.openstack.cloud.inventory import Refusal, Weather
@@ -261,6 +262,15 @@ def test_a_complete_one_is_left_alone_and_told(spec: Tree, found: Balancer) -> N
     assert part.is_there
     told = part.fields["apiServerLoadBalancer"]
     assert (told["id"], told["internalIP"], told["loadBalancerNetwork"]) == ("lb1", "10.0.0.5", {"id": "n1"})
+
+
+def test_a_complete_one_that_octavia_has_not_confirmed_is_looked_at_once_more() -> None:
+    part = asked({}, replace(balancer(), confirmed=False))
+    assert (part.requests, part.waits) == ((), f"load balancer {NAME}: Octavia to confirm its parts")
+    assert part.again == QUIET
+    assert asked({}, replace(without(balancer(), "monitors"), confirmed=False)).waits == "", (
+        "what is missing comes first"
+    )
 
 
 def test_a_new_pool_of_ovn_balances_by_source() -> None:

@@ -14,7 +14,7 @@ from windlass.openstack.status import CLUSTER
 from windlass.testing.memory.reader import MemoryReader
 
 from ..process import watched
-from .cases import FINALIZER, GONE, KEY, SPEC, Tree, World, cluster, infra, machine, secret
+from .cases import FINALIZER, GONE, HOST, KEY, SPEC, Tree, World, cluster, infra, machine, secret
 
 
 async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> None:
@@ -240,6 +240,24 @@ def test_what_a_cluster_depends_on_wakes_it(kind: type[Any], object: Tree) -> No
 def test_machines_wake_a_cluster_only_while_it_is_deleted() -> None:
     assert woken(infra(), Machine, machine("m-0")) == []
     assert woken(infra(finalizers=[FINALIZER], deletionTimestamp=GONE), Machine, machine("m-0")) == [KEY]
+
+
+@pytest.mark.parametrize(
+    ("changed", "wakes"),
+    [
+        (cluster(paused=True), True),
+        (cluster(infrastructureRef={"kind": "OpenStackCluster", "name": "other"}), True),
+        ({**cluster(), "metadata": {**cluster()["metadata"], "deletionTimestamp": GONE}}, True),
+        (cluster(controlPlaneEndpoint=HOST), False),
+        ({**cluster(), "status": {"phase": "Provisioned"}}, False),
+    ],
+    ids=["paused", "other infrastructure", "deleted", "the endpoint, which is copied from here", "status"],
+)
+def test_a_cluster_wakes_its_infrastructure_only_by_what_matters_to_it(changed: Tree, wakes: bool) -> None:
+    world = World(infra())
+    controller = cluster_controller(MemoryReader(world.api), world.clouds())
+    (watch,) = [watch for watch in controller.watches if watch.kind is Cluster]
+    assert watch.when(Object.of(Cluster, cluster()), Object.of(Cluster, changed)) is wakes
 
 
 def woken(found: Tree, kind: type[Any], object: Tree) -> list[Any]:  # noqa: A002
