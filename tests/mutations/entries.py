@@ -1582,6 +1582,17 @@ _IN_THE_CLOUD = (
         ("max(datetime.fromisoformat(each.created)", "min(datetime.fromisoformat(each.created)"),
     ),
     *_in(
+        "openstack/cloud/gates.py",
+        "openstack/cloud/test_gates.py",
+        ("/{request.path.rpartition('/')[2]}", ""),
+        ("if creates else Gate()", "if True else Gate()"),
+    ),
+    *_in(
+        "openstack/cluster/new_balancer.py",
+        "openstack/cluster/test_balancer.py",
+        ("    if wanted.network is None and not place.subnets:", "    if not place.subnets:"),
+    ),
+    *_in(
         "openstack/server/spec.py",
         "openstack/server/test_spec.py",
         ("[^,/]{1,60}", "[^,]{1,60}"),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from windlass.kube.control.plan import Call, Outcome, target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
-from windlass.openstack.cloud.gates import IDENTITY
+from windlass.openstack.cloud.gates import IDENTITY, quota_gate
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.trouble import Told
@@ -72,7 +72,7 @@ class Post(Struct, frozen=True, kw_only=True):
                 yield self._held(request, each.error, self.now)
 
     def _gated(self, request: CloudRequest) -> Iterable[Held]:
-        quota = f"quota:{request.SERVICE}" if request.CREATES else ""
+        quota = quota_gate(request.http) if request.CREATES else ""
         for name, closed in self.weather.gates.items():
             if name in (request.SERVICE, IDENTITY, quota):
                 yield Held(request, closed.until, self.tell(request, closed.why))

@@ -258,7 +258,11 @@ async def test_quotas_are_told_with_numbers(clouds: Clouds, account: Account, pr
     body = {"name": "w-root", "size": 1, "metadata": {MARK: "m"}}
     over = await failure_of(clouds, CreateVolume(project=account.key, intent=Intent("m"), subject="w-root", body=body))
     assert isinstance(over, OverQuota)
-    assert set(account.weather("m").gates) == {"quota:compute", "quota:network", "quota:block-storage"}
+    assert set(account.weather("m").gates) == {
+        "quota:compute/servers",
+        "quota:network/ports",
+        "quota:block-storage/volumes",
+    }
     project.may_leave("port")
 
 

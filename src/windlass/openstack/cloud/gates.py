@@ -4,7 +4,7 @@
 |---|---|
 | `identity` | no token: wrong credentials, or Keystone does not answer or limits requests |
 | a service (`compute`) | limited requests (429), no answer (502, 503, 504, no connection), new tokens refused |
-| `quota:compute` | a quota that is used up: for requests that create something |
+| `quota:network/ports` | a quota that is used up: for requests that create one of these |
 
 A gate closes for the pause that was asked for, or for one that grows with each failure in a row. After that one request
 may try; the others wait for its answer. A success opens the gate, unless it answers an earlier request.
@@ -28,6 +28,11 @@ from windlass.openstack.cloud.wire import Http
 
 IDENTITY: Final = "identity"
 _SERVICE_IS_DOWN: Final = (0, 502, 503, 504)
+
+
+def quota_gate(request: Http) -> str:
+    """The name of the gate for a request that creates something: each kind of resource has a quota of its own."""
+    return f"quota:{request.service}/{request.path.rpartition('/')[2]}"
 
 
 class Pauses(Struct, frozen=True, kw_only=True):
@@ -119,8 +124,8 @@ class Gates(Struct):
 
     def settle(self, request: Http, failure: CloudFailure | None, now: datetime, *, creates: bool = False) -> None:
         """What an answer, or its absence, means for the gates."""
-        names = [IDENTITY, request.service, f"quota:{request.service}"]
-        identity, service, quota = (self.gates.setdefault(name, Gate()) for name in names)
+        identity, service = (self.gates.setdefault(name, Gate()) for name in (IDENTITY, request.service))
+        quota = self.gates.setdefault(quota_gate(request), Gate()) if creates else Gate()
         if failure is not None and failure.service == IDENTITY:
             wrong = isinstance(failure, Unauthenticated)
             identity.close(failure, now, self.pauses.credentials if wrong else self.pauses.unavailable)
@@ -140,5 +145,5 @@ class Gates(Struct):
                     quota.passed(now)
 
     def _of(self, request: Http, creates: bool) -> list[Gate]:
-        names = [IDENTITY, request.service, *([f"quota:{request.service}"] if creates else [])]
+        names = [IDENTITY, request.service, *([quota_gate(request)] if creates else [])]
         return [self.gates[name] for name in names if name in self.gates]

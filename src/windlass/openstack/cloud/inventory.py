@@ -93,8 +93,8 @@ class Refusal(Struct, frozen=True):
 
 
 class Weather(Struct, frozen=True):
-    """What stands in the way: closed gates by service, by quota as `quota:compute`; the owner's
-    latest refusals."""
+    """What stands in the way: closed gates by service, by quota as `quota:network/ports`; the owner's latest
+    refusals."""
 
     gates: Mapping[str, Closed] = {}
     refusals: tuple[Refusal, ...] = ()

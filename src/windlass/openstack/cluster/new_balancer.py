@@ -64,6 +64,8 @@ def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Pla
     assert wanted is not None
     if place.network is None:
         return _part(waits="the network of the cluster")
+    if wanted.network is None and not place.subnets:  # Octavia refuses a network without a subnet
+        return _part(waits="the subnet of the cluster")
     lookup = _Lookup(wanted, place)
     vip = {**lookup.network(), **_vip_address(infra, place, lookup)}
     body: dict[str, Any] = {
@@ -94,9 +96,7 @@ class _Lookup:
         """The network and subnet of the virtual address: those of the spec, else the first subnet of the cluster."""
         asked = network_query(self._wanted.network)
         if asked is None:
-            subnet = next(iter(self._place.subnets), None)
-            assert self._place.network is not None
-            return {"vip_subnet_id": subnet.id} if subnet is not None else {"vip_network_id": self._place.network.id}
+            return {"vip_subnet_id": self._place.subnets[0].id}
         network = self._one(asked, Network, "spec.apiServerLoadBalancer.network")
         if network is None:
             return {}

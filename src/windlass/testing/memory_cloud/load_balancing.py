@@ -75,6 +75,8 @@ def _create_balancer(cloud: Services, project: str, asked: Any) -> Answer:
         raise octavia(400, "Validation failure: Invalid flavor_id.")
     if body.get("availability_zone") and body["availability_zone"] not in cloud.balancer_zones:
         raise octavia(400, "Validation failure: Invalid availability zone.")
+    if not cloud.networks[which]["subnets"]:
+        raise octavia(400, "Validation failure: Supplied network does not contain a subnet.")
     wanted = {"subnet_id": subnet or cloud.networks[which]["subnets"][0]}
     if body.get("vip_address"):
         wanted["ip_address"] = body["vip_address"]

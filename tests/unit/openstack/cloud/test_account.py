@@ -502,7 +502,7 @@ async def test_refusals_are_remembered_until_the_request_succeeds() -> None:
     [refusal] = project.weather("m").refusals
     assert (refusal.what, refusal.subject, refusal.failure, refusal.times) == ("create port", "w-0", full, 1)
     assert project.weather("other").refusals == ()
-    assert list(project.weather("other").gates) == ["quota:network"]
+    assert list(project.weather("other").gates) == ["quota:network/ports"]
     assert isinstance(await carried(project, create_port("other")), NotSent)
     assert project.weather("other").refusals == ()
     await asyncio.sleep(60)

@@ -374,5 +374,5 @@ async def test_requests_durations_and_gates_are_metrics() -> None:
     assert 'windlass_cloud_requests_total{code="200",method="GET",service="compute"} 1.0' in lines
     assert 'windlass_cloud_requests_total{code="0",method="POST",service="compute"} 1.0' in lines
     assert 'windlass_cloud_request_duration_seconds_count{method="GET",service="compute"} 1.0' in lines
-    assert 'windlass_cloud_gate_closed{cloud="Secret prod/cloud",gate="quota:compute"} 1.0' in lines
+    assert 'windlass_cloud_gate_closed{cloud="Secret prod/cloud",gate="quota:compute/servers"} 1.0' in lines
     assert 'windlass_cloud_gate_closed{cloud="Secret prod/cloud",gate="compute"} 0.0' in lines

@@ -16,7 +16,7 @@ from windlass.openstack.cloud.failures import (
     Unauthenticated,
     Unavailable,
 )
-from windlass.openstack.cloud.gates import Gates
+from windlass.openstack.cloud.gates import Gates, quota_gate
 from windlass.openstack.cloud.wire import Http, Service
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -24,8 +24,8 @@ DOWN = Unavailable("compute", "no answer")
 FULL = OverQuota("compute", "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances", code=403)
 
 
-def asked(service: Service = "compute") -> Http:
-    return Http(service, "GET", "/")
+def asked(service: Service = "compute", path: str = "/servers") -> Http:
+    return Http(service, "GET", path)
 
 
 def after(seconds: float) -> datetime:
@@ -140,13 +140,27 @@ def test_the_answer_to_an_earlier_request_does_not_open_a_gate() -> None:
 def test_a_full_quota_stops_what_creates_and_nothing_else() -> None:
     gates = Gates()
     gates.settle(asked(), FULL, START, creates=True)
-    assert list(gates.closed(START)) == ["quota:compute"]
+    assert list(gates.closed(START)) == ["quota:compute/servers"]
     assert [admits(gates, 1, creates=True), admits(gates, 1), admits(gates, 1)] == [False, True, True]
-    gates.settle(asked(), None, after(2))  # a read
+    gates.settle(asked(path="/servers/s-1"), None, after(2))  # a read, which has no gate of its own
+    assert set(gates.gates) == {"identity", "compute", "quota:compute/servers"}
     assert not admits(gates, 3, creates=True)
     assert [admits(gates, 60, creates=True), admits(gates, 60, creates=True)] == [True, False]
     gates.settle(asked(), None, after(61), creates=True)
     assert [admits(gates, 61, creates=True), admits(gates, 61, creates=True)] == [True, True]
+
+
+def test_a_full_quota_stops_only_what_it_counts() -> None:
+    gates, full = Gates(), OverQuota("network", "Quota exceeded for resources: ['router'].", code=409)
+    router, port = asked("network", "/v2.0/routers"), asked("network", "/v2.0/ports")
+    gates.settle(router, full, START, creates=True)
+    gates.admit(port, after(1), creates=True)
+    with pytest.raises(NotSent):
+        gates.admit(router, after(1), creates=True)
+    gates.settle(port, None, after(2), creates=True)
+    with pytest.raises(NotSent):
+        gates.admit(router, after(3), creates=True)
+    assert quota_gate(asked("load-balancer", "/v2.0/lbaas/pools/p-1/members")) == "quota:load-balancer/members"
 
 
 def test_one_request_tries_wrong_credentials_again_and_success_opens_all_services() -> None:

@@ -46,7 +46,6 @@ def asked(
     ("spec", "where", "status", "vip"),
     [
         pytest.param({}, {}, {}, {"vip_subnet_id": "s1"}, id="L6 the first subnet of the cluster"),
-        pytest.param({}, {"subnets": ()}, {}, {"vip_network_id": "n1"}, id="L6 the network of the cluster"),
         pytest.param({"network": {"id": "n9"}}, {}, {}, {"vip_network_id": "n9"}, id="L6 own network"),
         pytest.param(
             {"network": {"id": "n9"}, "subnets": [{"id": "s9"}]},
@@ -167,6 +166,14 @@ def test_octavia_is_asked_only_before_there_is_a_load_balancer() -> None:
     assert len(queries(infra(spec))) == 3
     assert queries(infra(spec, RECORDED)) == ()
     assert queries(infra({"apiServerLoadBalancer": {**spec["apiServerLoadBalancer"], "enabled": False}})) == ()
+
+
+def test_none_is_created_on_a_network_without_a_subnet() -> None:
+    part = asked({}, subnets=())
+    assert (part.requests, part.waits) == ((), "the subnet of the cluster")
+    assert sent(asked({"network": {"id": "n9"}}, subnets=(), answers=ANSWERS).requests) == [
+        f"create load balancer {NAME}"
+    ]
 
 
 def test_none_is_created_while_an_earlier_request_may_arrive() -> None:

@@ -411,12 +411,12 @@ class TestTrouble:
 
     def test_a_gate_of_a_quota_holds_only_what_needs_it(self) -> None:
         until = NOW + timedelta(seconds=60)
-        full = Weather(gates={"quota:compute": Closed(until, OverQuota("compute", "10 of 10", code=403))})
+        full = Weather(gates={"quota:compute/servers": Closed(until, OverQuota("compute", "10 of 10", code=403))})
         found, stopped = self.boot(full, quotas=(Quota("instances", 10, 10),))
         assert not requests(stopped)
         assert "10 of 10 instances" in told(stopped, INSTANCE_READY, found).message
         assert verbs(plan(intended(), asked(weather=full))) == ["create port"]
-        ports = Weather(gates={"quota:network": Closed(until, OverQuota("network", "full", code=409))})
+        ports = Weather(gates={"quota:network/ports": Closed(until, OverQuota("network", "full", code=409))})
         assert not verbs(plan(intended(), asked(weather=ports)))
         assert verbs(self.boot(ports)[1]) == ["create server"]
 

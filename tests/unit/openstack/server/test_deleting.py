@@ -215,7 +215,7 @@ def test_a_closed_gate_holds_deletions_too() -> None:
 
 
 def test_a_quota_holds_no_deletion() -> None:
-    full = Weather(gates={"quota:compute": Closed(NOW + timedelta(seconds=30), Unavailable("compute", "full"))})
+    full = Weather(gates={"quota:compute/servers": Closed(NOW + timedelta(seconds=30), Unavailable("compute", "full"))})
     assert verbs(plan(made(**GOING), asked(standing().inventory, weather=full))) == ["delete server"]
 
 
