@@ -1,13 +1,15 @@
 """The process `windlass-update-status`, and reads of what it keeps."""
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tests.patience import PATIENCE
 from tests.program import Program, running
 from tests.waiting import eventually
 from windlass.api import core
@@ -16,13 +18,37 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.client import Client
 from windlass.kube.errors import NotFound
 from windlass.testing import BlockingAccess
+from windlass.testing.plane.pool import PlanePool
+from windlass.testing.plane.waiting import wait_for
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "update-status"
 CRDS = DEPLOY / "base" / "crds.yaml"
 HOME, NAME = "windlass-update-status", "windlass-update-status"
 """Namespace and name of the ServiceAccount that is shipped, and of the Lease."""
 USER = f"system:serviceaccount:{HOME}:{NAME}"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _PROGRAM = (str(Path(sys.executable).with_name("windlass-update-status")),)
+
+
+@contextmanager
+def our_kinds(planes: PlanePool, others: Sequence[Mapping[str, Any]]) -> Iterator[BlockingAccess]:
+    """The plane of this worker for modules, with the CRDs `others`, and ours until the block ends.
+
+    Later modules find a cluster that never had ours.
+    """
+    plane = planes.plane("module", crds=tuple(others)).blocking
+    applied = [crd["metadata"]["name"] for crd in plane.apply_crds(CRDS)]
+    yield plane
+    plane = planes.plane("module").blocking
+    for name in applied:
+        plane.rest.request("DELETE", f"{_DEFINITIONS}/{name}")
+    there = partial(_none_of, plane, applied)
+    assert wait_for(there, seconds=PATIENCE), f"{', '.join(applied)} are still being deleted"
+
+
+def _none_of(plane: BlockingAccess, names: list[str]) -> bool | None:
+    found = plane.rest.request("GET", _DEFINITIONS)["items"]
+    return None if {crd["metadata"]["name"] for crd in found} & {*names} else True
 
 
 def install(plane: BlockingAccess) -> Path:

@@ -184,6 +184,50 @@ async def test_what_did_not_change_stays_as_the_reader_left_it(tab: OpenTab) -> 
         assert await page.evaluate("document.activeElement.matches('#operators > details[open] > summary')")
 
 
+async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
+    """An insight about a node that waits is no trouble of its own."""
+    document = document_of(LARGE)
+    nodes = [part["resources"][0] for key, part in document.items() if key.startswith("insight/") and part.get("pool")]
+    budget = {"group": "policy", "resource": "poddisruptionbudgets", "namespace": "ns", "name": "tight"}
+    cause = {
+        "type": "PodDisruptionBudget",
+        "level": "Warning",
+        "summary": "PodDisruptionBudget ns/tight allows no eviction",
+        "description": "0 of 1 may be disrupted",
+        "remedy": "Scale up, or relax the budget.",
+        "started": "2024-02-27T15:00:00Z",
+        "about": [budget],
+        "affected": nodes[:3],
+        "place": 0,
+    }
+    shown = Live({**document, "cause/a": cause, "troubles": []})
+    async with serving(shown.view) as link:
+        page = await tab(link)
+        await until_state(page, "Live")
+        troubles = await page.locator("#attention > ul > li > .summary strong").all_inner_texts()
+        assert cause["summary"] in troubles
+        everything = sum(key.startswith("insight/") for key in document)
+        assert len(troubles) == everything - 3 + 1
+        under = page.locator("#attention > ul > li").filter(has_text="ns/tight")
+        await under.locator(".waiting > summary").click()
+        assert await under.locator(".symptoms li").count() == 3
+        assert "Scale up" in await under.inner_text()
+
+
+async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
+    document = document_of("4.15.0-ec2-unavailable-mco-20m")
+    end = {"earliest": "2023-11-24T16:00:00Z", "latest": "2023-11-24T16:20:00Z", "basis": "3 nodes of this update"}
+    update = {**document["update"], "controlPlane": {**document["update"]["controlPlane"], "expectedEnd": end}}
+    pool = {**document["pool/worker"], "expectedEnd": {**end, "latest": "2023-11-24T17:30:00Z"}}
+    moment = {"now": "2023-11-24T15:48:28Z"}
+    shown = Live({**document, "update": update, "pool/worker": pool, "clock": moment, "troubles": []})
+    async with serving(shown.view) as link:
+        page = await tab(link)
+        await page.get_by_text("16:00\N{EN DASH}16:20").wait_for()
+        await page.get_by_text("16:00\N{EN DASH}17:30").wait_for()
+        assert await page.get_by_title("3 nodes of this update").count() == 2
+
+
 async def test_a_page_that_lost_the_server_says_so_and_catches_up(tab: OpenTab) -> None:
     async with live() as (shown, link), Front(link) as front:
         page = await tab(front.link)

@@ -82,4 +82,15 @@ def hostile_document() -> dict[str, Any]:
             "resources": [{"group": text, "resource": text, "namespace": text, "name": text}],
             "place": number,
         }
+        reference = {"group": text, "resource": text, "namespace": text, "name": text + "?"}
+        document[f"cause/{number}"] = {
+            "level": text,
+            "summary": text,
+            "description": text,
+            "remedy": text,
+            "started": text,
+            "about": [reference],
+            "affected": [reference],
+            "place": number,
+        }
     return document

@@ -135,6 +135,7 @@ function facts(update, parts, updated, total) {
   const fact = (name, ...value) => found.push(h("div", {}, h("dt", {}, name), h("dd", {}, ...value)));
   if (update.updating && plane.started && !plane.completed) fact("Elapsed", age(plane.started));
   if (update.updating && plane.progressing.status === "True") fact("Control plane left", estimate(plane));
+  if (plane.expectedEnd) fact("Control plane done", expected(plane.expectedEnd));
   fact("Operators", `${updated} of ${total}`, h("span", { class: "muted" }, " updated"));
   const pools = all(parts, "pool").map(([, one]) => one.summary);
   const nodes = pools.reduce((sum, one) => sum + (one?.total ?? 0), 0);
@@ -150,6 +151,12 @@ function estimate(plane) {
   if (seconds < 0) return "late, should end soon";
   if (!seconds) return "unknown";
   return `about ${duration(seconds * 1000)}`;
+}
+
+// A range of times; what it is computed from is its tooltip.
+function expected({ earliest, latest, basis }) {
+  const [from, to] = [earliest, latest].map((moment) => clock(moment, { seconds: false }));
+  return h("span", { title: basis }, from === to ? `about ${from}` : `${from}–${to}`);
 }
 
 function attentionInShort(parts) {
@@ -182,6 +189,7 @@ function poolProgress(pool) {
   const { total = 0, updated = 0, progressing = 0, degraded = 0, excluded = 0 } = pool.summary ?? {};
   return {
     name: `Pool ${pool.name}`,
+    expectedEnd: pool.expectedEnd,
     href: `#pool-${pool.name}`,
     paused: pool.paused,
     total,
@@ -215,43 +223,83 @@ function updateProgress(row, item) {
   );
   const words = present.map(([, number, word]) => `${number} ${word}`).join(", ");
   setText(counts, item.total ? `${words}${item.paused ? " · pool is paused" : ""}` : `no ${item.unit}s`);
+  if (item.expectedEnd) counts.append(" · done ", expected(item.expectedEnd));
 }
 
+// Causes first, each with what follows from it; then everything else. The worst comes first.
 class Attention {
   #list = h("ul", { class: "insights" });
   #rows;
 
   constructor() {
     this.element = h("section", { id: "attention" }, h("h2", {}, "Needs attention"), this.#list);
-    this.#rows = new Keyed(this.#list, { make: () => h("li"), update: drawInsight });
+    this.#rows = new Keyed(this.#list, { make: () => h("li"), update: drawTrouble });
   }
 
   draw(parts, keys) {
-    if (!touched(keys, "insight")) return;
-    const items = all(parts, "insight");
-    items.sort(([, a], [, b]) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || a.place - b.place);
+    if (!touched(keys, "insight", "cause")) return;
+    const insights = all(parts, "insight");
+    const items = all(parts, "cause").map(([key, cause]) => [key, { ...cause, symptoms: symptoms(cause, insights) }]);
+    const explained = new Set(items.flatMap(([, cause]) => cause.symptoms));
+    items.push(...insights.filter(([, insight]) => !explained.has(insight)));
+    items.sort(([, a], [, b]) => rank(a) - rank(b) || Boolean(b.symptoms) - Boolean(a.symptoms) || a.place - b.place);
     this.shown = items.length > 0;
     this.#rows.draw(items);
   }
 }
 
-function drawInsight(row, insight) {
-  row.dataset.tone = tone(insight.level);
-  const open = row.querySelector("details")?.open ?? false;
-  const since = insight.started ?? insight.firstSeen;
+function rank({ level }) {
+  const place = LEVELS.indexOf(level);
+  return place < 0 ? LEVELS.length : place;
+}
+
+// The insights about what waits for the cause, or about the cause itself.
+function symptoms(cause, insights) {
+  const concerned = new Set([...(cause.affected ?? []), ...(cause.about ?? [])].map(identity));
+  return insights
+    .map(([, insight]) => insight)
+    .filter((insight) => [...(insight.resources ?? []), insight.follows].some((one) => one && concerned.has(identity(one))));
+}
+
+function identity({ group, resource: kind, namespace, name }) {
+  return [group, kind, namespace, name].join("/");
+}
+
+function drawTrouble(row, trouble) {
+  row.dataset.tone = tone(trouble.level);
+  const open = [...row.querySelectorAll("details")].map((one) => one.open);
+  const since = trouble.started ?? trouble.firstSeen;
+  const resources = trouble.resources ?? trouble.about ?? [];
+  const more = h("details", { open: open[0] }, h("summary", {}, "Details"));
+  if (trouble.description) more.append(h("p", { class: "text" }, trouble.description));
+  if (resources.length) more.append(h("ul", { class: "resources" }, resources.map(resource)));
   const meta = [
-    since && h("span", {}, insight.started ? "for " : "seen for ", age(since)),
-    insight.impact && insight.impact !== "None" && h("span", {}, `impact: ${insight.impact}`),
-    insight.pool && h("span", {}, `pool ${insight.pool}`),
-    insight.informer && h("span", { class: "informer" }, `reported by ${insight.informer}`),
-    documentation(insight.reference, "What to do"),
-  ].filter(Boolean);
-  const more = h("details", { open }, h("summary", {}, "Details"));
-  if (insight.description) more.append(h("p", { class: "text" }, insight.description));
-  if (insight.resources?.length) more.append(h("ul", { class: "resources" }, insight.resources.map(resource)));
+    since && h("span", {}, trouble.started ? "for " : "seen for ", age(since)),
+    trouble.impact && trouble.impact !== "None" && h("span", {}, `impact: ${trouble.impact}`),
+    trouble.pool && h("span", {}, `pool ${trouble.pool}`),
+    trouble.informer && h("span", { class: "informer" }, `says the informer ${trouble.informer}`),
+    documentation(trouble.reference, "What to do"),
+    trouble.description || resources.length ? more : null,
+  ];
   row.replaceChildren(
-    h("p", { class: "summary" }, badge(insight.level, tone(insight.level)), " ", h("strong", {}, insight.summary)),
-    h("div", { class: "meta" }, meta, insight.description || insight.resources?.length ? more : null),
+    h("p", { class: "summary" }, badge(trouble.level, tone(trouble.level)), " ", h("strong", {}, trouble.summary)),
+    ...(trouble.remedy ? [h("p", { class: "remedy" }, trouble.remedy)] : []),
+    h("div", { class: "meta" }, meta),
+    ...(trouble.affected?.length ? [waiting(trouble, open[1])] : []),
+  );
+}
+
+// What waits for a cause, and what is reported because of it.
+function waiting({ affected, symptoms: found }, open) {
+  const names = affected.map(({ resource: kind, name }) => `${kind.replace(/s$/, "")} ${name}`);
+  const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+  const summary = h("summary", {}, `Waiting: ${some}${found.length ? ` · ${count(found.length, "report")} of it` : ""}`);
+  return h(
+    "details",
+    { class: "waiting", open },
+    summary,
+    h("ul", { class: "resources" }, affected.map(resource)),
+    h("ul", { class: "symptoms" }, found.map(({ level, summary: text }) => h("li", {}, badge(level, tone(level)), " ", text))),
   );
 }
 

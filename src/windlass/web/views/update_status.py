@@ -5,7 +5,7 @@
 | `clock` | for files: the moment that they show |
 | `update` | the cluster as a whole, and its control plane |
 | `operator/NAME`, `pool/NAME`, `node/NAME` | those of the report, as `windlass status -o json` has them |
-| `insight/ID` | what needs attention |
+| `cause/ID`, `insight/ID` | what needs attention, and why |
 | `record`, `took/operator/NAME`, `took/pool/NAME`, `took/node/NAME` | the newest update: when what began and ended |
 | `history` | all recorded updates in a line each |
 """
@@ -115,6 +115,7 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
     said = tree(report, now=now)
     plane = said["controlPlane"]
     operators, pools, insights = plane.pop("operators"), said.pop("pools"), said.pop("insights")
+    causes = said.pop("causes", [])
     said.pop("time")
     for passing in _PASSING:
         plane.pop(passing, None)
@@ -125,11 +126,8 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
         for node in pool.pop("nodes"):
             found[f"node/{node['name']}"] = _lean({**node, "pool": pool["name"]})
         found[f"pool/{pool['name']}"] = {**_lean(pool), "place": place}
-    same: Counter[str] = Counter()
-    for place, insight in enumerate(insights):
-        identity = _identity(insight)
-        same[identity] += 1
-        found[f"insight/{identity}-{same[identity]}"] = {**_lean(insight), "place": place}
+    found |= _numbered("insight", insights, of=("pool", "summary", "resources"))
+    found |= _numbered("cause", causes, of=("type", "about"))
     newest = newest_first(records)
     if newest:
         found |= _took(newest[0])
@@ -142,10 +140,15 @@ def _lean(said: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value not in (None, "", False, [])}
 
 
-def _identity(insight: Mapping[str, Any]) -> str:
-    """The same for the same trouble at another time. Two may have the same text."""
-    about = msgspec.json.encode([insight["pool"], insight["summary"], insight["resources"]])
-    return hashlib.sha256(about).hexdigest()[:12]
+def _numbered(kind: str, said: Sequence[Mapping[str, Any]], *, of: tuple[str, ...]) -> dict[str, Any]:
+    """Parts whose keys are the same for the same trouble at another time; two may have the same text."""
+    found: dict[str, Any] = {}
+    same: Counter[str] = Counter()
+    for place, one in enumerate(said):
+        identity = hashlib.sha256(msgspec.json.encode([one.get(key) for key in of])).hexdigest()[:12]
+        same[identity] += 1
+        found[f"{kind}/{identity}-{same[identity]}"] = {**_lean(one), "place": place}
+    return found
 
 
 def _took(record: UpdateRecord) -> dict[str, Any]:
