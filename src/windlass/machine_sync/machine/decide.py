@@ -19,7 +19,8 @@
 | exists | - | ClusterAPI | its first Cluster API Machine is created, not paused |
 | exists | any | unknown | nothing |
 
-When the mirror is up to date and spec names the other authority, authority begins to move.
+When the mirror is up to date and spec names the other authority, authority begins to move. A Machine that goes to the
+Machine API has that one's finalizer by then.
 """
 
 from datetime import datetime
@@ -27,13 +28,14 @@ from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.control.plan import Emit, Plan, WaitFor, target_of
+from windlass.kube.control.plan import AddFinalizer, Emit, Plan, WaitFor, target, target_of
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
     EVENT_SOURCE,
     MACHINE_API,
+    MACHINE_API_FINALIZER,
     MIGRATING,
     PAUSED_ANNOTATION,
 )
@@ -152,7 +154,20 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
         return plan.then(WaitFor("the machine to be provisioned before authority moves"))
     if not migration.taken_up(move):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
+    if move.spec == MACHINE_API and MACHINE_API_FINALIZER not in found.metadata.finalizers:
+        return Plan((*plan.actions, _held_by_machine_api(found)), plan.next)
     return migration.begin(move, plan)
+
+
+def _held_by_machine_api(found: Present[mapi.Machine]) -> AddFinalizer:
+    """A Machine that a user made has had no finalizer of the Machine API. Deleted as soon as that has the authority, it
+    would go at once, and leave its instance behind."""
+    return AddFinalizer(
+        target=target(found),
+        observed=tuple(found.metadata.finalizers),
+        finalizer=MACHINE_API_FINALIZER,
+        why="the Machine API has to delete its instance from now on",
+    )
 
 
 def _being_provisioned(seen: MachineSnapshot, found: Present[mapi.Machine]) -> bool:
