@@ -24,6 +24,8 @@ MACHINE_MARK_ANNOTATION: Final = "openstack.windlass.dev/machine-mark"
 whose servers have a mark of their own: it says which of the two has a server now."""
 ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
 """On an OpenStackServer: the ID of the existing server that it stands for. It never creates one."""
+KEPT_ANNOTATION: Final = "openstack.windlass.dev/kept-for"
+"""On an IPAddressClaim whose OpenStackServer is gone: the mark of the Machine of the Machine API with its server."""
 INGRESS_ANNOTATION: Final = "openstack.windlass.dev/ingress"
 """On an OpenStackMachine of the control plane: the ID of the load balancer or floating IP through which the endpoint
 reaches the control plane. The cluster's controller sets it, and takes it away before the server is deleted."""
@@ -33,6 +35,8 @@ PROVIDER_ID: Final = re.compile(r"openstack://([^/]*)/([0-9a-fA-F-]{32,36})")
 
 CLUSTER_LABEL: Final = "cluster.x-k8s.io/cluster-name"
 CONTROL_PLANE_LABEL: Final = "cluster.x-k8s.io/control-plane"
+CLAIM_SUFFIX: Final = "-floating-ip-address"
+"""The name of an IPAddressClaim is that of its OpenStackServer, and this."""
 PAUSED_ANNOTATION: Final = "cluster.x-k8s.io/paused"
 MANAGED_BY_ANNOTATION: Final = "cluster.x-k8s.io/managed-by"
 

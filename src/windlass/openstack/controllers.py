@@ -26,7 +26,7 @@ def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: bool 
         partial(machine_controller, born=clouds.born),
         partial(cluster_controller, clouds=clouds),
         partial(pool_controller, clouds=clouds),
-        partial(floating_controller, clouds=clouds),
+        partial(floating_controller, clouds=clouds, machine_api=machine_api),
         identity_controller,
         *((partial(machine_api_controller, clouds=clouds),) if machine_api else ()),
     )

@@ -21,9 +21,11 @@ from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.constants import (
     ADDRESS_FINALIZER,
     CLAIM_FINALIZER,
+    CLAIM_SUFFIX,
     CLUSTER_FINALIZER,
     CLUSTER_LABEL,
     EVENT_SOURCE,
+    KEPT_ANNOTATION,
     MACHINE_API_FINALIZER,
     MACHINE_FINALIZER,
     MACHINE_MARK_ANNOTATION,
@@ -47,6 +49,8 @@ FINALIZERS: Final[dict[type[Any], str]] = {
 }
 BY_CLUSTER: Final = "cluster"
 """Index of what belongs to a Cluster: by its `namespace/name`."""
+BY_MARK: Final = "mark"
+"""Index of Machines of the Machine API: by their mark."""
 
 
 def unseen(found: Absent | Unreadable | NotServedKind, kind: type[KubernetesObject]) -> Plan:
@@ -116,6 +120,16 @@ def release(found: Present[Any], why: str) -> RemoveFinalizers:
     return RemoveFinalizers(target=target(found), observed=held, finalizers=(ours,), why=why)
 
 
+def claim_name(server: Present[OpenStackServer]) -> str:
+    """The name of the IPAddressClaim of a server that asks for a floating IP."""
+    return f"{server.metadata.name}{CLAIM_SUFFIX}"
+
+
+def kept_for(claim: Present[IPAddressClaim]) -> str:
+    """The mark of the Machine of the Machine API that the claim is kept for; empty if it is not."""
+    return claim.metadata.annotations.get(KEPT_ANNOTATION, "")
+
+
 def event(found: Present[Any], reason: str, note: str, *, warning: bool = False, occasion: str = "") -> Emit:
     return Emit(
         target=target(found),
@@ -153,6 +167,12 @@ def labelled(found: Object[Any]) -> tuple[str, ...]:
     """The index `BY_CLUSTER` of objects that a label assigns to their Cluster."""
     label = found.metadata.labels.get(CLUSTER_LABEL)
     return (f"{found.namespace}/{label}",) if label else ()
+
+
+def marked(machine: Object[Any]) -> tuple[str, ...]:
+    """The index `BY_MARK`."""
+    mark = machine.metadata.annotations.get(MACHINE_MARK_ANNOTATION)
+    return (mark,) if mark else ()
 
 
 class _Reference(Struct, gc=False):

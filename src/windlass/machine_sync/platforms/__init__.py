@@ -64,7 +64,12 @@ OPENSTACK = Platform(
     go_names=openstack_provider_spec.GO_NAMES,
     provider_part=openstack_to_machine_api.provider_part,
     infra_machine_part=openstack_to_cluster_api.infra_machine_part,
-    infra_machine_leftovers={"providerID": None, "instanceID": None, "identityRef.type": "Secret"},
+    infra_machine_leftovers={
+        "providerID": None,
+        "instanceID": None,
+        "identityRef.type": "Secret",
+        "floatingIPPoolRef": None,  # the machine keeps its address while the Machine API has it, and finds it again
+    },
     infra_machine_mutable=frozenset({"identityRef"}),
     infra_machine_reports_pause=None,  # Windlass's own controllers do, Cluster API's provider does not
 )

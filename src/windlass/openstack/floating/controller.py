@@ -9,21 +9,23 @@ from msgspec.structs import replace
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.api.mapi import Machine
 from windlass.kube.conditions import is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, NotServedKind, Present, Seen
-from windlass.kube.control.source import spec_differs
+from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.resources import FloatingIp
-from windlass.openstack.floating.decide import SUFFIX, Cloud, Snapshot, decide, without_cloud
+from windlass.openstack.constants import CLAIM_SUFFIX, KEPT_ANNOTATION
+from windlass.openstack.floating.decide import Cloud, Snapshot, decide, without_cloud
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
-from windlass.openstack.objects import BY_CLUSTER, is_paused, labelled, mark_of
+from windlass.openstack.objects import BY_CLUSTER, BY_MARK, is_paused, kept_for, labelled, mark_of, marked
 from windlass.openstack.server.snapshot import cluster_of
 from windlass.openstack.status import FLOATING_READY
 
@@ -36,17 +38,22 @@ JUST_NOW: Final = 1.0
 class Observer:
     """Takes snapshots of what an OpenStackServer has from a pool."""
 
-    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], machine_api: bool
+    ) -> None:
         self._reader = reader
+        self._machine_api = machine_api
         self._clouds = clouds
         self._now = now
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
-        claim: Seen[IPAddressClaim] = await self._reader.see(IPAddressClaim, f"{name}{SUFFIX}", namespace=namespace)
+        claim: Seen[IPAddressClaim] = await self._reader.see(
+            IPAddressClaim, f"{name}{CLAIM_SUFFIX}", namespace=namespace
+        )
         exists = isinstance(claim, Present)
         found = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=exists)
-        shot = Snapshot(server=found, claim=claim, last=last)
+        shot = Snapshot(server=found, claim=claim, lives_on=self._lives_on(claim), last=last)
         if not isinstance(found, Present):
             return shot
         shot = replace(shot, paused=await self._paused(found))
@@ -58,6 +65,11 @@ class Observer:
             return replace(shot, cloud=last.unread)
         assert isinstance(shot.address, Present)
         return replace(shot, cloud=await self._cloud(found, shot.address.object.spec.address))
+
+    def _lives_on(self, claim: Seen[IPAddressClaim]) -> bool:
+        """Unknown, and so true, without the Machines of the Machine API."""
+        mark = kept_for(claim) if isinstance(claim, Present) else ""
+        return bool(mark) and (not self._machine_api or bool(self._reader.known(Machine, BY_MARK, mark)))
 
     async def _paused(self, found: Present[OpenStackServer]) -> bool:
         """Also while the Cluster is not there: whether it is paused is not known then."""
@@ -91,8 +103,18 @@ def floating_controller(
     *,
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    machine_api: bool = False,
 ) -> Controller[NamespacedName, Snapshot]:
-    """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name of the server."""
+    """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name of the server.
+    `machine_api`: Machines of the Machine API have servers by us too, whose addresses may be kept for them."""
+
+    def of_machine(machine: Object[Any]) -> list[NamespacedName]:
+        claims = (each for mark in marked(machine) for each in reader.known(IPAddressClaim, BY_MARK, mark))
+        return [key for claim in claims for key in _of_claim(claim)]
+
+    machines = Watch(
+        Machine, of_machine, namespace=namespace, when=identity_differs, indexes={BY_MARK: marked}, cache_only=True
+    )
 
     def of_cluster(cluster: Object[Any]) -> list[NamespacedName]:
         return [each.key for each in reader.known(OpenStackServer, BY_CLUSTER, f"{cluster.namespace}/{cluster.name}")]
@@ -107,16 +129,17 @@ def floating_controller(
                 indexes={BY_CLUSTER: labelled, BY_IDENTITY: identities},
             ),
             Watch(Cluster, of_cluster, namespace=namespace, when=spec_differs, cache_only=True),
-            Watch(IPAddressClaim, _of_claim, namespace=namespace, cache_only=True),
+            Watch(IPAddressClaim, _of_claim, namespace=namespace, indexes={BY_MARK: _kept}, cache_only=True),
             Watch(IPAddress, _of_claim, namespace=namespace, cache_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
+            *([machines] if machine_api else []),
         ),
         permissions=(
             writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
             writes(IPAddressClaim, "create", "patch", "delete", namespace=namespace),
             calls(AssociateFloatingIp),
         ),
-        observe=Observer(reader, clouds, now=now),
+        observe=Observer(reader, clouds, now=now, machine_api=machine_api),
         decide=decide,
         workers=10,
     )
@@ -124,4 +147,10 @@ def floating_controller(
 
 def _of_claim(found: Object[Any]) -> tuple[NamespacedName, ...]:
     """The server, by the name of the claim; IPAddresses of the pools of all providers have the name of their claim."""
-    return ((found.namespace, found.name.removesuffix(SUFFIX)),) if found.name.endswith(SUFFIX) else ()
+    return ((found.namespace, found.name.removesuffix(CLAIM_SUFFIX)),) if found.name.endswith(CLAIM_SUFFIX) else ()
+
+
+def _kept(claim: Object[Any]) -> tuple[str, ...]:
+    """The mark of the Machine that it is kept for."""
+    mark = claim.metadata.annotations.get(KEPT_ANNOTATION)
+    return (mark,) if mark else ()

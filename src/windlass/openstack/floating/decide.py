@@ -2,6 +2,9 @@
 
 | situation | what is done |
 |---|---|
+| the claim is kept for a Machine of the Machine API, which is gone | the claim is released, and deleted |
+| the same, and a server of its name asks for an address again | the claim is its own |
+| the same | nothing: the Machine API has the server, with its port and its address |
 | the server is gone, or another one of its name wants none | its claim is released, and deleted |
 | it names no pool, or not its apiGroup; it has no mark yet, is paused, or is being deleted | nothing |
 | IPAddressClaims are not served | say so |
@@ -23,7 +26,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import GROUP, IPAddress, IPAddressClaim, PoolReference
 from windlass.api.meta import Condition, owner_reference, tree
 from windlass.kube.conditions import condition, find
-from windlass.kube.control.plan import AddFinalizer, Create, Delete, Outcome, Plan, RequeueAfter, Target, target
+from windlass.kube.control.plan import AddFinalizer, Create, Delete, Merge, Outcome, Plan, RequeueAfter, Target, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.failures import CloudFailure, Missing
@@ -31,17 +34,15 @@ from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp
-from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL
+from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL, KEPT_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.objects import is_held, mark_of, release
+from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
 from windlass.openstack.sending import Post, calls
 from windlass.openstack.server.snapshot import recorded
 from windlass.openstack.server.telling import write
 from windlass.openstack.status import FLOATING_READY, Reason
 from windlass.openstack.trouble import Told, told, told_of_identity, trouble_since, unmet
 
-SUFFIX: Final = "-floating-ip-address"
-"""The name of a claim is that of its server, and this."""
 SOON: Final = 0.2
 """Seconds until the rest is sent, after a request of the same attempt failed."""
 
@@ -57,12 +58,14 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`address`: the IPAddress that the status of the claim names; None: it names none. `cloud` is why there is no
-    access to it, or None while nothing has to be asked."""
+    access to it, or None while nothing has to be asked. `lives_on`: the Machine that the claim is kept for is there, as
+    far as is known."""
 
     server: Seen[OpenStackServer]
     claim: Seen[IPAddressClaim]
     address: Seen[IPAddress] | None = None
     paused: bool = False
+    lives_on: bool = False
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
     last: Outcome = Outcome()
 
@@ -90,6 +93,8 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
 def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     found, claim = seen.server, seen.claim
+    if isinstance(claim, Present) and kept_for(claim):
+        return _kept(seen, claim)
     of_server = isinstance(claim, Present) and bool(_owners(claim))
     if isinstance(found, Absent):
         gone = "its OpenStackServer is gone"
@@ -98,17 +103,16 @@ def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
         return Plan.nothing("the OpenStackServer cannot be read")
     if isinstance(claim, Present) and of_server and found.metadata.uid not in _owners(claim):
         return _release(claim, "it is of an earlier OpenStackServer of the same name")
-    ref = found.object.spec.floating_ip_pool_ref
-    if ref is None or not ref.api_group or seen.paused or found.deleting or not mark_of(found):
+    ref = _wanted(found, paused=seen.paused)
+    if ref is None:
         return Plan.nothing("nothing is to be done about a floating IP")
     if isinstance(claim, NotServedKind):
         text = f"{GROUP} is not served: install Cluster API core"
         return _wait(found, Reason.WAITING_FOR_IPAM_PROVIDER, text, now=now, again=60.0)
     if isinstance(claim, Absent):
-        pool = PoolReference(api_group=ref.api_group, kind=ref.kind, name=ref.name)
         text = f"Waiting for {ref.kind} {ref.name} to give an address"
         waits = condition(FLOATING_READY, False, Reason.WAITING_FOR_IPAM_PROVIDER, text)
-        return Plan.of(write(found, (waits,), now=now), _claim(found, pool))
+        return Plan.of(write(found, (waits,), now=now), _claim(found, ref))
     if isinstance(claim, Present) and not of_server:
         text = f"IPAddressClaim {claim.metadata.name} is not of this server: delete it"
         return _wait(found, Reason.FLOATING_IP_ERROR, text, now=now)
@@ -116,7 +120,7 @@ def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
         held = tuple(claim.metadata.finalizers)
         return Plan.of(AddFinalizer(target=target(claim), observed=held, finalizer=CLAIM_FINALIZER))
     if not isinstance(claim, Present) or not isinstance(seen.address, Present):
-        text = f"Waiting for {ref.kind} {ref.name} to give IPAddressClaim {found.metadata.name}{SUFFIX} an address"
+        text = f"Waiting for {ref.kind} {ref.name} to give IPAddressClaim {claim_name(found)} an address"
         return _wait(found, Reason.WAITING_FOR_IPAM_PROVIDER, text, now=now)
     if not (found.object.status.instance_id and recorded(found).ports):
         return _wait(found, Reason.INSTANCE_NOT_READY, "Waiting for the server and its ports", now=now)
@@ -179,8 +183,35 @@ def _claim(found: Present[OpenStackServer], pool: PoolReference) -> Create:
         },
         "spec": {"poolRef": tree(pool), **({"clusterName": cluster} if cluster else {})},
     }
-    name = f"{meta.name}{SUFFIX}"
-    return Create(target=Target(IPAddressClaim, name, meta.namespace), body=body, why="the server asks for an address")
+    aim = Target(IPAddressClaim, claim_name(found), meta.namespace)
+    return Create(target=aim, body=body, why="the server asks for an address")
+
+
+def _wanted(found: Present[OpenStackServer], *, paused: bool) -> PoolReference | None:
+    """The pool that it asks for an address; None if it asks for none, or must not be given one now."""
+    ref = found.object.spec.floating_ip_pool_ref
+    if ref is None or not ref.api_group or paused or found.deleting or not mark_of(found):
+        return None
+    return PoolReference(api_group=ref.api_group, kind=ref.kind, name=ref.name)
+
+
+def _kept(seen: Snapshot, claim: Present[IPAddressClaim]) -> Plan:
+    """The OpenStackServer of the claim is gone, and the server stayed with a Machine of the Machine API."""
+    found = seen.server
+    if isinstance(found, Present) and not claim.deleting and _wanted(found, paused=seen.paused):
+        meta = claim.metadata
+        left = {name: value for name, value in meta.annotations.items() if name != KEPT_ANNOTATION}
+        owner = owner_reference(OpenStackServer, found.metadata, controller=True)
+        taken = Merge(
+            target=target(claim),
+            observed={"metadata": {"annotations": dict(meta.annotations)}},
+            desired={"metadata": {"annotations": left, "ownerReferences": [tree(owner)]}},
+            why="its server has an OpenStackServer again",
+        )
+        return Plan.of(taken)
+    if claim.deleting or not seen.lives_on:
+        return _release(claim, "the machine that it was kept for is gone")
+    return Plan.nothing("the Machine API has the server, and its address stays")
 
 
 def _release(claim: Present[IPAddressClaim], why: str) -> Plan:

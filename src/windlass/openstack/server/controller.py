@@ -11,21 +11,29 @@ from msgspec import Struct, field
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.api.ipam import IPAddressClaim
 from windlass.api.mapi import Machine
 from windlass.api.meta import Condition
 from windlass.kube.conditions import is_true
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import calls, emits_events, permission, writes
+from windlass.kube.control.permissions import (
+    Permission,
+    calls,
+    changes_owners_of,
+    emits_events,
+    permission,
+    writes,
+)
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import OF_SERVERS
-from windlass.openstack.constants import ADOPT_ANNOTATION, MACHINE_MARK_ANNOTATION, PROVIDER_ID
+from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
-from windlass.openstack.objects import BY_CLUSTER, labelled
+from windlass.openstack.objects import BY_CLUSTER, BY_MARK, labelled, marked
 from windlass.openstack.server.decide import decide
-from windlass.openstack.server.observe import BY_MARK, ServerObserver
+from windlass.openstack.server.observe import ServerObserver
 from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
 from windlass.openstack.status import PAUSED
 
@@ -56,7 +64,7 @@ def server_controller(
         return [each.key for which in _named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
 
     indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
-    hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: _marked})
+    hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: marked})
     return Controller(
         name=NAME,
         watches=(
@@ -72,12 +80,22 @@ def server_controller(
             writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS),
-            *([permission(Machine, "get", namespace=machine_api)] if machine_api else []),
+            *(_of_hand_overs(namespace, machine_api) if machine_api else ()),
         ),
         observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,
+    )
+
+
+def _of_hand_overs(namespace: str | None, machine_api: str) -> tuple[Permission, ...]:
+    """To see who has given a server up, and to keep the floating IP of a server that is given up."""
+    return (
+        permission(Machine, "get", namespace=machine_api),
+        writes(IPAddressClaim, "patch", namespace=namespace),
+        permission(IPAddressClaim, "get", namespace=namespace),
+        changes_owners_of(IPAddressClaim, namespace=namespace),
     )
 
 
@@ -133,11 +151,6 @@ def _named(machine: Object[Any]) -> Iterable[str]:
     shown = machine.glimpse(_Facts)
     form = PROVIDER_ID.fullmatch(shown.spec.provider_id) if shown is not None else None
     return (form[2],) if form is not None else ()
-
-
-def _marked(machine: Object[Any]) -> Iterable[str]:
-    mark = machine.metadata.annotations.get(MACHINE_MARK_ANNOTATION)
-    return (mark,) if mark else ()
 
 
 class _Made(Struct, rename="camel", gc=False):

@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.meta import Condition
+from windlass.api.ipam import IPAddressClaim
+from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter
-from windlass.kube.control.seen import Present
+from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
+from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import (
@@ -24,6 +25,7 @@ from windlass.openstack.cloud.requests import (
     RemoveSubports,
 )
 from windlass.openstack.cloud.resources import Markable
+from windlass.openstack.constants import KEPT_ANNOTATION
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
@@ -106,7 +108,29 @@ def given_up(visit: ServerVisit) -> Plan | None:
     if not inventory.certain or any(mark_on(each) in ("", mark) for each in held):
         return None
     owners = ", ".join(f"server {each.id} belongs to {mark_on(each)} now" for each in inventory.servers)
-    return Plan.of(release(found, owners or "nothing is left of it in the cloud"))
+    keeping = _keeping(visit.seen.claim, found, mark_on(inventory.servers[0])) if inventory.servers else None
+    return Plan.of(keeping, release(found, owners or "nothing is left of it in the cloud"))
+
+
+def _keeping(claim: Seen[IPAddressClaim] | None, found: Present[OpenStackServer], mark: str) -> Merge | None:
+    """The floating IP of a server that stays is kept for its new owner: the claim is not collected with this object."""
+    if not isinstance(claim, Present) or claim.deleting:
+        return None
+    meta = claim.metadata
+    others = [each for each in meta.owner_references if each.uid != found.metadata.uid]
+    if len(others) == len(meta.owner_references):
+        return None
+    return Merge(
+        target=target(claim),
+        observed={"metadata": {"annotations": dict(meta.annotations), "ownerReferences": tree(meta.owner_references)}},
+        desired={
+            "metadata": {
+                "annotations": {**meta.annotations, KEPT_ANNOTATION: mark},
+                **({"ownerReferences": tree(others)} if others else {}),
+            }
+        },
+        why="the server stays, and so does its address",
+    )
 
 
 def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime, timing: Timing) -> Plan:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -10,9 +9,10 @@ from windlass.api import mapi
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.api.ipam import IPAddressClaim
 from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen
 from windlass.kube.object import NamespacedName
 from windlass.openstack.answered import KeptAnswers
 from windlass.openstack.cloud.account import VOLUMES, Account
@@ -26,7 +26,7 @@ from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import FreshMarks, is_paused, mark_of
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, mark_of
 from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
@@ -41,9 +41,6 @@ from windlass.openstack.server.snapshot import (
     uses_volumes,
 )
 from windlass.openstack.status import PAUSED
-
-BY_MARK: Final = "mark"
-"""Index of Machines of the Machine API: by their mark."""
 
 
 class ServerObserver:
@@ -82,6 +79,8 @@ class ServerObserver:
         if label := cluster_of(found):
             cluster = await self._reader.see(Cluster, label, namespace=namespace, confirm=True)
         seen = Snapshot(server=found, cluster=cluster, fresh_mark=self._fresh_mark(key, found), last=last)
+        if self._machine_api and found.deleting and is_paused(found, cluster):
+            seen = replace(seen, claim=await self._claim(found))
         if isinstance(last.unread, CloudFailure):
             return replace(seen, cloud=last.unread)
         if without_cloud(seen, found, now=self._now(), timing=self._timing) is not None:
@@ -116,6 +115,13 @@ class ServerObserver:
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
         return replace(cloud, inventory=inventory, former=former, awaited=awaited)
+
+    async def _claim(self, found: Present[OpenStackServer]) -> Seen[IPAddressClaim] | None:
+        """That of its floating IP, if it asks for one."""
+        if found.object.spec.floating_ip_pool_ref is None:
+            return None
+        place = found.metadata.namespace
+        return await self._reader.see(IPAddressClaim, claim_name(found), namespace=place, live=True)
 
     async def _handed_over(self, inventory: Inventory, mark: str) -> tuple[str, str]:
         """The mark on a recorded server whose owner, a Machine of the Machine API, has given it up: Cluster API has the

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.ipam import IPAddressClaim
 from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
@@ -66,7 +67,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: the server belongs to none. `cloud` is why there is no access to it, or None while nothing has to
     be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
-    it is not needed now.
+    it is not needed now. `claim` of its floating IP only while it is paused and being deleted.
     """
 
     server: Seen[OpenStackServer]
@@ -74,6 +75,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     user_data: str | Problem | None = None
+    claim: Seen[IPAddressClaim] | None = None
     last: Outcome = Outcome()
 
 

@@ -12,8 +12,8 @@ from tests.waiting import eventually
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.kube.errors import NotFound
+from windlass.openstack.constants import CLAIM_SUFFIX
 from windlass.openstack.floating.controller import floating_controller
-from windlass.openstack.floating.decide import SUFFIX
 from windlass.openstack.pool.controller import pool_controller
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.plane
 
 RESOURCE = OpenStackFloatingIPPool.RESOURCE
 REF = {"apiGroup": RESOURCE.group, "kind": RESOURCE.kind, "name": "one"}
-FIRST = f"a{SUFFIX}"
+FIRST = f"a{CLAIM_SUFFIX}"
 EXAMPLE = Path(__file__).parents[4] / "examples" / "floating-ip-pool.yaml"
 
 
@@ -93,7 +93,7 @@ async def test_the_example_gives_its_server_an_address(
         assert (floating.floating_network_id, floating.status) == (external, "ACTIVE")
         await stage.delete("jump")
         await stage.until_gone("jump")
-        await _collect(stage, f"jump{SUFFIX}")
+        await _collect(stage, f"jump{CLAIM_SUFFIX}")
         await stage.client.delete(OpenStackFloatingIPPool, pool["metadata"]["name"], namespace=stage.namespace)
         await _gone(stage, OpenStackFloatingIPPool, pool["metadata"]["name"])
     assert list(project.sdk.network.ips(project_id=project.id)) == []

@@ -8,8 +8,8 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.kube.control.controller import Controller
 from windlass.kube.object import NamespacedName
+from windlass.openstack.constants import CLAIM_SUFFIX
 from windlass.openstack.floating.controller import floating_controller
-from windlass.openstack.floating.decide import SUFFIX
 from windlass.openstack.pool.controller import pool_controller
 from windlass.testing.memory.garbage import collect_garbage
 from windlass.testing.memory.reader import MemoryReader
@@ -23,7 +23,7 @@ POOL: Final = "addresses"
 MARK: Final = "7d3f0d9a-0000-4000-8000-000000000003"
 REF: Final = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackFloatingIPPool", "name": POOL}
 TAG: Final = f"cluster-api-provider-openstack-fip-pool-{POOL}"
-CLAIM: Final = f"worker-0{SUFFIX}"
+CLAIM: Final = f"worker-0{CLAIM_SUFFIX}"
 
 
 def tree(kind: type[Any], name: str, spec: Tree, **meta: Any) -> Tree:
