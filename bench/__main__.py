@@ -24,6 +24,7 @@ from bench import (
     servers,
     startup,
     updates,
+    web,
     writes,
 )
 from bench.contestant import ROOT, environment
@@ -49,6 +50,7 @@ BENCHMARKS = {
     "writes": Benchmark(writes.measure),
     "updates": Benchmark(updates.measure),
     "estimate": Benchmark(estimate.measure, 200),
+    "web": Benchmark(web.measure, 200),
     "servers": Benchmark(servers.measure, 50),
     "server-fleet": Benchmark(server_fleet.measure, 1000),
     "os-build": Benchmark(os_builds.measure, 20),

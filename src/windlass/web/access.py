@@ -124,7 +124,7 @@ class ClusterAccess:
         best = min(rulings.values(), key=lambda ruling: ruling.status)
         if not best.allowed:
             raise Refused(best.status, why(best))
-        self.sign_out(request, response)
+        self._end(request)
         number = self.sessions.open(best.user, token)
         response.set_cookie(
             self.COOKIE, number, httponly=True, secure=True, samesite="Strict", path="/", max_age=int(LONGEST)
@@ -132,8 +132,11 @@ class ClusterAccess:
 
     def sign_out(self, request: web.Request, response: web.Response) -> None:
         """End the session, if there is one."""
-        self.sessions.close(request.cookies.get(self.COOKIE, ""))
+        self._end(request)
         response.del_cookie(self.COOKIE, path="/", secure=True, httponly=True, samesite="Strict")
+
+    def _end(self, request: web.Request) -> None:
+        self.sessions.close(request.cookies.get(self.COOKIE, ""))
 
     async def _rulings(self, token: str) -> Mapping[str, Ruling]:
         return {name: await guard.judge_token(token) for name, guard in self._guards.items()}

@@ -109,7 +109,7 @@ def state(page: Any) -> Any:
 
 
 async def until_state(page: Any, text: str) -> None:
-    await page.wait_for_function("text => document.getElementById('state').textContent.startsWith(text)", arg=text)
+    await page.locator("#state", has_text=text).wait_for()
 
 
 async def open_all(page: Any) -> None:
@@ -226,6 +226,16 @@ async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
         await page.get_by_text("16:00\N{EN DASH}16:20").wait_for()
         await page.get_by_text("16:00\N{EN DASH}17:30").wait_for()
         assert await page.get_by_title("3 nodes of this update").count() == 2
+
+
+async def test_links_to_parts_of_the_page_leave_everything_as_it_is(tab: OpenTab) -> None:
+    async with live() as (_, link):
+        page = await tab(link)
+        await until_state(page, "Live")
+        await page.locator("#operators > details > summary").click()
+        await page.get_by_role("link", name="Control plane").click()
+        await page.go_back()
+        assert await page.locator("#operators > details[open]").count() == 1
 
 
 async def test_a_page_that_lost_the_server_says_so_and_catches_up(tab: OpenTab) -> None:

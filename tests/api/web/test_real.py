@@ -131,7 +131,7 @@ async def sign_in(tab: OpenTab, base: str, token: str, path: str = "/") -> Any:
 
 
 async def until_live(page: Any) -> None:
-    await page.wait_for_function("document.getElementById('state').textContent === 'Live'")
+    await page.locator("#state", has_text="Live").wait_for()
 
 
 def report(target: str, *, state: State = State.PROGRESSING) -> Report:

@@ -29,6 +29,10 @@ function moving(row) {
   return row.authority === "Migrating" || Boolean(row.desiredAuthority && row.authority && row.desiredAuthority !== row.authority);
 }
 
+function concern(row) {
+  return Number(unsynced(row) || moving(row));
+}
+
 function words(row) {
   const sides = [row.machineAPI, row.clusterAPI].filter(Boolean);
   const said = row.synchronized;
@@ -81,7 +85,8 @@ export function mount({ details }) {
     element,
     draw(parts, keys) {
       rows = [...parts].filter(([key]) => KINDS.some(([kind]) => key.startsWith(`${kind}/`)));
-      rows.sort(([, a], [, b]) => a.name.localeCompare(b.name, "en", { numeric: true }));
+      // What somebody may have to look at stands first, even among thousands.
+      rows.sort(([, a], [, b]) => concern(b) - concern(a) || a.name.localeCompare(b.name, "en", { numeric: true }));
       redraw();
       dialog.changed(parts, keys);
       return null;
@@ -129,7 +134,7 @@ class Kind {
       { title: "In sync", node: inSync, class: "state labelled" },
       { title: "Since", node: (row) => age(row.synchronized?.since), class: "since" },
       ...(kind === "Machine"
-        ? [{ title: "Node", text: (row) => row.machineAPI?.node || row.clusterAPI?.node || "", class: "version" }]
+        ? [{ title: "Node", text: (row) => row.machineAPI?.node || row.clusterAPI?.node || "", class: "node labelled" }]
         : []),
       { title: "Message", update: (cell, row) => setLong(cell, message(row)), class: "text" },
     ];

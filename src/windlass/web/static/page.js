@@ -17,6 +17,7 @@ const troubles = new Keyed(document.getElementById("troubles"), {
 
 let follower = null;
 let session = null;
+let shown = "";
 
 async function ask(path, options) {
   const response = await fetch(path, options);
@@ -58,12 +59,13 @@ function drawWho() {
 async function open(name, { push = true } = {}) {
   const view = session.views.find((one) => one.name === name) ?? session.views.find((one) => one.allowed) ?? session.views[0];
   follower?.stop();
+  shown = view.name;
   freeze(null);
   troubles.draw([]);
   ageOfData.replaceChildren();
   const path = `/${view.name}`;
   if (push) history.pushState(null, "", path);
-  else if (location.pathname !== path || location.search) history.replaceState(null, "", path);
+  else if (location.pathname !== path || location.search) history.replaceState(null, "", path + location.hash);
   drawNavigation(view);
   document.title = `${view.title} – Windlass`;
   const { mount } = await import(`./${view.name}.js`);
@@ -102,6 +104,7 @@ function change(drawn, view, keys) {
   troubles.draw(found.map((text) => [text, text]));
   if (!main.contains(drawn.element)) show(drawn.element);
   const title = drawn.draw(parts, keys);
+  performance.mark("drawn");
   document.title = `${title ?? view.title} – Windlass`;
   drawAge();
 }
@@ -200,6 +203,10 @@ async function signOut() {
   location.assign("/");
 }
 
-addEventListener("popstate", () => session && open(location.pathname.slice(1), { push: false }));
+// A link to a part of the page, too, is a step of the history: it changes no view.
+addEventListener("popstate", () => {
+  const name = location.pathname.slice(1);
+  if (session && name !== shown) open(name, { push: false });
+});
 setInterval(tick, 1000);
 begin();

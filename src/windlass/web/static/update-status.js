@@ -134,8 +134,9 @@ function facts(update, parts, updated, total) {
   const found = [];
   const fact = (name, ...value) => found.push(h("div", {}, h("dt", {}, name), h("dd", {}, ...value)));
   if (update.updating && plane.started && !plane.completed) fact("Elapsed", age(plane.started));
-  if (update.updating && plane.progressing.status === "True") fact("Control plane left", estimate(plane));
-  if (plane.expectedEnd) fact("Control plane done", expected(plane.expectedEnd));
+  const stalled = plane.assessment === "Stalled";
+  if (plane.expectedEnd && !stalled) fact("Control plane expected", expected(plane.expectedEnd));
+  else if (update.updating && plane.progressing.status === "True") fact("Control plane left", estimate(plane));
   fact("Operators", `${updated} of ${total}`, h("span", { class: "muted" }, " updated"));
   const pools = all(parts, "pool").map(([, one]) => one.summary);
   const nodes = pools.reduce((sum, one) => sum + (one?.total ?? 0), 0);
@@ -156,7 +157,7 @@ function estimate(plane) {
 // A range of times; what it is computed from is its tooltip.
 function expected({ earliest, latest, basis }) {
   const [from, to] = [earliest, latest].map((moment) => clock(moment, { seconds: false }));
-  return h("span", { title: basis }, from === to ? `about ${from}` : `${from}–${to}`);
+  return h("span", { class: "range", title: basis }, from === to ? `about ${from}` : `${from}–${to}`);
 }
 
 function attentionInShort(parts) {
@@ -223,7 +224,7 @@ function updateProgress(row, item) {
   );
   const words = present.map(([, number, word]) => `${number} ${word}`).join(", ");
   setText(counts, item.total ? `${words}${item.paused ? " · pool is paused" : ""}` : `no ${item.unit}s`);
-  if (item.expectedEnd) counts.append(" · done ", expected(item.expectedEnd));
+  if (item.expectedEnd) counts.append(" · expected ", expected(item.expectedEnd));
 }
 
 // Causes first, each with what follows from it; then everything else. The worst comes first.

@@ -1,0 +1,184 @@
+"""Measures the web page of a live cluster with 500 nodes: a first visit, a change, and many open pages at rest.
+
+The UpdateStatus is written as its controller would write it; Chromium is the system's, driven by Playwright.
+"""
+
+import asyncio
+import shutil
+import statistics
+import sys
+import time
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aiohttp import ClientSession, ClientTimeout, CookieJar, TCPConnector
+
+from bench.arena import Arena
+from bench.contestant import Contestant
+from bench.machine import NoiseMeter
+from bench.tables import Cell, Table, against
+from bench.updates import MODEL, _played
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.meta import KubernetesObject, tree
+from windlass.api.update import UPDATE_STATUS, UpdateStatus, UpdateStatusStatus
+from windlass.kube.verbs import Api, PatchType
+from windlass.testing.binaries import to_stderr
+from windlass.testing.memory import MemoryApi
+from windlass.update_status.assessment import assess
+from windlass.update_status.capability import capability
+from windlass.update_status.document import write
+from windlass.update_status.reading.facts import releases_of
+from windlass.update_status.sources import Sources
+from windlass.update_status.times import of_datetime
+
+NODES = 500
+CHANGES = 20
+SECONDS = 30
+FLAGS = ("--no-sandbox", "--disable-background-networking")
+
+
+async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
+    """`objects`: open pages."""
+    meter = NoiseMeter()
+    async with Arena(directory) as arena:
+        await arena.plane.apply_crds(*(owned.manifest() for owned in capability().owned))
+        await arena.seed.create(UpdateStatus, {"metadata": {"name": UPDATE_STATUS}, "spec": {}})
+        status = await _status()
+        await _keep(arena.seed, status)
+        log = directory / "web.log"
+        argv = [str(Path(sys.executable).with_name("windlass")), "web", "--view=update-status"]
+        with Contestant([*argv, f"--kubeconfig={arena.kubeconfig('windlass')}"], log=log) as process:
+            link = await _link(log, process)
+            rows = await _visits(link, arena.seed, status)
+            rows += await _at_rest(link, process, objects)
+    noise = meter.read()
+    note = f"Others used {noise.others + noise.stolen:.2f} cores meanwhile."
+    return [Table(f"windlass web, {NODES} nodes", list(rows[0]), rows, [note])]
+
+
+def _row(what: str, figure: Cell, verdict: str = "") -> dict[str, Cell]:
+    return {"what": what, "figure": figure, "verdict": verdict}
+
+
+async def _status() -> UpdateStatusStatus:
+    """That of a played cluster in the middle of an update."""
+    api = MemoryApi(*MODEL)
+    await _played(api, NODES - 3)
+
+    def all_of(kind: type[KubernetesObject]) -> tuple[Any, ...]:
+        return tuple(found.decode() for found in api.listing(kind))
+
+    sources = Sources(
+        cluster_version=all_of(ClusterVersion)[0],
+        operators=all_of(ClusterOperator),
+        pools=all_of(MachineConfigPool),
+        nodes=all_of(Node),
+        versions=releases_of(all_of(MachineConfig)),
+        progress={one.metadata.name: one for one in all_of(MachineConfigNode)},
+    )
+    now = of_datetime(datetime.now(UTC))
+    return write(assess(sources, now=now), now=now)
+
+
+async def _keep(api: Api, status: UpdateStatusStatus, *, alerts: str = "") -> None:
+    """`alerts` is a text that the page shows."""
+    body = {"status": {**tree(status), "alertsMissing": alerts}}
+    await api.patch(UpdateStatus, UPDATE_STATUS, body, type=PatchType.MERGE, subresource="status")
+
+
+async def _link(log: Path, process: Contestant) -> str:
+    async with asyncio.timeout(30):
+        while not (found := _printed(log)):
+            if process.ended:
+                raise RuntimeError(process.last_words())
+            await asyncio.sleep(0.1)
+    return found
+
+
+def _printed(log: Path) -> str:
+    """The link, as soon as it is there."""
+    lines = log.read_text(encoding="utf-8").splitlines()
+    return next((line.split()[1] for line in lines if line.startswith("Open ")), "")
+
+
+async def _visits(link: str, api: Api, status: UpdateStatusStatus) -> list[dict[str, Cell]]:
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as driver:
+        chromium = shutil.which("chromium") or "/usr/bin/chromium"
+        browser = await driver.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        weights, paints, drawings = [], [], []
+        for _ in range(7):
+            context = await browser.new_context()
+            page = await context.new_page()
+            wire = await context.new_cdp_session(page)
+            received: list[float] = []
+            wire.on("Network.loadingFinished", lambda event, to=received: to.append(event["encodedDataLength"]))
+            await wire.send("Network.enable")
+            await page.goto(link)
+            await page.locator("#state", has_text="Live").wait_for()
+            weights.append(sum(received) / 1000)
+            times = await page.evaluate(
+                "() => [performance.getEntriesByName('first-contentful-paint')[0].startTime,"
+                " performance.getEntriesByName('drawn')[0].startTime]"
+            )
+            paints.append(times[0])
+            drawings.append(times[1])
+            await context.close()
+        page = await browser.new_page()
+        await page.goto(link)
+        await page.locator("#state", has_text="Live").wait_for()
+        lags = []
+        for number in range(CHANGES):
+            await _keep(api, status, alerts=f"change {number}.")
+            began = time.perf_counter()
+            await page.get_by_text(f"change {number}.").wait_for()
+            lags.append(time.perf_counter() - began)
+        await browser.close()
+    to_stderr("web: visited")
+    drawn = statistics.median(drawings)
+    return [
+        _row("first visit over the wire, KB", max(weights), against(max(weights), 150, unit="KB")),
+        _row("first paint, median of 7, ms", statistics.median(paints)),
+        _row("the report is drawn, median of 7, ms", drawn, against(drawn, 300, unit="ms")),
+        _row(f"from the object to the screen: median of {CHANGES}, s", statistics.median(lags)),
+        _row("the slowest, s", max(lags), against(max(lags), 1, unit="s")),
+    ]
+
+
+async def _at_rest(link: str, process: Contestant, pages: int) -> list[dict[str, Cell]]:
+    """Open streams, as many pages have them, while nothing changes."""
+    base = link.partition("/?")[0]
+    async with AsyncExitStack() as stack:
+        session = await stack.enter_async_context(
+            ClientSession(
+                base,
+                connector=TCPConnector(limit=0),
+                cookie_jar=CookieJar(unsafe=True),
+                timeout=ClientTimeout(total=None),
+            )
+        )
+        await session.get(link)
+        async with session.get("/api/views/update-status/document") as answer:
+            stamp = (await answer.json())["stamp"]
+        streams = [
+            await stack.enter_async_context(session.get("/api/views/update-status/changes", params={"since": stamp}))
+            for _ in range(pages)
+        ]
+        reading = [asyncio.create_task(stream.read()) for stream in streams]
+        await asyncio.sleep(5)
+        before = process.usage.cpu
+        await asyncio.sleep(SECONDS)
+        share, peak = 100 * (process.usage.cpu - before) / SECONDS, process.usage.peak
+        for task in reading:
+            task.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+    to_stderr(f"web: {pages} open pages")
+    return [
+        _row(f"{pages} open pages at rest: CPU, % of a core", share, against(share, 5, unit="%")),
+        _row("peak memory, MB", peak, against(peak, 150, unit="MB")),
+    ]
