@@ -1312,6 +1312,12 @@ _IN_THE_CLOUD = (
         ("self._clouds.born if recorded(found) == NONE else None", "self._clouds.born"),
         ('if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):', "if True:"),
         ('if status.authoritative_api in ("ClusterAPI", "Migrating"):', "if True:"),
+        ("inventory = await project.look(mark, had, services=services, fresh=True)\n            volumes", "volumes"),
+    ),
+    *_in(
+        "openstack/machine_api/observe.py",
+        "openstack/machine_api",
+        ("inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)\n            volumes", "volumes"),
     ),
     *_in(
         "openstack/server/building.py",

@@ -25,6 +25,7 @@ from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
 from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.cloud.wire import Http
 from windlass.openstack.server.controller import server_controller
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -193,3 +194,11 @@ def server(world: World, **spec: Any) -> dict[str, Any]:
             **spec,
         },
     }
+
+
+def attached(world: World, *, mark: str) -> None:
+    """One more port of the server, which no list has shown yet."""
+    (owner,) = world.cloud.services.servers
+    body = {"network_id": world.network, "description": f"windlass-owner={mark}"}
+    _, made = world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": body}))
+    world.cloud.services.ports[made["port"]["id"]].update(device_id=owner, device_owner="compute:az1")

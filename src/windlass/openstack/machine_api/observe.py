@@ -43,7 +43,7 @@ from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
 from windlass.openstack.objects import FreshMarks, mark_of
 from windlass.openstack.quotas import QuotaNumbers
-from windlass.openstack.server.observe import attached_to
+from windlass.openstack.server.observe import attached_to, is_of_another
 from windlass.openstack.server.snapshot import Cloud, Timing
 from windlass.openstack.trouble import told_of_problems
 
@@ -192,8 +192,10 @@ class MachineObserver:
     async def _look(self, key: NamespacedName, found: Present[Machine], project: Account) -> Inventory:
         mark, had = mark_of(found), recorded(found)
         inventory = await project.look(mark, had, services=(VOLUMES,))
-        volumes, trunks = attached_to(inventory, mark)
-        if volumes or trunks:
+        if mark and is_of_another(inventory, mark):
+            # The lists may be older than its ports, and what is not marked now is never deleted.
+            inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
+            volumes, trunks = attached_to(inventory, mark)
             had = replace(had, volumes=volumes, trunks=trunks)
             inventory = await project.look(mark, had, services=(VOLUMES,))
         if inventory.is_look_due(self._now(), seconds=self._timing.lost):

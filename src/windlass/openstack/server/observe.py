@@ -105,11 +105,13 @@ class ServerObserver:
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
         former, awaited = await self._handed_over(inventory, mark)
-        if (adopted(found) or former) and any(attached := attached_to(inventory, mark)):
-            volumes, trunks = attached
+        if (adopted(found) or former) and is_of_another(inventory, mark):
+            # The lists may be older than its ports, and what is not marked now is never deleted.
+            inventory = await project.look(mark, had, services=services, fresh=True)
+            volumes, trunks = attached_to(inventory, mark)
             had = replace(had, volumes=(*had.volumes, *volumes), trunks=(*had.trunks, *trunks))
             services = (VOLUMES,) if volumes else services
-            inventory = await project.look(mark, had, services=services)
+            inventory = await project.look(mark, had, services=services, fresh=bool(volumes))
         if inventory.is_look_due(self._now(), seconds=self._timing.lost):
             inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
@@ -193,6 +195,11 @@ class ServerObserver:
         self._answers.forget(key)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(key, mark)
+
+
+def is_of_another(inventory: Inventory, mark: str) -> bool:
+    """The server does not have the mark: it is to be adopted."""
+    return any(mark_on(each) != mark for each in inventory.servers)
 
 
 def attached_to(inventory: Inventory, mark: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

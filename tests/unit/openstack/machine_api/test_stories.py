@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
+from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached
 from tests.unit.openstack.machine_api.cases import (
     NAME,
     Fleet,
@@ -272,6 +272,22 @@ async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all
     await world.delete()
     await process.settle()
     assert world.held() == {}
+
+
+async def test_a_port_that_the_last_list_did_not_have_yet_gets_the_mark_of_the_machine_too() -> None:
+    world, theirs = Fleet(), "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+    process = await built(world)
+    services = world.cloud.services
+    for server in services.servers.values():
+        server["metadata"]["windlass-owner"] = theirs
+    for port in services.ports.values():
+        port["description"] = f"windlass-owner={theirs}"
+    world.cloud.pass_time(1)
+    await process.clouds._members[next(iter(process.clouds._members))].account.refresh(volumes=False)
+    attached(world, mark=theirs)
+    world.cloud.pass_time(1)
+    await process.step()
+    assert [each["description"] for each in services.ports.values()] == [f"windlass-owner={MARK}"] * 2
 
 
 async def test_a_server_group_is_made_once_and_found_again_after_a_lost_answer() -> None:

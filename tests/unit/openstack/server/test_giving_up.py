@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, Process, World, server
+from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, Process, World, attached, server
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.kube.verbs import PatchType
@@ -101,6 +101,18 @@ async def test_a_server_that_is_being_given_up_is_waited_for_without_an_alarm(
     await process.settle()
     assert marks(world) == {MARK}
     assert {each["type"]: each["status"] for each in world.server["status"]["conditions"]}["Ready"] == "True"
+
+
+async def test_a_port_that_the_last_list_did_not_have_yet_gets_our_mark_too() -> None:
+    world = await world_with(machine(authority="Migrating"))
+    process = Process(world, machine_api=MACHINE_API)
+    await process.settle()
+    attached(world, mark=THEIRS)
+    world.cloud.pass_time(1)
+    world.api.load(machine())
+    await process.step()
+    assert len(world.cloud.services.ports) == 2
+    assert marks(world) == {MARK}
 
 
 @pytest.mark.parametrize("other", [machine(authority="Migrating"), machine(paused="False")], ids=["moves", "acts"])
