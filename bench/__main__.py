@@ -21,6 +21,7 @@ from bench import (
     os_builds,
     policies,
     server_fleet,
+    server_migration,
     servers,
     startup,
     updates,
@@ -53,6 +54,7 @@ BENCHMARKS = {
     "web": Benchmark(web.measure, 200),
     "servers": Benchmark(servers.measure, 50),
     "server-fleet": Benchmark(server_fleet.measure, 1000),
+    "server-migration": Benchmark(server_migration.measure, 20),
     "os-build": Benchmark(os_builds.measure, 20),
     "startup": Benchmark(startup.measure),
 }
