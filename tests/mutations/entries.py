@@ -1088,7 +1088,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/effect.py",
         "openstack/cloud/test_account.py",
-        ("lists[_DELETED[type(request)]].drop(request.id)", "pass"),
+        ("lists[request.OF].drop(request.id)", "pass"),
         ('metadata=dict(request.body.get("metadata", {}))', "metadata={}"),
     ),
     *_in(
@@ -1209,7 +1209,7 @@ _IN_THE_CLOUD = (
         "openstack/create.py",
         "openstack/test_create.py",
         ("    if ports is None and not server_id:", "    if not server_id:"),
-        ("if found.certain or found.servers or found.ports or", "if found.certain or found.servers or"),
+        ("if found.certain or found.all:", "if found.certain or found.servers or found.volumes:"),
         ("            clouds.doubt(request)\n", "            pass\n"),
         (", return_exceptions=True)", ")"),
     ),
@@ -1349,7 +1349,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/deleting.py",
         "openstack/server/test_giving_up.py",
-        ('any(mark_on(each) in ("", mark) for each in held)', "False"),
+        ('any(mark_on(each) in ("", mark) for each in inventory.all)', "False"),
         ("if not inventory.certain or any", "if any"),
     ),
     *_in(
@@ -1540,21 +1540,16 @@ _IN_THE_CLOUD = (
         "openstack/cluster/ownership.py",
         "openstack/cluster",
         ("if mark_of(each) == ours.mark)", "if each.name.startswith(ours.name[:10]))"),
-        ("if not mark_of(each) and _has_our_name(each, ours):", "if _has_our_name(each, ours):"),
-        ("if not mark_of(each) and _has_our_name(each, ours):", "if not mark_of(each):"),
-        ("tags=(*found.tags, *missing)", "tags=ours.tags"),
+        ("if not mark_of(each) and _has_our_name(each, ours))", "if _has_our_name(each, ours))"),
+        ("if not mark_of(each) and _has_our_name(each, ours))", "if not mark_of(each))"),
     ),
     *_in(
         "openstack/cluster/managed_network.py",
         "openstack/cluster/test_managed_network.py",
-        (
-            "    if not estate.certain:\n        return uncertain(estate, part=NETWORK_READY, "
-            "reason=Reason.NETWORK_CREATE_FAILED)\n",
-            "",
-        ),
+        ("    if not estate.certain:\n        return _NETWORK.uncertain(estate)\n", ""),
         ("        if not estate.certain:\n", "        if False:\n"),
         ("if each.device_id == router.id)", "if each.device_id)"),
-        ("    if spec.router is None:\n        requests += tagging", "    if True:\n        requests += tagging"),
+        ("    if spec.router is None:\n        requests += ours.tag", "    if True:\n        requests += ours.tag"),
         ("(spec.router is None or spec.external_router_ips) and not", "not"),
         ("if each.network_id == network.id)", "if True)"),
     ),
@@ -1586,6 +1581,11 @@ _IN_THE_CLOUD = (
         ("        return mark == ours.mark\n", "        return True\n"),
         ('port.name.startswith(f"{name}-")', "port.name.startswith(name)"),
         ("return _NETWORK if estate.certain else", "return _NETWORK if True else"),
+    ),
+    *_in(
+        "openstack/cluster/part.py",
+        "openstack/cluster",
+        ("upkeep.tag(found, (*found.tags, *missing)", "upkeep.tag(found, self.tags"),
     ),
     *_in(
         "openstack/cluster/network.py",

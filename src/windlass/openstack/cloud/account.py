@@ -19,12 +19,13 @@ from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.balancers import BALANCING, Balancers
 from windlass.openstack.cloud.certainty import NEVER, Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import MADE, NEUTRON, after
+from windlass.openstack.cloud.effect import after
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
 from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
+from windlass.openstack.cloud.kinds import KINDS, NEUTRON
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
 from windlass.openstack.cloud.marks import mark_of
@@ -126,9 +127,8 @@ class Account:
             Volume: self._volumes,
             LoadBalancer: self._listing(BALANCING, f"{ROOT}/loadbalancers", "loadbalancers", LoadBalancer, own=True),
         }
-        for collection, kind in NEUTRON.items():
-            key = collection.replace("-", "_")
-            self._lists_of[kind] = self._listing("network", f"/v2.0/{collection}", key, kind, own=True)
+        for kind in NEUTRON.values():
+            self._lists_of[kind] = self._listing("network", KINDS[kind].path, KINDS[kind].key, kind, own=True)
         self.balancers = Balancers(
             self._lists_of[LoadBalancer], self.ask, project_id=project_id, now=now, clock=clock, gone=self._gone
         )
@@ -390,7 +390,7 @@ class Account:
 
     def _like(self, request: Creation) -> frozenset[str]:
         """The IDs of what is known to have the mark and the name of what `request` makes."""
-        alike = self._lists_of[MADE[type(request)]].marked(request.mark)
+        alike = self._lists_of[request.OF].marked(request.mark)
         name = "name" if "name" in request.body else "description"  # floating IPs have no name
         return frozenset(each.id for each in alike if getattr(each, name) == request.body[name])
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Final
 
 from windlass.kube.control.merge import FieldChange
 from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent, Naming
+from windlass.openstack.cloud.resources import LoadBalancer
 from windlass.openstack.cloud.wire import Http
 
 ROOT: Final = "/v2.0/lbaas"
 
 
-class CreateLoadBalancer(Creation, frozen=True, kw_only=True):
+class CreateLoadBalancer(Creation, frozen=True):
     SERVICE = "load-balancer"
-    PATH = f"{ROOT}/loadbalancers"
-    ENVELOPE = "loadbalancer"
+    OF = LoadBalancer
 
 
 class DescribeBalancer(Naming, frozen=True, kw_only=True):

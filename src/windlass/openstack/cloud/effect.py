@@ -1,49 +1,37 @@
 """Updates the lists of a project with the effect of an answered request, without listing again."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
 
 from windlass.openstack.cloud.balancer_requests import (
-    CreateLoadBalancer,
     DeleteLoadBalancer,
     DescribeBalancer,
     PartOfBalancer,
 )
 from windlass.openstack.cloud.failures import Doubtful
 from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.cloud.kinds import KINDS, NEUTRON
 from windlass.openstack.cloud.listing import Listing
 from windlass.openstack.cloud.network_requests import (
     AddInterface,
     AssociateFloatingIp,
     ChangeNameservers,
-    CreateFloatingIp,
-    CreateNetwork,
-    CreateRouter,
     CreateRules,
-    CreateSecurityGroup,
-    CreateSubnet,
-    DeleteFloatingIp,
     DeleteNetwork,
-    DeleteRouter,
     DeleteRule,
-    DeleteSecurityGroup,
     RemoveInterface,
     SetGateway,
 )
 from windlass.openstack.cloud.requests import (
     CloudRequest,
-    CreatePort,
-    CreateServer,
-    CreateTrunk,
-    CreateVolume,
     Creation,
-    DeletePort,
     DeleteServer,
     DeleteTrunk,
     DeleteVolume,
+    Deletion,
     Describe,
     MarkServer,
     MarkVolume,
@@ -55,7 +43,6 @@ from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,
     Markable,
-    Network,
     Port,
     PortAddress,
     Router,
@@ -69,40 +56,8 @@ from windlass.openstack.cloud.resources import (
 from windlass.openstack.cloud.wire import Answer
 
 GONE = 404
-MADE: Final[Mapping[type[Creation], type[Any]]] = {
-    CreatePort: Port,
-    CreateTrunk: Trunk,
-    CreateVolume: Volume,
-    CreateServer: Server,
-    CreateNetwork: Network,
-    CreateSubnet: Subnet,
-    CreateRouter: Router,
-    CreateSecurityGroup: SecurityGroup,
-    CreateFloatingIp: FloatingIp,
-    CreateLoadBalancer: LoadBalancer,
-}
-"""What each creating request makes."""
 R = TypeVar("R", bound=Markable)
 T = TypeVar("T")
-
-NEUTRON: Final[Mapping[str, type[Any]]] = {
-    "ports": Port,
-    "trunks": Trunk,
-    "networks": Network,
-    "subnets": Subnet,
-    "routers": Router,
-    "security-groups": SecurityGroup,
-    "floatingips": FloatingIp,
-}
-"""Collections of Neutron."""
-_DELETED: Final[Mapping[type[CloudRequest], type[Any]]] = {
-    DeletePort: Port,
-    DeleteRouter: Router,
-    DeleteNetwork: Network,
-    DeleteSecurityGroup: SecurityGroup,
-    DeleteFloatingIp: FloatingIp,
-}
-"""What is gone when the answer comes."""
 
 
 def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
@@ -116,16 +71,15 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
 
 def _after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
     servers, ports, trunks, volumes = (lists[kind] for kind in (Server, Port, Trunk, Volume))
-    neutron = {name: lists[kind] for name, kind in NEUTRON.items()}
     match request:
         case Creation():
             made = _made(request, answer)
-            lists[type(made)].put(made)
+            lists[request.OF].put(made)
             return made
         case SetTags():
-            _change(neutron[request.collection], request.id, tags=list(request.tags))
+            _change(lists[NEUTRON[request.collection]], request.id, tags=list(request.tags))
         case Describe():
-            _change(neutron[request.collection], request.id, description=request.description)
+            _change(lists[NEUTRON[request.collection]], request.id, description=request.description)
         case MarkServer():
             _mark(servers, request.id, request.mark)
         case MarkVolume():
@@ -133,24 +87,19 @@ def _after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], List
         case RemoveSubports():
             _change(trunks, request.id, sub_ports=[])
             _change_parent(ports, request.id, {"sub_ports": []})
-        case DeleteTrunk():
-            trunks.drop(request.id)
-            _change_parent(ports, request.id, None)
-        case DeletePort() | DeleteRouter() | DeleteNetwork() | DeleteSecurityGroup() | DeleteFloatingIp():
-            lists[_DELETED[type(request)]].drop(request.id)
+        case ReleaseVolume():
+            _change(volumes, request.volume, status="available")
+        case DeleteServer() if answer.status != GONE:
+            _change(servers, request.id, task_state="deleting")
+        case DeleteVolume() if answer.status != GONE:
+            _change(volumes, request.id, status="deleting")
+        case Deletion():
+            lists[request.OF].drop(request.id)
+            if isinstance(request, DeleteTrunk):
+                _change_parent(ports, request.id, None)
             if isinstance(request, DeleteNetwork):
                 for subnet in [each for each in lists[Subnet].all() if each.network_id == request.id]:
                     lists[Subnet].drop(subnet.id)
-        case ReleaseVolume():
-            _change(volumes, request.volume, status="available")
-        case DeleteServer() if answer.status == GONE:
-            servers.drop(request.id)
-        case DeleteVolume() if answer.status == GONE:
-            volumes.drop(request.id)
-        case DeleteServer():
-            _change(servers, request.id, task_state="deleting")
-        case DeleteVolume():
-            _change(volumes, request.id, status="deleting")
         case DescribeBalancer() | DeleteLoadBalancer() | PartOfBalancer():
             _after_balancing(request, lists[LoadBalancer])
         case _:
@@ -218,7 +167,7 @@ def _change_rules(
 
 
 def _made(request: Creation, answer: Answer) -> Any:
-    made = _told(answer, request.ENVELOPE, MADE[type(request)])
+    made = _told(answer, KINDS[request.OF].envelope, request.OF)
     if isinstance(made, Server):  # Nova's answer has little more than the ID
         return structs.replace(made, name=request.body.get("name", ""), metadata=dict(request.body.get("metadata", {})))
     return made

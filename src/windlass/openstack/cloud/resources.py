@@ -301,7 +301,7 @@ Resource: TypeAlias = (
 )
 """What a query finds."""
 
-Markable: TypeAlias = (
-    Server | Volume | Port | Trunk | Network | Subnet | Router | SecurityGroup | FloatingIp | LoadBalancer
-)
+InNeutron: TypeAlias = Port | Trunk | Network | Subnet | Router | SecurityGroup | FloatingIp
+"""What Neutron has, with tags and a description."""
+Markable: TypeAlias = Server | Volume | InNeutron | LoadBalancer
 """What can have the mark of an owner."""

@@ -26,7 +26,6 @@ from windlass.openstack.cloud.balancer_requests import CreateMember, DeleteMembe
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.resources import FloatingIp, Member, Pool, Subnet
 from windlass.openstack.cluster.balancer import ERROR
-from windlass.openstack.cluster.endpoint import leading
 from windlass.openstack.cluster.part import Ours, Part
 from windlass.openstack.cluster.snapshot import ControlMachine
 from windlass.openstack.constants import INGRESS_ANNOTATION
@@ -72,7 +71,7 @@ def by_floating_ip(ours: Ours, floating: FloatingIp, machines: Sequence[ControlM
     if first is None:  # it goes with the port of the last machine
         return Way(part=_part(), annotations=_released(machines))
     why = "a machine of the control plane gets the floating IP"
-    return Way(part=_part(requests=(leading(ours, floating, first),), why=why))
+    return Way(part=_part(requests=(ours.lead(floating, first),), why=why))
 
 
 def by_balancer(

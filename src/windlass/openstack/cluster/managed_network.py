@@ -33,8 +33,8 @@ from windlass.openstack.cloud.network_requests import (
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange, tagging, uncertain
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
+from windlass.openstack.cluster.part import Ours, Part
 from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
 
 _NETWORK = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
@@ -58,22 +58,21 @@ def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found
         return _NETWORK
     if len(spec.managed_subnets) > 1:
         text = f"spec.managedSubnets has {len(spec.managed_subnets)} subnets: one is possible"
-        return _refused(_NETWORK, text)
+        return _NETWORK.hindered(text, Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.networks, ours):
-        return replace(_NETWORK, requests=marks, why=ADOPTS)
+        return _NETWORK.needs(*marks, why=ADOPTS)
     if lost := strange(estate.networks, ours, _NETWORK):
         return replace(_NETWORK, obstacles=lost)
     if found.network is not None:
-        return replace(_NETWORK, requests=tuple(tagging(found.network, ours)), why="tags of the spec")
+        return _NETWORK.needs(*ours.tag(found.network), why="tags of the spec")
     if not estate.certain:
-        return uncertain(estate, part=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+        return _NETWORK.uncertain(estate)
     body = {
         **_named(ours),
         **({"mtu": spec.network_mtu} if spec.network_mtu else {}),
         **({"port_security_enabled": False} if spec.disable_port_security else {}),
     }
-    create = CreateNetwork(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
-    return replace(_NETWORK, requests=(create,), why="the cluster has no network yet")
+    return _NETWORK.needs(ours.create(CreateNetwork, ours.name, body), why="the cluster has no network yet")
 
 
 def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
@@ -85,19 +84,19 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         cidr = ip_network(wanted.cidr)
         servers = [str(ip_address(each)) for each in wanted.dns_nameservers]
     except ValueError as error:
-        return _refused(_SUBNET, f"spec.managedSubnets[0]: {error}: correct it")
+        return _SUBNET.hindered(f"spec.managedSubnets[0]: {error}: correct it", Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.subnets, ours):
-        return replace(_SUBNET, requests=marks, why=ADOPTS)
+        return _SUBNET.needs(*marks, why=ADOPTS)
     if found.network is None:
-        return replace(_SUBNET, waits=f"network {ours.name}")
+        return _SUBNET.awaits(f"network {ours.name}")
     if found.subnets:
         (there,) = found.subnets
-        requests: list[CloudRequest] = list(tagging(there, ours))
+        requests: list[CloudRequest] = list(ours.tag(there))
         if [str(ip_address(each)) for each in there.dns_nameservers] != servers:
             requests.append(_nameservers(there, wanted, ours))
-        return replace(_SUBNET, requests=tuple(requests), why="the subnet differs from the spec")
+        return _SUBNET.needs(*requests, why="the subnet differs from the spec")
     if not estate.certain:
-        return uncertain(estate, part=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
+        return _SUBNET.uncertain(estate)
     pools = [{"start": each.start, "end": each.end} for each in wanted.allocation_pools]
     body = {
         **_named(ours),
@@ -107,8 +106,7 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         **({"dns_nameservers": list(wanted.dns_nameservers)} if wanted.dns_nameservers else {}),
         **({"allocation_pools": pools} if pools else {}),
     }
-    create = CreateSubnet(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
-    return replace(_SUBNET, requests=(create,), why="the network has no subnet yet")
+    return _SUBNET.needs(ours.create(CreateSubnet, ours.name, body), why="the network has no subnet yet")
 
 
 def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
@@ -116,28 +114,27 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
     if len(spec.managed_subnets) != 1:
         return _ROUTER
     if found.external is None:  # there is none, or nobody knows now
-        return replace(_ROUTER, waits="the external network") if found.obstacles else _ROUTER
+        return _ROUTER.awaits("the external network") if found.obstacles else _ROUTER
     if len(found.router_addresses) < len(spec.external_router_ips):
-        return replace(_ROUTER, waits="the subnets of spec.externalRouterIPs")
+        return _ROUTER.awaits("the subnets of spec.externalRouterIPs")
     if marks := adoption(estate.routers, ours) if spec.router is None else ():
-        return replace(_ROUTER, requests=marks, why=ADOPTS)
+        return _ROUTER.needs(*marks, why=ADOPTS)
     if lost := strange(estate.routers, ours, _ROUTER) if spec.router is None else ():
         return replace(_ROUTER, obstacles=lost)
     if found.router is None and spec.router is not None:
-        return replace(_ROUTER, waits="the router that spec.router names")
+        return _ROUTER.awaits("the router that spec.router names")
     if found.router is None:
         if not estate.certain:
-            return uncertain(estate, part=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+            return _ROUTER.uncertain(estate)
         body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
-        create = CreateRouter(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
-        return replace(_ROUTER, requests=(create,), why="the cluster has no router yet")
+        return _ROUTER.needs(ours.create(CreateRouter, ours.name, body), why="the cluster has no router yet")
     requests: list[CloudRequest] = []
     if spec.router is None:
-        requests += tagging(found.router, ours)
+        requests += ours.tag(found.router)
     if (spec.router is None or spec.external_router_ips) and not _leads_out(found.router, found, found.external):
         requests.append(_set_gateway(found.router, found, found.external, ours))
     if not found.subnets:
-        return replace(_ROUTER, requests=tuple(requests), why="the gateway", waits=f"subnet {ours.name}")
+        return _ROUTER.needs(*requests, why="the gateway").awaits(f"subnet {ours.name}")
     (there,) = found.subnets
     if not is_connected(found.router, there, estate):
         add = AddInterface(
@@ -149,7 +146,7 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
             subnet=there.id,
         )
         requests.append(add)
-    return replace(_ROUTER, requests=tuple(requests), why="the subnet is connected with the external network")
+    return _ROUTER.needs(*requests, why="the subnet is connected with the external network")
 
 
 STEPS: Final = (network, subnet, router)
@@ -219,7 +216,3 @@ def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) ->
         before=before,
         gateway=_gateway(found, external),
     )
-
-
-def _refused(part: Part, text: str) -> Part:
-    return replace(part, obstacles=(Obstacle(part.condition, Reason.INVALID_CONFIGURATION, text),))

@@ -26,15 +26,16 @@ from windlass.kube.control.plan import Action, Create, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.openstack import status
+from windlass.openstack.cloud import upkeep
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.network_requests import CreateFloatingIp, DeleteFloatingIp
-from windlass.openstack.cloud.requests import CloudRequest, Describe, Intent, SetTags
+from windlass.openstack.cloud.network_requests import CreateFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Network
+from windlass.openstack.cloud.upkeep import TAGS, adopt, delete
 from windlass.openstack.constants import ADDRESS_FINALIZER, CLUSTER_LABEL
 from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.instance.next import TAGS
 from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.pool.addresses import Allocation, allocate
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
@@ -155,9 +156,9 @@ class _Visit(Struct, frozen=True):
 
     # what is asked of the cloud
 
-    def _deletions(self, surplus: Iterable[FloatingIp]) -> Iterator[DeleteFloatingIp]:
+    def _deletions(self, surplus: Iterable[FloatingIp]) -> Iterator[CloudRequest]:
         for each in surplus:
-            yield DeleteFloatingIp(**self._naming(each))
+            yield delete(each, **self._whose)
 
     def _creations(self, allocation: Allocation) -> Iterator[CreateFloatingIp]:
         external = self._network()
@@ -178,23 +179,16 @@ class _Visit(Struct, frozen=True):
         for each in self.cloud.estate.floating_ips:
             ours = mark_on(each) == mark
             if tag in each.tags and not mark_on(each) and not self._is_users(each):
-                yield Describe(
-                    **self._naming(each),
-                    collection="floatingips",
-                    before=each.description,
-                    description=described(each.description, mark),
-                )
+                yield adopt(each, **self._whose)
             elif ours and tag not in each.tags and TAGS in self.cloud.extensions:
-                yield SetTags(
-                    **self._naming(each), collection="floatingips", before=tuple(each.tags), tags=(*each.tags, tag)
-                )
+                yield upkeep.tag(each, (*each.tags, tag), **self._whose)
 
     def _is_users(self, floating: FloatingIp) -> bool:
         return floating.floating_ip_address in self.found.object.spec.pre_allocated_floating_ips
 
-    def _naming(self, floating: FloatingIp) -> dict[str, str]:
-        subject, mark = floating.floating_ip_address, mark_of(self.found)
-        return {"project": self.cloud.project, "mark": mark, "subject": subject, "id": floating.id}
+    @property
+    def _whose(self) -> dict[str, str]:
+        return {"project": self.cloud.project, "mark": mark_of(self.found)}
 
     # objects
 

@@ -24,7 +24,6 @@ from windlass.openstack.cloud.requests import (
     DeleteVolume,
     RemoveSubports,
 )
-from windlass.openstack.cloud.resources import Markable
 from windlass.openstack.constants import KEPT_ANNOTATION
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
@@ -104,8 +103,7 @@ def given_up(visit: ServerVisit) -> Plan | None:
     The other owner is the object of the other API that the machine has moved to, and deletes the server with itself.
     """
     found, inventory, mark = visit.found, visit.inventory, mark_of(visit.found)
-    held: tuple[Markable, ...] = (*inventory.servers, *inventory.ports, *inventory.volumes, *inventory.trunks)
-    if not inventory.certain or any(mark_on(each) in ("", mark) for each in held):
+    if not inventory.certain or any(mark_on(each) in ("", mark) for each in inventory.all):
         return None
     owners = ", ".join(f"server {each.id} belongs to {mark_on(each)} now" for each in inventory.servers)
     keeping = _keeping(visit.seen.claim, found, mark_on(inventory.servers[0])) if inventory.servers else None

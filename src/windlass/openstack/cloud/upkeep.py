@@ -1,0 +1,96 @@
+"""The requests that resources of every kind have in common: mark, description, tags, deletion.
+
+`project` is the key of the project that is asked, `mark` that of the owner.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_requests import (
+    AssociateFloatingIp,
+    DeleteFloatingIp,
+    DeleteNetwork,
+    DeleteRouter,
+    DeleteSecurityGroup,
+)
+from windlass.openstack.cloud.requests import (
+    CloudRequest,
+    DeletePort,
+    DeleteServer,
+    DeleteTrunk,
+    DeleteVolume,
+    Deletion,
+    Describe,
+    MarkServer,
+    MarkVolume,
+    SetTags,
+)
+from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable, Server, Volume
+
+TAGS: Final = "standard-attr-tag"
+"""The Neutron extension for tags of everything but networks."""
+_DELETIONS: Final[Mapping[type[Any], type[Deletion]]] = {
+    each.OF: each
+    for each in (
+        DeleteServer,
+        DeleteVolume,
+        DeletePort,
+        DeleteTrunk,
+        DeleteNetwork,
+        DeleteRouter,
+        DeleteSecurityGroup,
+        DeleteFloatingIp,
+    )
+}
+
+
+def called(found: Markable) -> str:
+    """For people: its name; the address of a floating IP; else its ID."""
+    return found.floating_ip_address if isinstance(found, FloatingIp) else found.name or found.id
+
+
+def adopt(found: Server | Volume | InNeutron, *, project: str, mark: str) -> CloudRequest:
+    """Give it the mark."""
+    if isinstance(found, Server):
+        return MarkServer(project=project, mark=mark, subject=called(found), id=found.id)
+    if isinstance(found, Volume):
+        return MarkVolume(project=project, mark=mark, subject=called(found), id=found.id)
+    return describe(found, described(found.description, mark), project=project, mark=mark)
+
+
+def describe(found: InNeutron, text: str, *, project: str, mark: str) -> Describe:
+    return Describe(
+        project=project,
+        mark=mark,
+        subject=called(found),
+        id=found.id,
+        collection=KINDS[type(found)].collection,
+        before=found.description,
+        description=text,
+    )
+
+
+def tag(found: InNeutron, tags: Sequence[str], *, project: str, mark: str) -> SetTags:
+    """Replace its tags by these."""
+    return SetTags(
+        project=project,
+        mark=mark,
+        subject=called(found),
+        id=found.id,
+        collection=KINDS[type(found)].collection,
+        before=tuple(found.tags),
+        tags=tuple(tags),
+    )
+
+
+def lead(floating: FloatingIp, port: str | None, *, project: str, mark: str) -> AssociateFloatingIp:
+    """Lead the floating IP to the port, or nowhere."""
+    return AssociateFloatingIp(
+        project=project, mark=mark, subject=called(floating), id=floating.id, before=floating.port_id, port=port
+    )
+
+
+def delete(found: Markable, *, project: str, mark: str) -> Deletion:
+    return _DELETIONS[type(found)](project=project, mark=mark, subject=called(found), id=found.id)
