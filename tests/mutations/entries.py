@@ -1094,7 +1094,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/effect.py",
         "openstack/cloud/test_estate.py",
-        ("            if isinstance(request, DeleteNetwork):\n", "            if False:\n"),
+        ("            if isinstance(request, networks.DeleteNetwork):\n", "            if False:\n"),
         ("                    ports.drop(port.id)\n", "                    pass\n"),
         ("if each.id != without]", "if True]"),
         (
@@ -1382,7 +1382,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/identity/controller.py",
         "openstack/identity/test_controller.py",
-        ("            yield from self._named(by_cluster_identity(identity.name))\n", ""),
+        ("            yield from self._named(watches.by_cluster_identity(identity.name))\n", ""),
         ("for kind in USERS:\n            for found", "for kind in USERS[:1]:\n            for found"),
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
     ),

@@ -5,19 +5,7 @@ from typing import Any, Final, get_args
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.resources import (
-    FloatingIp,
-    InNeutron,
-    LoadBalancer,
-    Network,
-    Port,
-    Router,
-    SecurityGroup,
-    Server,
-    Subnet,
-    Trunk,
-    Volume,
-)
+from windlass.openstack.cloud import resources
 
 
 class Kind(Struct, frozen=True):
@@ -43,16 +31,16 @@ class Kind(Struct, frozen=True):
 
 
 KINDS: Final[Mapping[type[Any], Kind]] = {
-    Server: Kind("server", "/servers"),
-    Volume: Kind("volume", "/volumes"),
-    Port: Kind("port", "/v2.0/ports"),
-    Trunk: Kind("trunk", "/v2.0/trunks"),
-    Network: Kind("network", "/v2.0/networks"),
-    Subnet: Kind("subnet", "/v2.0/subnets"),
-    Router: Kind("router", "/v2.0/routers"),
-    SecurityGroup: Kind("security group", "/v2.0/security-groups"),
-    FloatingIp: Kind("floating IP", "/v2.0/floatingips"),
-    LoadBalancer: Kind("load balancer", "/v2.0/lbaas/loadbalancers"),
+    resources.Server: Kind("server", "/servers"),
+    resources.Volume: Kind("volume", "/volumes"),
+    resources.Port: Kind("port", "/v2.0/ports"),
+    resources.Trunk: Kind("trunk", "/v2.0/trunks"),
+    resources.Network: Kind("network", "/v2.0/networks"),
+    resources.Subnet: Kind("subnet", "/v2.0/subnets"),
+    resources.Router: Kind("router", "/v2.0/routers"),
+    resources.SecurityGroup: Kind("security group", "/v2.0/security-groups"),
+    resources.FloatingIp: Kind("floating IP", "/v2.0/floatingips"),
+    resources.LoadBalancer: Kind("load balancer", "/v2.0/lbaas/loadbalancers"),
 }
-NEUTRON: Final[Mapping[str, type[Any]]] = {KINDS[kind].collection: kind for kind in get_args(InNeutron)}
+NEUTRON: Final[Mapping[str, type[Any]]] = {KINDS[kind].collection: kind for kind in get_args(resources.InNeutron)}
 """Those of Neutron, by collection."""

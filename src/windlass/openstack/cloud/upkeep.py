@@ -6,42 +6,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from windlass.openstack.cloud import network_requests as networks
+from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.network_requests import (
-    AssociateFloatingIp,
-    DeleteFloatingIp,
-    DeleteNetwork,
-    DeleteRouter,
-    DeleteSecurityGroup,
-)
-from windlass.openstack.cloud.requests import (
-    CloudRequest,
-    DeletePort,
-    DeleteServer,
-    DeleteTrunk,
-    DeleteVolume,
-    Deletion,
-    Describe,
-    MarkServer,
-    MarkVolume,
-    SetTags,
-)
 from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable, Server, Volume
 
 TAGS: Final = "standard-attr-tag"
 """The Neutron extension for tags of everything but networks."""
-_DELETIONS: Final[Mapping[type[Any], type[Deletion]]] = {
+_DELETIONS: Final[Mapping[type[Any], type[requests.Deletion]]] = {
     each.OF: each
     for each in (
-        DeleteServer,
-        DeleteVolume,
-        DeletePort,
-        DeleteTrunk,
-        DeleteNetwork,
-        DeleteRouter,
-        DeleteSecurityGroup,
-        DeleteFloatingIp,
+        requests.DeleteServer,
+        requests.DeleteVolume,
+        requests.DeletePort,
+        requests.DeleteTrunk,
+        networks.DeleteNetwork,
+        networks.DeleteRouter,
+        networks.DeleteSecurityGroup,
+        networks.DeleteFloatingIp,
     )
 }
 
@@ -51,17 +34,17 @@ def called(found: Markable) -> str:
     return found.floating_ip_address if isinstance(found, FloatingIp) else found.name or found.id
 
 
-def adopt(found: Server | Volume | InNeutron, *, project: str, mark: str) -> CloudRequest:
+def adopt(found: Server | Volume | InNeutron, *, project: str, mark: str) -> requests.CloudRequest:
     """Give it the mark."""
     if isinstance(found, Server):
-        return MarkServer(project=project, mark=mark, subject=called(found), id=found.id)
+        return requests.MarkServer(project=project, mark=mark, subject=called(found), id=found.id)
     if isinstance(found, Volume):
-        return MarkVolume(project=project, mark=mark, subject=called(found), id=found.id)
+        return requests.MarkVolume(project=project, mark=mark, subject=called(found), id=found.id)
     return describe(found, described(found.description, mark), project=project, mark=mark)
 
 
-def describe(found: InNeutron, text: str, *, project: str, mark: str) -> Describe:
-    return Describe(
+def describe(found: InNeutron, text: str, *, project: str, mark: str) -> requests.Describe:
+    return requests.Describe(
         project=project,
         mark=mark,
         subject=called(found),
@@ -72,9 +55,9 @@ def describe(found: InNeutron, text: str, *, project: str, mark: str) -> Describ
     )
 
 
-def tag(found: InNeutron, tags: Sequence[str], *, project: str, mark: str) -> SetTags:
+def tag(found: InNeutron, tags: Sequence[str], *, project: str, mark: str) -> requests.SetTags:
     """Replace its tags by these."""
-    return SetTags(
+    return requests.SetTags(
         project=project,
         mark=mark,
         subject=called(found),
@@ -85,12 +68,12 @@ def tag(found: InNeutron, tags: Sequence[str], *, project: str, mark: str) -> Se
     )
 
 
-def lead(floating: FloatingIp, port: str | None, *, project: str, mark: str) -> AssociateFloatingIp:
+def lead(floating: FloatingIp, port: str | None, *, project: str, mark: str) -> networks.AssociateFloatingIp:
     """Lead the floating IP to the port, or nowhere."""
-    return AssociateFloatingIp(
+    return networks.AssociateFloatingIp(
         project=project, mark=mark, subject=called(floating), id=floating.id, before=floating.port_id, port=port
     )
 
 
-def delete(found: Markable, *, project: str, mark: str) -> Deletion:
+def delete(found: Markable, *, project: str, mark: str) -> requests.Deletion:
     return _DELETIONS[type(found)](project=project, mark=mark, subject=called(found), id=found.id)

@@ -23,11 +23,7 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import InConflict
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.network_requests import (
-    CreateRules,
-    CreateSecurityGroup,
-    DeleteRule,
-)
+from windlass.openstack.cloud.network_requests import CreateRules, CreateSecurityGroup, DeleteRule
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup
 from windlass.openstack.cluster.network import Found

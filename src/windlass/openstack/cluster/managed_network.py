@@ -20,16 +20,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import ManagedSubnet, OpenStackClusterSpec
+from windlass.openstack.cloud import network_requests as networks
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.network_requests import (
-    AddInterface,
-    ChangeNameservers,
-    CreateNetwork,
-    CreateRouter,
-    CreateSubnet,
-    SetGateway,
-)
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster.network import Found
@@ -72,7 +65,7 @@ def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found
         **({"mtu": spec.network_mtu} if spec.network_mtu else {}),
         **({"port_security_enabled": False} if spec.disable_port_security else {}),
     }
-    return _NETWORK.needs(ours.create(CreateNetwork, ours.name, body), why="the cluster has no network yet")
+    return _NETWORK.needs(ours.create(networks.CreateNetwork, ours.name, body), why="the cluster has no network yet")
 
 
 def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
@@ -106,7 +99,7 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         **({"dns_nameservers": list(wanted.dns_nameservers)} if wanted.dns_nameservers else {}),
         **({"allocation_pools": pools} if pools else {}),
     }
-    return _SUBNET.needs(ours.create(CreateSubnet, ours.name, body), why="the network has no subnet yet")
+    return _SUBNET.needs(ours.create(networks.CreateSubnet, ours.name, body), why="the network has no subnet yet")
 
 
 def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
@@ -127,7 +120,7 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         if not estate.certain:
             return _ROUTER.uncertain(estate)
         body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
-        return _ROUTER.needs(ours.create(CreateRouter, ours.name, body), why="the cluster has no router yet")
+        return _ROUTER.needs(ours.create(networks.CreateRouter, ours.name, body), why="the cluster has no router yet")
     requests: list[CloudRequest] = []
     if spec.router is None:
         requests += ours.tag(found.router)
@@ -137,7 +130,7 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         return _ROUTER.needs(*requests, why="the gateway").awaits(f"subnet {ours.name}")
     (there,) = found.subnets
     if not is_connected(found.router, there, estate):
-        add = AddInterface(
+        add = networks.AddInterface(
             project=ours.project,
             mark=ours.mark,
             subject=found.router.name or found.router.id,
@@ -174,8 +167,8 @@ def _named(ours: Ours) -> dict[str, Any]:
     return {"name": ours.name, "description": described(ours.description(), ours.mark)}
 
 
-def _nameservers(found: Subnet, wanted: ManagedSubnet, ours: Ours) -> ChangeNameservers:
-    return ChangeNameservers(
+def _nameservers(found: Subnet, wanted: ManagedSubnet, ours: Ours) -> networks.ChangeNameservers:
+    return networks.ChangeNameservers(
         project=ours.project,
         mark=ours.mark,
         subject=found.name,
@@ -202,13 +195,13 @@ def _leads_out(router: Router, found: Found, external: Network) -> bool:
     return all((each.subnet_id, each.ip_address) in there for each in found.router_addresses)
 
 
-def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) -> SetGateway:
+def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) -> networks.SetGateway:
     old = router.external_gateway_info
     before = None
     if old is not None:
         addresses = [{"subnet_id": each.subnet_id, "ip_address": each.ip_address} for each in old.external_fixed_ips]
         before = {"network_id": old.network_id, "external_fixed_ips": addresses}
-    return SetGateway(
+    return networks.SetGateway(
         project=ours.project,
         mark=ours.mark,
         subject=router.name or router.id,

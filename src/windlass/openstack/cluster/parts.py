@@ -8,13 +8,7 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.ingress import is_led
-from windlass.openstack.cluster.network import (
-    Found,
-    failure_domains,
-    look_up,
-    told_network,
-    told_router,
-)
+from windlass.openstack.cluster.network import Found, failure_domains, look_up, told_network, told_router
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach

@@ -22,15 +22,7 @@ from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
 from windlass.openstack.machine.existing import existing_server
 from windlass.openstack.machine.snapshot import Snapshot
-from windlass.openstack.objects import (
-    BY_CLUSTER,
-    FreshMarks,
-    infrastructure,
-    is_held,
-    is_paused,
-    labelled,
-    owner_name,
-)
+from windlass.openstack.objects import BY_CLUSTER, FreshMarks, infrastructure, is_held, is_paused, labelled, owner_name
 from windlass.openstack.status import ENDPOINT_READY
 
 NAME: Final = "openstack-machine"

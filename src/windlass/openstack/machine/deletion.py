@@ -27,14 +27,7 @@ from windlass.openstack.machine.server_of import foreign, make
 from windlass.openstack.machine.snapshot import Snapshot
 from windlass.openstack.machine.telling import said_by, write
 from windlass.openstack.objects import is_held, leads_to_machines, mark_of, release
-from windlass.openstack.status import (
-    AUTHENTICATED,
-    DELETING,
-    INSTANCE_READY,
-    NOT_PAUSED,
-    PROGRESSING,
-    Reason,
-)
+from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
 
 
 def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:

@@ -44,12 +44,7 @@ from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, 
 from windlass.openstack.objects import event, intend, is_held, mark_of, unseen
 from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
-from windlass.openstack.trouble import (
-    Told,
-    lasting_since,
-    told_of_no_access,
-    trouble_since,
-)
+from windlass.openstack.trouble import Told, lasting_since, told_of_no_access, trouble_since
 
 STANDS_STILL: Final = ("ClusterAPI", "Migrating")
 """The authorities under which nothing is done."""

@@ -27,15 +27,7 @@ from windlass.openstack.objects import intend, is_held, mark_of
 from windlass.openstack.sending import Held, calls
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit
-from windlass.openstack.server.snapshot import (
-    Cloud,
-    ServerVisit,
-    Snapshot,
-    Timing,
-    intent_of,
-    made,
-    recorded,
-)
+from windlass.openstack.server.snapshot import Cloud, ServerVisit, Snapshot, Timing, intent_of, made, recorded
 from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since

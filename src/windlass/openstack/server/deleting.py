@@ -14,16 +14,9 @@ from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present, Seen
+from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.requests import (
-    CloudRequest,
-    DeletePort,
-    DeleteServer,
-    DeleteTrunk,
-    DeleteVolume,
-    RemoveSubports,
-)
 from windlass.openstack.constants import KEPT_ANNOTATION
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
@@ -38,9 +31,9 @@ from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, N
 from windlass.openstack.trouble import Told, trouble_since
 
 _ORDER: Final = (
-    (DeleteServer, Reason.DELETING_SERVER),
-    (DeletePort | DeleteTrunk | RemoveSubports, Reason.DELETING_PORTS),
-    (DeleteVolume, Reason.DELETING_VOLUMES),
+    (requests.DeleteServer, Reason.DELETING_SERVER),
+    (requests.DeletePort | requests.DeleteTrunk | requests.RemoveSubports, Reason.DELETING_PORTS),
+    (requests.DeleteVolume, Reason.DELETING_VOLUMES),
 )
 _SAID: Final = {
     Reason.DELETING_SERVER: "Deleting server {}",
@@ -140,7 +133,7 @@ def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime
     return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
 
 
-def _send(visit: ServerVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
+def _send(visit: ServerVisit, requests: Sequence[requests.CloudRequest], why: str) -> Plan:
     found, now = visit.found, visit.now
     sending = admit(requests, visit)
     reason = _reason_of(visit.inventory, requests)
@@ -167,7 +160,7 @@ def _tell(
     return write(found, (AUTHENTIC, *told, going, NOT_PAUSED), now=now, fields={"ready": False})
 
 
-def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason:
+def _reason_of(inventory: Inventory, requests: Sequence[requests.CloudRequest]) -> Reason:
     """The step of the deletion: the server goes first."""
     for kinds, reason in _ORDER:
         if any(isinstance(request, kinds) for request in requests):

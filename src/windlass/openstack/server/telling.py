@@ -17,14 +17,7 @@ from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
 from windlass.openstack.sending import Held
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted, parts_of
-from windlass.openstack.status import (
-    AUTHENTICATED,
-    INSTANCE_READY,
-    NOT_DELETING,
-    NOT_PAUSED,
-    PROGRESSING,
-    Reason,
-)
+from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, lasting_since
 
 R = TypeVar("R", Port, Volume, Trunk)
