@@ -1218,9 +1218,13 @@ _IN_THE_CLOUD = (
         "openstack/server",
         ("return bool(mark_of(found)) and is_held(found)", "return True"),
         ("        recorded=recorded(found),\n", ""),
-        ("    if sending.now and not sending.later:", "    if sending.now:"),
         ("    if left > 0:", "    if False:"),
-        ("if not isinstance(request, CreateServer)]", "]"),
+    ),
+    *_in(
+        "openstack/server/sending.py",
+        "openstack/server",
+        ("for each in wanted if each is not starved)", "for each in wanted)"),
+        ("if now - since >= timedelta(seconds=timing.pausing) or", "if True or"),
     ),
     *_in(
         "openstack/machine_api/decide.py",
@@ -1274,7 +1278,6 @@ _IN_THE_CLOUD = (
         ("    if not is_held(found):", "    if False:"),
         ("    if not may_own(found):", "    if True:"),
         ("    if not mark_of(found):", "    if False:"),
-        ("    if sending.now and not sending.later:", "    if sending.now:"),
     ),
     *_in(
         "openstack/server/deleting.py",
@@ -1284,7 +1287,6 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/decide.py",
         "openstack/server",
-        ("if patient and (inventory is None or not inventory.certain):", "if False:"),
         ("return building.is_intended(found) and not recorded(found).server", "return False"),
     ),
     *_in(
@@ -1302,6 +1304,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/sending.py",
         "openstack/server",
+        ("        if self.now and not self.later:", "        if self.now:"),
         ("        if longest is None:", "        if True:"),
         ("each.error.transient or each.error.unknown_outcome", "False"),
         ("if name in (request.SERVICE, IDENTITY, quota):", "if name in (IDENTITY, quota):"),

@@ -121,6 +121,18 @@ NOT_PAUSED: Final = condition(PAUSED, False, Reason.NOT_PAUSED, "")
 NOT_DELETING: Final = condition(DELETING, False, Reason.NOT_DELETING, "")
 
 
+def progressing(what: str) -> Condition:
+    """We go on by ourselves."""
+    return condition(PROGRESSING, True, Reason.PROGRESSING, what)
+
+
+def dead_end(reason: str, message: str, *, remedy: str = "") -> tuple[Condition, Condition]:
+    """`InstanceReady` and `Progressing` of a server that stays as it is until a person acts."""
+    text = f"{message}. {remedy}" if remedy else message
+    stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, text)
+    return condition(INSTANCE_READY, False, reason, message), stop
+
+
 def first_visit(types: Iterable[str], *, awaited: str) -> tuple[Condition, ...]:
     """Conditions that nobody has observed yet. `awaited` is a sentence: what we wait for first."""
     return tuple(condition(each, None, Reason.NOT_YET_OBSERVED, awaited) for each in types)

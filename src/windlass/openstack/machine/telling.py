@@ -40,6 +40,7 @@ from windlass.openstack.status import (
     PROGRESSING,
     Reason,
     first_visit,
+    progressing,
     unvisited,
 )
 
@@ -47,7 +48,7 @@ WAITING: Final = "Waiting for instance to be created"
 
 WAITS_FOR_SERVER: Final = (
     condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, WAITING),
-    condition(PROGRESSING, True, Reason.PROGRESSING, WAITING),
+    progressing(WAITING),
     NOT_DELETING,
     NOT_PAUSED,
 )
@@ -82,9 +83,7 @@ def in_the_way(
 ) -> Merge:
     """There is no server, and why. `by_itself`: it goes on when something else changes; else a person must act."""
     progress = (
-        condition(PROGRESSING, True, Reason.PROGRESSING, message)
-        if by_itself
-        else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
+        progressing(message) if by_itself else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
     )
     told = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
     return write(seen, found, told, now=now, awaited=message)
@@ -179,5 +178,5 @@ def _progress(ready: Condition) -> Condition:
     if ready.status == TRUE:
         return condition(PROGRESSING, False, Reason.SUCCESS)
     if ready.reason == Reason.INSTANCE_NOT_READY and ready.status == FALSE:
-        return condition(PROGRESSING, True, Reason.PROGRESSING, ready.message)
+        return progressing(ready.message)
     return condition(PROGRESSING, False, ready.reason, ready.message)

@@ -35,11 +35,10 @@ from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Network
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete
 from windlass.openstack.constants import ADDRESS_FINALIZER, CLUSTER_LABEL
-from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.pool.addresses import Allocation, allocate
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
-from windlass.openstack.sending import Post, calls
+from windlass.openstack.sending import SOON, THE_REST, Post, at, calls
 from windlass.openstack.status import (
     AUTHENTICATED,
     DELETING,
@@ -53,12 +52,11 @@ from windlass.openstack.status import (
     RESTS,
     Reason,
     first_visit,
+    progressing,
     unvisited,
 )
-from windlass.openstack.trouble import Told, lasting_since, told, told_of_identity, unmet
+from windlass.openstack.trouble import Told, lasting_since, told, told_of_no_access, unmet
 
-SOON: Final = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
 PREFIX: Final = 32
 """A floating IP is one address."""
 
@@ -71,19 +69,13 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    match seen.cloud:
-        case Cloud() as cloud:
-            return _Visit(seen, found, cloud, now).plan()
-        case IdentityTrouble() as problem:
-            about = told_of_identity(problem)
-        case CloudFailure() as failure:
-            about = told(failure, doing="ask the cloud", part=POOL_READY)
-        case None:
-            return Plan.nothing("the cloud has not been asked")
+    if isinstance(seen.cloud, Cloud):
+        return _Visit(seen, found, seen.cloud, now).plan()
+    about = told_of_no_access(seen.cloud, part=POOL_READY)
     until = about.due(now, since=lasting_since(found.object.status.conditions, about.type))
     rest = _deleting(about.message) if found.deleting else NOT_DELETING
     merge = _write(found, (about.condition, about.progress(until), rest, NOT_PAUSED), now=now)
-    return Plan.of(merge).then(RequeueAfter((until - now).total_seconds(), about.message))
+    return Plan.of(merge).then(at(until, about.message, now=now))
 
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackFloatingIPPool], *, now: datetime) -> Plan | None:
@@ -132,9 +124,9 @@ class _Visit(Struct, frozen=True):
             return Plan.of(merge, *objects, *calls(found, sending.now, "floating IPs for claims"))
         plan = Plan.of(merge, *objects)
         if sending.now:
-            return plan.then(RequeueAfter(SOON, "send the rest"))
+            return plan.then(THE_REST)
         if until is not None:
-            return plan.then(RequeueAfter(max((until - self.now).total_seconds(), 0.05), why))
+            return plan.then(at(until, why, now=self.now))
         if not estate.certain:
             return plan.then(RequeueAfter(estate.certain_in + SOON, "an earlier request may still arrive"))
         return plan.then(WaitFor("the IPAddresses to go")) if found.deleting else plan
@@ -284,7 +276,7 @@ class _Visit(Struct, frozen=True):
             full = condition(PROGRESSING, False, Reason.MAX_IPS_REACHED, text)
             return (authentic, rest, condition(POOL_READY, False, Reason.MAX_IPS_REACHED, text), full), None, text
         busy = ", ".join(allocation.missing) or ("claims" if self.found.deleting else "")
-        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, f"Waiting for the floating IPs of {busy}")
+        goes_on = progressing(f"Waiting for the floating IPs of {busy}")
         return (authentic, rest, good, goes_on if busy else condition(PROGRESSING, False, Reason.SUCCESS)), None, ""
 
     def _since(self, part: str) -> datetime | None:
@@ -302,15 +294,14 @@ class _Visit(Struct, frozen=True):
             return Plan.of(release(found, "nothing is left of it in the cloud"))
         what = f"Deleting {len(ours)} floating IPs" if ours else "An earlier request may still arrive"
         sending = self._post(self._deletions(ours))
-        progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
-        wait = estate.certain_in + SOON
+        progress, again = progressing(what), RequeueAfter(estate.certain_in + SOON, what)
         if (first := sending.first) is not None:
             what, progress = first.told.message, first.told.progress(first.until)
-            wait = max((first.until - self.now).total_seconds(), 0.05)
+            again = at(first.until, what, now=self.now)
         merge = _write(self.found, (_deleting(what, Reason.DELETING_FLOATING_IPS), progress, NOT_PAUSED), now=self.now)
         if sending.now and not sending.later:
             return Plan.of(merge, *calls(found, sending.now, "the pool is deleted"))
-        return Plan.of(merge).then(RequeueAfter(SOON if sending.now else wait, what))
+        return Plan.of(merge).then(THE_REST if sending.now else again)
 
 
 def _one(external: External, *, named: bool) -> Network | Told:

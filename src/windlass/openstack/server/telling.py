@@ -15,9 +15,17 @@ from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
-from windlass.openstack.sending import Held
+from windlass.openstack.sending import Held, at
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted, parts_of
-from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
+from windlass.openstack.status import (
+    AUTHENTICATED,
+    INSTANCE_READY,
+    NOT_DELETING,
+    NOT_PAUSED,
+    PROGRESSING,
+    Reason,
+    progressing,
+)
 from windlass.openstack.trouble import Told, lasting_since
 
 R = TypeVar("R", Port, Volume, Trunk)
@@ -58,7 +66,7 @@ def going_on(
 ) -> Merge:
     """The server is being made: nothing is in the way."""
     ready = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
-    return tell(found, ready, condition(PROGRESSING, True, Reason.PROGRESSING, what), now=now, fields=fields)
+    return tell(found, ready, progressing(what), now=now, fields=fields)
 
 
 def in_the_way(
@@ -80,7 +88,7 @@ def in_the_way(
         failed = f"Failed{held.request.verb.replace(' ', '')}"
         occasion = (before and before.last_transition_time) or ""
         news = event(found, failed, trouble.message, warning=True, occasion=occasion)
-    return Plan.of(merge, news).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
+    return Plan.of(merge, news).then(at(until, trouble.message, now=now))
 
 
 def out_of_reach(
@@ -104,7 +112,7 @@ def out_of_reach(
     elif not trouble.by_itself or (since is not None and (now - since).total_seconds() >= timing.overdue):
         told.append(condition(INSTANCE_READY, None, trouble.reason, trouble.message))
     merge = write(found, told, now=now)
-    return Plan.of(merge).then(RequeueAfter((until - now).total_seconds(), trouble.message))
+    return Plan.of(merge).then(at(until, trouble.message, now=now))
 
 
 def standing(
@@ -115,7 +123,7 @@ def standing(
     if says.building:
         message = "Instance is building"  # without its tasks, which would be a write each
         told = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, message)
-        progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+        progress = progressing(message)
     else:
         told = condition(INSTANCE_READY, says.ready, says.reason, says.message)
         progress = _at_rest(says.ready, says.reason, says.message)
