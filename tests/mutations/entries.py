@@ -1549,7 +1549,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/managed_network.py",
         "openstack/cluster/test_managed_network.py",
-        ("    if not estate.certain:\n        return _NETWORK.uncertain(estate)\n", ""),
+        ("    if not estate.certain:\n        return NETWORK.uncertain(estate)\n", ""),
         ("        if not estate.certain:\n", "        if False:\n"),
         ("if each.device_id == router.id)", "if each.device_id)"),
         ("    if spec.router is None:\n        requests += ours.tag", "    if True:\n        requests += ours.tag"),

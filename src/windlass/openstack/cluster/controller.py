@@ -26,7 +26,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import LoadBalancer, Resource
 from windlass.openstack.cluster import bastion, bastion_address, new_balancer
 from windlass.openstack.cluster.control_plane import (
@@ -42,7 +42,6 @@ from windlass.openstack.cluster.endpoint import name_to_resolve
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.cluster.snapshot import (
-    Answers,
     Cloud,
     Snapshot,
     cluster_of,

@@ -36,13 +36,11 @@ from windlass.openstack.cloud.upkeep import TAGS
 from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
 from windlass.openstack.cluster.new_balancer import Place
-from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
 from windlass.openstack.cluster.snapshot import Unresolved
-from windlass.openstack.status import ENDPOINT_READY, Reason
 
 PURPOSE: Final = "API endpoint made"
 """How the description of the floating IP begins."""
-_ENDPOINT: Final = Part(condition=ENDPOINT_READY, reason=Reason.API_ENDPOINT_CONFIG_FAILED)
 _NO_ENDPOINT: Final = (
     "unable to determine control plane endpoint: set spec.controlPlaneEndpoint, or spec.apiServerFixedIP and "
     "spec.disableAPIServerFloatingIP to true, or name an external network"
@@ -109,9 +107,9 @@ class _Step(Struct, frozen=True):
             return self._balanced(floating, host)
         host = host or (floating.floating_ip_address if floating is not None else spec.api_server_fixed_ip or "")
         if not host:
-            return self._told(_ENDPOINT.hindered(_NO_ENDPOINT))
+            return self._told(ENDPOINT.hindered(_NO_ENDPOINT))
         requests = self._upkeep(floating) if floating is not None else ()
-        return self._told(_ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
+        return self._told(ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
 
     @property
     def _floats(self) -> bool:
@@ -126,9 +124,9 @@ class _Step(Struct, frozen=True):
 
     def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
         if self.lb is None:
-            return self._told(_ENDPOINT, host, floating)
+            return self._told(ENDPOINT, host, floating)
         if floating is None:
-            return self._told(_ENDPOINT, host or self.lb.vip_address or "")
+            return self._told(ENDPOINT, host or self.lb.vip_address or "")
         address, requests = floating.floating_ip_address, self._upkeep(floating)
         recorded = self.infra.status.api_server_load_balancer
         stored = recorded is not None and recorded.ip == address
@@ -136,10 +134,10 @@ class _Step(Struct, frozen=True):
             if floating.port_id and not self._is_ours(floating):
                 return self._told(self._elsewhere(floating), host or address)
             if not self.place.routed:  # Neutron would refuse it
-                return self._told(_ENDPOINT.awaits("the router"), host or address)
+                return self._told(ENDPOINT.awaits("the router"), host or address)
             requests.append(self.ours.lead(floating, self.lb.vip_port_id))
         fields = {"apiServerLoadBalancer": {**self.told.get("apiServerLoadBalancer", {}), "ip": address}}
-        part = replace(_ENDPOINT, fields=fields).needs(*requests, why="the load balancer gets its floating IP")
+        part = replace(ENDPOINT, fields=fields).needs(*requests, why="the load balancer gets its floating IP")
         part = part if stored else part.awaits(f"floating IP {address} to be stored")
         return self._told(part, host or address, floating)
 
@@ -148,7 +146,7 @@ class _Step(Struct, frozen=True):
             f"floating IP {floating.floating_ip_address} of the user leads to port {floating.port_id} already: "
             "disassociate it there, or name another one in spec.apiServerFloatingIP"
         )
-        return _ENDPOINT.hindered(text)
+        return ENDPOINT.hindered(text)
 
     def _known(self) -> FloatingIp | None:
         """The floating IP as it exists; one of somebody else only where there is a load balancer for it."""
@@ -175,11 +173,11 @@ class _Step(Struct, frozen=True):
                 f"spec.apiServerFloatingIP: the project has no floating IP {spec.api_server_floating_ip}: create it, "
                 "or leave the field out"
             )
-            return _ENDPOINT.hindered(text)
+            return ENDPOINT.hindered(text)
         if isinstance(resolved, Unresolved):
-            return _ENDPOINT.hindered(resolved.why)
+            return ENDPOINT.hindered(resolved.why)
         if not self.estate.certain:
-            return _ENDPOINT.uncertain(self.estate)
+            return ENDPOINT.uncertain(self.estate)
         assert self.place.external is not None
         address = address_of(self.infra) or resolved
         body = {
@@ -188,7 +186,7 @@ class _Step(Struct, frozen=True):
             **({"floating_ip_address": address} if address else {}),
         }
         create = self.ours.create(CreateFloatingIp, "of the API servers", body)
-        return _ENDPOINT.needs(create, why="the API servers are reached by it")
+        return ENDPOINT.needs(create, why="the API servers are reached by it")
 
     def _upkeep(self, floating: FloatingIp) -> list[CloudRequest]:
         """The mark of one that is ours, or was an earlier provider's; none on one that the user has pinned; tags."""

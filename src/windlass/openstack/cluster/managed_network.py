@@ -27,12 +27,8 @@ from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster.network import Found
 from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
-from windlass.openstack.cluster.part import Ours, Part
-from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
-
-_NETWORK = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
-_SUBNET = Part(condition=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
-_ROUTER = Part(condition=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+from windlass.openstack.cluster.part import NETWORK, ROUTER, SUBNET, Ours, Part
+from windlass.openstack.status import Reason
 
 
 def made(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Found:
@@ -48,48 +44,48 @@ def made(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -
 def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The network. `found`, here and below, is that of `made`."""
     if not spec.managed_subnets:
-        return _NETWORK
+        return NETWORK
     if len(spec.managed_subnets) > 1:
         text = f"spec.managedSubnets has {len(spec.managed_subnets)} subnets: one is possible"
-        return _NETWORK.hindered(text, Reason.INVALID_CONFIGURATION)
+        return NETWORK.hindered(text, Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.networks, ours):
-        return _NETWORK.needs(*marks, why=ADOPTS)
-    if lost := strange(estate.networks, ours, _NETWORK):
-        return replace(_NETWORK, obstacles=lost)
+        return NETWORK.needs(*marks, why=ADOPTS)
+    if lost := strange(estate.networks, ours, NETWORK):
+        return replace(NETWORK, obstacles=lost)
     if found.network is not None:
-        return _NETWORK.needs(*ours.tag(found.network), why="tags of the spec")
+        return NETWORK.needs(*ours.tag(found.network), why="tags of the spec")
     if not estate.certain:
-        return _NETWORK.uncertain(estate)
+        return NETWORK.uncertain(estate)
     body = {
         **_named(ours),
         **({"mtu": spec.network_mtu} if spec.network_mtu else {}),
         **({"port_security_enabled": False} if spec.disable_port_security else {}),
     }
-    return _NETWORK.needs(ours.create(networks.CreateNetwork, ours.name, body), why="the cluster has no network yet")
+    return NETWORK.needs(ours.create(networks.CreateNetwork, ours.name, body), why="the cluster has no network yet")
 
 
 def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The subnet, on the network of `found`."""
     if len(spec.managed_subnets) != 1:
-        return _SUBNET
+        return SUBNET
     wanted = spec.managed_subnets[0]
     try:
         cidr = ip_network(wanted.cidr)
         servers = [str(ip_address(each)) for each in wanted.dns_nameservers]
     except ValueError as error:
-        return _SUBNET.hindered(f"spec.managedSubnets[0]: {error}: correct it", Reason.INVALID_CONFIGURATION)
+        return SUBNET.hindered(f"spec.managedSubnets[0]: {error}: correct it", Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.subnets, ours):
-        return _SUBNET.needs(*marks, why=ADOPTS)
+        return SUBNET.needs(*marks, why=ADOPTS)
     if found.network is None:
-        return _SUBNET.awaits(f"network {ours.name}")
+        return SUBNET.awaits(f"network {ours.name}")
     if found.subnets:
         (there,) = found.subnets
         requests: list[CloudRequest] = list(ours.tag(there))
         if [str(ip_address(each)) for each in there.dns_nameservers] != servers:
             requests.append(_nameservers(there, wanted, ours))
-        return _SUBNET.needs(*requests, why="the subnet differs from the spec")
+        return SUBNET.needs(*requests, why="the subnet differs from the spec")
     if not estate.certain:
-        return _SUBNET.uncertain(estate)
+        return SUBNET.uncertain(estate)
     pools = [{"start": each.start, "end": each.end} for each in wanted.allocation_pools]
     body = {
         **_named(ours),
@@ -99,35 +95,35 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         **({"dns_nameservers": list(wanted.dns_nameservers)} if wanted.dns_nameservers else {}),
         **({"allocation_pools": pools} if pools else {}),
     }
-    return _SUBNET.needs(ours.create(networks.CreateSubnet, ours.name, body), why="the network has no subnet yet")
+    return SUBNET.needs(ours.create(networks.CreateSubnet, ours.name, body), why="the network has no subnet yet")
 
 
 def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The router, from the external network to the subnet of `found`."""
     if len(spec.managed_subnets) != 1:
-        return _ROUTER
+        return ROUTER
     if found.external is None:  # there is none, or nobody knows now
-        return _ROUTER.awaits("the external network") if found.obstacles else _ROUTER
+        return ROUTER.awaits("the external network") if found.obstacles else ROUTER
     if len(found.router_addresses) < len(spec.external_router_ips):
-        return _ROUTER.awaits("the subnets of spec.externalRouterIPs")
+        return ROUTER.awaits("the subnets of spec.externalRouterIPs")
     if marks := adoption(estate.routers, ours) if spec.router is None else ():
-        return _ROUTER.needs(*marks, why=ADOPTS)
-    if lost := strange(estate.routers, ours, _ROUTER) if spec.router is None else ():
-        return replace(_ROUTER, obstacles=lost)
+        return ROUTER.needs(*marks, why=ADOPTS)
+    if lost := strange(estate.routers, ours, ROUTER) if spec.router is None else ():
+        return replace(ROUTER, obstacles=lost)
     if found.router is None and spec.router is not None:
-        return _ROUTER.awaits("the router that spec.router names")
+        return ROUTER.awaits("the router that spec.router names")
     if found.router is None:
         if not estate.certain:
-            return _ROUTER.uncertain(estate)
+            return ROUTER.uncertain(estate)
         body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
-        return _ROUTER.needs(ours.create(networks.CreateRouter, ours.name, body), why="the cluster has no router yet")
+        return ROUTER.needs(ours.create(networks.CreateRouter, ours.name, body), why="the cluster has no router yet")
     requests: list[CloudRequest] = []
     if spec.router is None:
         requests += ours.tag(found.router)
     if (spec.router is None or spec.external_router_ips) and not _leads_out(found.router, found, found.external):
         requests.append(_set_gateway(found.router, found, found.external, ours))
     if not found.subnets:
-        return _ROUTER.needs(*requests, why="the gateway").awaits(f"subnet {ours.name}")
+        return ROUTER.needs(*requests, why="the gateway").awaits(f"subnet {ours.name}")
     (there,) = found.subnets
     if not is_connected(found.router, there, estate):
         add = networks.AddInterface(
@@ -139,7 +135,7 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
             subnet=there.id,
         )
         requests.append(add)
-    return _ROUTER.needs(*requests, why="the subnet is connected with the external network")
+    return ROUTER.needs(*requests, why="the subnet is connected with the external network")
 
 
 STEPS: Final = (network, subnet, router)

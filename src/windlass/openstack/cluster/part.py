@@ -17,7 +17,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent
 from windlass.openstack.cloud.resources import FloatingIp, InNeutron
 from windlass.openstack.cloud.upkeep import TAGS
-from windlass.openstack.status import Reason
+from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
 
 C = TypeVar("C", bound=Creation)
 
@@ -132,3 +132,10 @@ class Part(Struct, frozen=True, kw_only=True):
         """Something is missing, but a request of an earlier leader may still make it."""
         late = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
         return replace(self, waits=late, again=estate.certain_in + SOON)
+
+
+NETWORK: Final = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+SUBNET: Final = Part(condition=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
+ROUTER: Final = Part(condition=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+GROUPS: Final = Part(condition=SECURITY_GROUPS_READY, reason=Reason.SECURITY_GROUP_CREATE_FAILED)
+ENDPOINT: Final = Part(condition=ENDPOINT_READY, reason=Reason.API_ENDPOINT_CONFIG_FAILED)
