@@ -13,6 +13,7 @@ A Secret is needed by OpenStackClusters, OpenStackMachines, OpenStackServers and
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -116,13 +117,13 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
     def of_identity(identity: Object[Any]) -> Iterable[NamespacedName]:
         return map(_key, watches.secrets(identity))
 
+    watch = partial(Watch, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(
+            watch(
                 Secret,
                 lambda secret: [secret.key],
-                namespace=namespace,
                 indexes={BY_NAME: watches.own_name},
                 metadata_only=True,
                 when=_held_or_going,
@@ -134,13 +135,8 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
                 cache_only=True,
             ),
             *(
-                Watch(
-                    kind,
-                    of_user,
-                    namespace=namespace,
-                    indexes={watches.BY_IDENTITY: watches.identities},
-                    when=spec_differs,
-                    cache_only=True,
+                watch(
+                    kind, of_user, indexes={watches.BY_IDENTITY: watches.identities}, when=spec_differs, cache_only=True
                 )
                 for kind in USERS
             ),
