@@ -1400,7 +1400,7 @@ _IN_THE_CLOUD = (
         "openstack/server/telling.py",
         "openstack/server/test_stories.py",
         ("if before is not None and (before.status, before.reason) == (told.status, told.reason):", "if False:"),
-        ("return event(found, told.reason, told.message, warning=True, occasion=occasion)", "return None"),
+        ("return news_of(found, told.reason, told)", "return None"),
     ),
     *_in(
         "openstack/machine/controller.py",

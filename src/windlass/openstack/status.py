@@ -118,6 +118,7 @@ class Reason(StrEnum):
 
 RESTS: Final = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
 NOT_PAUSED: Final = condition(PAUSED, False, Reason.NOT_PAUSED, "")
+AUTHENTIC: Final = condition(AUTHENTICATED, True, Reason.READY)
 NOT_DELETING: Final = condition(DELETING, False, Reason.NOT_DELETING, "")
 
 

@@ -20,7 +20,7 @@ from windlass.openstack.cluster.snapshot import Cloud
 from windlass.openstack.cluster.telling import Trouble, pause, post_of, trouble_of, write
 from windlass.openstack.objects import event, release
 from windlass.openstack.sending import THE_REST, at, calls
-from windlass.openstack.status import AUTHENTICATED, DELETING, NOT_PAUSED, READY, Reason, progressing
+from windlass.openstack.status import AUTHENTIC, AUTHENTICATED, DELETING, NOT_PAUSED, Reason, progressing
 
 
 def delete(
@@ -67,5 +67,5 @@ def unreachable(found: Present[OpenStackCluster], trouble: Trouble, *, now: date
 def _tell(
     found: Present[OpenStackCluster], reason: Reason, what: str, more: Iterable[Condition], *, now: datetime
 ) -> Merge:
-    told = {each.type: each for each in (condition(AUTHENTICATED, True, READY), *more)}
+    told = {each.type: each for each in (AUTHENTIC, *more)}
     return write(found, (*told.values(), condition(DELETING, True, reason, what), NOT_PAUSED), now=now, awaited=what)

@@ -30,6 +30,7 @@ from windlass.openstack.instance.state import ACTIVE, DELETED
 from windlass.openstack.machine.snapshot import INGRESS_READY, Snapshot, parts_of
 from windlass.openstack.objects import leads_to_machines
 from windlass.openstack.status import (
+    AUTHENTIC,
     AUTHENTICATED,
     ENDPOINT_READY,
     FLOATING_READY,
@@ -103,7 +104,7 @@ def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Cond
     if (authenticated := said_by(server, AUTHENTICATED)) is not None:
         told.append(authenticated)
     elif ready.status == TRUE:  # an earlier provider's: without access to the cloud it would not know
-        told.append(condition(AUTHENTICATED, True, Reason.READY))
+        told.append(AUTHENTIC)
     progress = said_by(server, PROGRESSING)
     told.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
     return (*told, NOT_DELETING, NOT_PAUSED)

@@ -51,11 +51,11 @@ from windlass.openstack.machine_api.snapshot import (
     recorded,
     spec_of,
 )
-from windlass.openstack.machine_api.telling import AUTHENTIC, EXISTS, MISSING, NOT_CREATED, failure_event, write
+from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.objects import event, mark_of
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.server.sending import admit, look_again
-from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason, dead_end, progressing
+from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, PROGRESSING, Reason, dead_end, progressing
 from windlass.openstack.trouble import Told, invalid, told_of_problems
 
 LOST: Final = "can't find created instance"

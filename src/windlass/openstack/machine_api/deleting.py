@@ -21,11 +21,11 @@ from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
 from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, former, may_own, recorded
-from windlass.openstack.machine_api.telling import AUTHENTIC, DRAINED, drained, failure_event, not_drained, write
+from windlass.openstack.machine_api.telling import DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.objects import event, is_held, mark_of, release
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again
-from windlass.openstack.status import INSTANCE_READY, Reason, dead_end, progressing
+from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, Reason, dead_end, progressing
 from windlass.openstack.trouble import trouble_since
 
 

@@ -40,7 +40,7 @@ from windlass.openstack.pool.addresses import Allocation, allocate
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
 from windlass.openstack.sending import SOON, THE_REST, Post, at, calls
 from windlass.openstack.status import (
-    AUTHENTICATED,
+    AUTHENTIC,
     DELETING,
     NOT_DELETING,
     NOT_PAUSED,
@@ -259,7 +259,7 @@ class _Visit(Struct, frozen=True):
     ) -> tuple[Sequence[Condition], datetime | None, str]:
         """The conditions, and when what is in the way is tried again."""
         network = self._network()
-        authentic, rest = condition(AUTHENTICATED, True, Reason.READY), NOT_DELETING
+        authentic, rest = AUTHENTIC, NOT_DELETING
         if self.found.deleting:
             names = ", ".join(each.metadata.name for each in self.seen.addresses)
             rest = _deleting(f"Waiting for {len(self.seen.addresses)} IPAddresses to go: {names}")

@@ -26,8 +26,17 @@ from windlass.openstack.objects import event, intend, is_held, mark_of, release
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
-from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
-from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, Reason, dead_end, progressing
+from windlass.openstack.server.telling import LOST, out_of_reach, write
+from windlass.openstack.status import (
+    AUTHENTIC,
+    AUTHENTICATED,
+    DELETING,
+    INSTANCE_READY,
+    NOT_PAUSED,
+    Reason,
+    dead_end,
+    progressing,
+)
 from windlass.openstack.trouble import Told
 
 _ORDER: Final = (
