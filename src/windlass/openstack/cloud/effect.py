@@ -50,6 +50,8 @@ def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[A
             made = _made(request, answer)
             lists[request.OF].put(made)
             return made
+        case DescribeBalancer() | DeleteLoadBalancer() | PartOfBalancer():
+            _after_balancing(request, lists[LoadBalancer])
         case requests.SetTags():
             _change(lists[NEUTRON[request.collection]], request.id, tags=list(request.tags))
         case requests.Describe():
@@ -74,8 +76,6 @@ def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[A
             if isinstance(request, networks.DeleteNetwork):
                 for subnet in [each for each in lists[Subnet].all() if each.network_id == request.id]:
                     lists[Subnet].drop(subnet.id)
-        case DescribeBalancer() | DeleteLoadBalancer() | PartOfBalancer():
-            _after_balancing(request, lists[LoadBalancer])
         case _:
             _after_networking(request, answer, lists)
     return None

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from windlass.openstack.cloud import network_requests as networks
 from windlass.openstack.cloud import requests
+from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, DescribeBalancer
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable, Server, Volume
+from windlass.openstack.cloud.resources import FloatingIp, InNeutron, LoadBalancer, Markable, Server, Volume
 
 TAGS: Final = "standard-attr-tag"
 """The Neutron extension for tags of everything but networks."""
@@ -25,6 +26,7 @@ _DELETIONS: Final[Mapping[type[Any], type[requests.Deletion]]] = {
         networks.DeleteRouter,
         networks.DeleteSecurityGroup,
         networks.DeleteFloatingIp,
+        DeleteLoadBalancer,
     )
 }
 
@@ -34,8 +36,12 @@ def called(found: Markable) -> str:
     return found.floating_ip_address if isinstance(found, FloatingIp) else found.name or found.id
 
 
-def adopt(found: Server | Volume | InNeutron, *, project: str, mark: str) -> requests.CloudRequest:
+def adopt(found: Markable, *, project: str, mark: str) -> requests.CloudRequest:
     """Give it the mark."""
+    if isinstance(found, LoadBalancer):
+        old, new = found.description or "", described(found.description or "", mark)
+        who = {"project": project, "mark": mark, "subject": called(found)}
+        return DescribeBalancer(**who, id=found.id, before=old, description=new)
     if isinstance(found, Server):
         return requests.MarkServer(project=project, mark=mark, subject=called(found), id=found.id)
     if isinstance(found, Volume):

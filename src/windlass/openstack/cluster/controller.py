@@ -41,13 +41,7 @@ from windlass.openstack.cluster.endpoint import address_of as floating_address
 from windlass.openstack.cluster.endpoint import name_to_resolve
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
-from windlass.openstack.cluster.snapshot import (
-    Cloud,
-    Snapshot,
-    cluster_of,
-    is_provisioned,
-    recorded,
-)
+from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import (

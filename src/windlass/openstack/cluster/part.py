@@ -15,7 +15,7 @@ from windlass.openstack.cloud import upkeep
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent
-from windlass.openstack.cloud.resources import FloatingIp, InNeutron
+from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable
 from windlass.openstack.cloud.upkeep import TAGS
 from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
 
@@ -55,7 +55,7 @@ class Ours(Struct, frozen=True, kw_only=True):
         """A request that makes something; `body` has its mark already."""
         return kind(project=self.project, intent=self.intent, subject=subject, body=body)
 
-    def adopt(self, found: InNeutron) -> CloudRequest:
+    def adopt(self, found: Markable) -> CloudRequest:
         return upkeep.adopt(found, project=self.project, mark=self.mark)
 
     def describe(self, found: InNeutron, text: str) -> CloudRequest:
@@ -71,7 +71,7 @@ class Ours(Struct, frozen=True, kw_only=True):
         """Leads the floating IP to the port, or nowhere."""
         return upkeep.lead(floating, port, project=self.project, mark=self.mark)
 
-    def delete(self, found: InNeutron) -> CloudRequest:
+    def delete(self, found: Markable) -> CloudRequest:
         return upkeep.delete(found, project=self.project, mark=self.mark)
 
     def description(self, purpose: str = "Created") -> str:
