@@ -137,11 +137,8 @@ class Account:
         self.knowledge.compare(mark, self._like)
         need = self.knowledge.needed(mark)
         found = self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
-        if (
-            found.certain
-            and not found.servers
-            and (held := [each for each in found.volumes if each.status == RESERVED])
-        ):
+        held = [each for each in found.volumes if each.status == RESERVED]
+        if held and found.certain and not found.servers:
             lost = await asyncio.gather(*(self._reservations(volume) for volume in held))
             return replace(found, reservations=tuple(each for some in lost for each in some))
         return found
@@ -197,7 +194,7 @@ class Account:
             ports=_oldest_first(ports.values()),
             certain=began >= need.certain,
             certain_in=self.knowledge.certain_in(mark),
-            as_of=self._now() - timedelta(seconds=max(now - began, 0.0)) if began > float("-inf") else None,
+            as_of=self._time_of(began),
         )
 
     def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
@@ -357,12 +354,12 @@ class Account:
         there = {port.id for port in ports}
         attached = [port for port in self._ports.all() if port.device_id in foreign] if foreign else []
         missing = bool(recorded.server) and self._servers.get(recorded.server) is None
-        as_of = self._now() - timedelta(seconds=max(self._clock() - self._servers.began, 0.0)) if self._listed else None
+        as_of = self._time_of(self._servers.began)
         return Inventory(
             servers=tuple(sorted(servers, key=lambda each: each.created)),
-            ports=tuple(sorted(ports, key=lambda each: each.created_at)),
-            volumes=tuple(sorted(_of(self._volumes, mark, recorded.volumes), key=lambda each: each.created_at)),
-            trunks=tuple(sorted(_of(self._trunks, mark, recorded.trunks), key=lambda each: each.created_at)),
+            ports=_oldest_first(ports),
+            volumes=_oldest_first(_of(self._volumes, mark, recorded.volumes)),
+            trunks=_oldest_first(_of(self._trunks, mark, recorded.trunks)),
             attached=tuple(port for port in attached if port.id not in there),
             certain=certain,
             certain_in=self.knowledge.certain_in(mark),
@@ -370,9 +367,9 @@ class Account:
             as_of=as_of,
         )
 
-    @property
-    def _listed(self) -> bool:
-        return self._servers.began > float("-inf")
+    def _time_of(self, began: float) -> datetime | None:
+        """When a list began; None if there was none yet."""
+        return self._now() - timedelta(seconds=max(self._clock() - began, 0.0)) if began > NEVER else None
 
     def _listing(
         self, service: Service, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
