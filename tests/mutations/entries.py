@@ -1088,13 +1088,13 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/effect.py",
         "openstack/cloud/test_account.py",
-        ("lists[_DELETED[type(request)]].drop(request.id)", "pass"),
+        ("lists[request.OF].drop(request.id)", "pass"),
         ('metadata=dict(request.body.get("metadata", {}))', "metadata={}"),
     ),
     *_in(
         "openstack/cloud/effect.py",
         "openstack/cloud/test_estate.py",
-        ("            if isinstance(request, DeleteNetwork):\n", "            if False:\n"),
+        ("            if isinstance(request, networks.DeleteNetwork):\n", "            if False:\n"),
         ("                    ports.drop(port.id)\n", "                    pass\n"),
         ("if each.id != without]", "if True]"),
         (
@@ -1209,7 +1209,7 @@ _IN_THE_CLOUD = (
         "openstack/create.py",
         "openstack/test_create.py",
         ("    if ports is None and not server_id:", "    if not server_id:"),
-        ("if found.certain or found.servers or found.ports or", "if found.certain or found.servers or"),
+        ("if found.certain or found.all:", "if found.certain or found.servers or found.volumes:"),
         ("            clouds.doubt(request)\n", "            pass\n"),
         (", return_exceptions=True)", ")"),
     ),
@@ -1218,9 +1218,13 @@ _IN_THE_CLOUD = (
         "openstack/server",
         ("return bool(mark_of(found)) and is_held(found)", "return True"),
         ("        recorded=recorded(found),\n", ""),
-        ("    if sending.now and not sending.later:", "    if sending.now:"),
         ("    if left > 0:", "    if False:"),
-        ("if not isinstance(request, CreateServer)]", "]"),
+    ),
+    *_in(
+        "openstack/server/sending.py",
+        "openstack/server",
+        ("for each in wanted if each is not starved)", "for each in wanted)"),
+        ("if now - since >= timedelta(seconds=timing.pausing) or", "if True or"),
     ),
     *_in(
         "openstack/machine_api/decide.py",
@@ -1274,7 +1278,6 @@ _IN_THE_CLOUD = (
         ("    if not is_held(found):", "    if False:"),
         ("    if not may_own(found):", "    if True:"),
         ("    if not mark_of(found):", "    if False:"),
-        ("    if sending.now and not sending.later:", "    if sending.now:"),
     ),
     *_in(
         "openstack/server/deleting.py",
@@ -1284,7 +1287,6 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/decide.py",
         "openstack/server",
-        ("if patient and (inventory is None or not inventory.certain):", "if False:"),
         ("return building.is_intended(found) and not recorded(found).server", "return False"),
     ),
     *_in(
@@ -1302,6 +1304,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/sending.py",
         "openstack/server",
+        ("        if self.now and not self.later:", "        if self.now:"),
         ("        if longest is None:", "        if True:"),
         ("each.error.transient or each.error.unknown_outcome", "False"),
         ("if name in (request.SERVICE, IDENTITY, quota):", "if name in (IDENTITY, quota):"),
@@ -1349,7 +1352,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/deleting.py",
         "openstack/server/test_giving_up.py",
-        ('any(mark_on(each) in ("", mark) for each in held)', "False"),
+        ('any(mark_on(each) in ("", mark) for each in inventory.all)', "False"),
         ("if not inventory.certain or any", "if any"),
     ),
     *_in(
@@ -1382,7 +1385,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/identity/controller.py",
         "openstack/identity/test_controller.py",
-        ("            yield from self._named(by_cluster_identity(identity.name))\n", ""),
+        ("            yield from self._named(watches.by_cluster_identity(identity.name))\n", ""),
         ("for kind in USERS:\n            for found", "for kind in USERS[:1]:\n            for found"),
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
     ),
@@ -1397,7 +1400,7 @@ _IN_THE_CLOUD = (
         "openstack/server/telling.py",
         "openstack/server/test_stories.py",
         ("if before is not None and (before.status, before.reason) == (told.status, told.reason):", "if False:"),
-        ("return event(found, told.reason, told.message, warning=True, occasion=occasion)", "return None"),
+        ("return news_of(found, told.reason, told)", "return None"),
     ),
     *_in(
         "openstack/machine/controller.py",
@@ -1540,21 +1543,16 @@ _IN_THE_CLOUD = (
         "openstack/cluster/ownership.py",
         "openstack/cluster",
         ("if mark_of(each) == ours.mark)", "if each.name.startswith(ours.name[:10]))"),
-        ("if not mark_of(each) and _has_our_name(each, ours):", "if _has_our_name(each, ours):"),
-        ("if not mark_of(each) and _has_our_name(each, ours):", "if not mark_of(each):"),
-        ("tags=(*found.tags, *missing)", "tags=ours.tags"),
+        ("if not mark_of(each) and _has_our_name(each, ours))", "if _has_our_name(each, ours))"),
+        ("if not mark_of(each) and _has_our_name(each, ours))", "if not mark_of(each))"),
     ),
     *_in(
         "openstack/cluster/managed_network.py",
         "openstack/cluster/test_managed_network.py",
-        (
-            "    if not estate.certain:\n        return uncertain(estate, part=NETWORK_READY, "
-            "reason=Reason.NETWORK_CREATE_FAILED)\n",
-            "",
-        ),
+        ("    if not estate.certain:\n        return NETWORK.uncertain(estate)\n", ""),
         ("        if not estate.certain:\n", "        if False:\n"),
         ("if each.device_id == router.id)", "if each.device_id)"),
-        ("    if spec.router is None:\n        requests += tagging", "    if True:\n        requests += tagging"),
+        ("    if spec.router is None:\n        requests += ours.tag", "    if True:\n        requests += ours.tag"),
         ("(spec.router is None or spec.external_router_ips) and not", "not"),
         ("if each.network_id == network.id)", "if True)"),
     ),
@@ -1586,6 +1584,11 @@ _IN_THE_CLOUD = (
         ("        return mark == ours.mark\n", "        return True\n"),
         ('port.name.startswith(f"{name}-")', "port.name.startswith(name)"),
         ("return _NETWORK if estate.certain else", "return _NETWORK if True else"),
+    ),
+    *_in(
+        "openstack/cluster/part.py",
+        "openstack/cluster",
+        ("upkeep.tag(found, (*found.tags, *missing)", "upkeep.tag(found, self.tags"),
     ),
     *_in(
         "openstack/cluster/network.py",

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import Account
-from windlass.openstack.cloud.query import Query
-from windlass.openstack.instance.resolve import Answers
+from windlass.openstack.cloud.query import Answers, Query
 
 
 class Answered(Struct, frozen=True):

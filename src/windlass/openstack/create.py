@@ -220,7 +220,7 @@ def _sure(cloud: Cloud, mark: str, found: Inventory) -> Inventory:
     It cannot create a server: that request is sent only when the ports exist. If it creates a port or a volume, that is
     surplus, and a later call or the deletion deletes it.
     """
-    if found.certain or found.servers or found.ports or found.volumes or found.trunks:
+    if found.certain or found.all:
         return found
     cloud.clouds.forget(mark, mark)
     cloud.clouds.born(mark)

@@ -9,16 +9,7 @@ by commas. Sources: the API references of Networking, Image and Compute.
 
 from typing import Final
 
-from windlass.api.capo import (
-    Image,
-    Network,
-    NetworkFilter,
-    SecurityGroup,
-    SecurityGroupFilter,
-    ServerGroup,
-    Subnet,
-    SubnetFilter,
-)
+from windlass.api import capo
 from windlass.api.capo_cluster import Router, RouterFilter
 from windlass.openstack.cloud.query import Kind, Query
 
@@ -29,7 +20,7 @@ _SUBNET_FIELDS: Final = ("ip_version", "gateway_ip", "cidr", "ipv6_address_mode"
 _TAG_FIELDS: Final = ("tags", "tags_any", "not_tags", "not_tags_any")
 
 
-def image_query(param: Image) -> Query | None:
+def image_query(param: capo.Image) -> Query | None:
     """One image by ID, or by name and tags. None for an `imageRef` too: that is no query."""
     if param.id:
         return Query("image", id=param.id)
@@ -45,7 +36,7 @@ def flavor_query(*, id: str | None, name: str | None) -> Query | None:  # noqa: 
     return Query("flavor", filters=(("name", name),)) if name else None
 
 
-def network_query(param: Network | None) -> Query | None:
+def network_query(param: capo.Network | None) -> Query | None:
     return _query("network", param.id, param.filter) if param is not None else None
 
 
@@ -53,16 +44,16 @@ def router_query(param: Router | None) -> Query | None:
     return _query("router", param.id, param.filter) if param is not None else None
 
 
-def subnet_query(param: Subnet | None) -> Query | None:
+def subnet_query(param: capo.Subnet | None) -> Query | None:
     return _query("subnet", param.id, param.filter) if param is not None else None
 
 
-def security_group_query(param: SecurityGroup) -> Query | None:
+def security_group_query(param: capo.SecurityGroup) -> Query | None:
     """All security groups that match; those of the own project, unless the filter names another."""
     return _query("security group", param.id, param.filter, own=not (param.filter and param.filter.project_id))
 
 
-def server_group_query(param: ServerGroup | None) -> Query | None:
+def server_group_query(param: capo.ServerGroup | None) -> Query | None:
     if param is None:
         return None
     if param.id:
@@ -74,7 +65,7 @@ def server_group_query(param: ServerGroup | None) -> Query | None:
 def _query(
     kind: Kind,
     id: str | None,  # noqa: A002
-    filter: NetworkFilter | SubnetFilter | SecurityGroupFilter | RouterFilter | None,  # noqa: A002
+    filter: capo.NetworkFilter | capo.SubnetFilter | capo.SecurityGroupFilter | RouterFilter | None,  # noqa: A002
     *,
     own: bool = False,
 ) -> Query | None:
@@ -82,7 +73,7 @@ def _query(
         return Query(kind, id=id)
     if filter is None:
         return None
-    fields = [*_FIELDS, *_SUBNET_FIELDS] if isinstance(filter, SubnetFilter) else _FIELDS
+    fields = [*_FIELDS, *_SUBNET_FIELDS] if isinstance(filter, capo.SubnetFilter) else _FIELDS
     values = [(name, str(getattr(filter, name) or "")) for name in fields]
     values += [(name.replace("_", "-"), ",".join(getattr(filter, name))) for name in _TAG_FIELDS]
     filters = tuple((name, value) for name, value in values if value)

@@ -18,34 +18,17 @@ from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
 from windlass.kube.object import NamespacedName, Object
-from windlass.openstack.constants import (
-    ADDRESS_FINALIZER,
-    CLAIM_FINALIZER,
-    CLAIM_SUFFIX,
-    CLUSTER_FINALIZER,
-    CLUSTER_LABEL,
-    EVENT_SOURCE,
-    KEPT_ANNOTATION,
-    MACHINE_API_FINALIZER,
-    MACHINE_FINALIZER,
-    MACHINE_MARK_ANNOTATION,
-    MANAGED_BY_ANNOTATION,
-    MARK_ANNOTATION,
-    PAUSED_ANNOTATION,
-    POOL_FINALIZER,
-    SECRET_FINALIZER,
-    SERVER_FINALIZER,
-)
+from windlass.openstack import constants
 
 FINALIZERS: Final[dict[type[Any], str]] = {
-    OpenStackServer: SERVER_FINALIZER,
-    OpenStackMachine: MACHINE_FINALIZER,
-    OpenStackCluster: CLUSTER_FINALIZER,
-    OpenStackFloatingIPPool: POOL_FINALIZER,
-    IPAddress: ADDRESS_FINALIZER,
-    IPAddressClaim: CLAIM_FINALIZER,
-    Secret: SECRET_FINALIZER,
-    MachineApiMachine: MACHINE_API_FINALIZER,
+    OpenStackServer: constants.SERVER_FINALIZER,
+    OpenStackMachine: constants.MACHINE_FINALIZER,
+    OpenStackCluster: constants.CLUSTER_FINALIZER,
+    OpenStackFloatingIPPool: constants.POOL_FINALIZER,
+    IPAddress: constants.ADDRESS_FINALIZER,
+    IPAddressClaim: constants.CLAIM_FINALIZER,
+    Secret: constants.SECRET_FINALIZER,
+    MachineApiMachine: constants.MACHINE_API_FINALIZER,
 }
 BY_CLUSTER: Final = "cluster"
 """Index of what belongs to a Cluster: by its `namespace/name`."""
@@ -65,7 +48,9 @@ def mark_of(found: Present[Any]) -> str:
 
 
 def _annotation(found: Present[Any]) -> str:
-    return MACHINE_MARK_ANNOTATION if isinstance(found.object, MachineApiMachine) else MARK_ANNOTATION
+    return (
+        constants.MACHINE_MARK_ANNOTATION if isinstance(found.object, MachineApiMachine) else constants.MARK_ANNOTATION
+    )
 
 
 class FreshMarks:
@@ -122,12 +107,12 @@ def release(found: Present[Any], why: str) -> RemoveFinalizers:
 
 def claim_name(server: Present[OpenStackServer]) -> str:
     """The name of the IPAddressClaim of a server that asks for a floating IP."""
-    return f"{server.metadata.name}{CLAIM_SUFFIX}"
+    return f"{server.metadata.name}{constants.CLAIM_SUFFIX}"
 
 
 def kept_for(claim: Present[IPAddressClaim]) -> str:
     """The mark of the Machine of the Machine API that the claim is kept for; empty if it is not."""
-    return claim.metadata.annotations.get(KEPT_ANNOTATION, "")
+    return claim.metadata.annotations.get(constants.KEPT_ANNOTATION, "")
 
 
 def event(found: Present[Any], reason: str, note: str, *, warning: bool = False, occasion: str = "") -> Emit:
@@ -136,7 +121,7 @@ def event(found: Present[Any], reason: str, note: str, *, warning: bool = False,
         type="Warning" if warning else "Normal",
         reason=reason,
         note=note,
-        source=EVENT_SOURCE,
+        source=constants.EVENT_SOURCE,
         occasion=occasion,
     )
 
@@ -144,7 +129,7 @@ def event(found: Present[Any], reason: str, note: str, *, warning: bool = False,
 def is_paused(found: Present[Any], cluster: Seen[Cluster] | None) -> bool:
     """The Cluster, or an annotation of the object, says that nothing may be done."""
     by_cluster = isinstance(cluster, Present) and bool(cluster.object.spec.paused)
-    return by_cluster or PAUSED_ANNOTATION in found.metadata.annotations
+    return by_cluster or constants.PAUSED_ANNOTATION in found.metadata.annotations
 
 
 def leads_to_machines(infra: Present[OpenStackCluster]) -> bool:
@@ -152,7 +137,7 @@ def leads_to_machines(infra: Present[OpenStackCluster]) -> bool:
     spec, lb = infra.object.spec, infra.object.spec.api_server_load_balancer
     balanced = lb is not None and lb.enabled is not False
     floats = not (spec.disable_external_network or spec.disable_api_server_floating_ip)
-    external = MANAGED_BY_ANNOTATION in infra.metadata.annotations
+    external = constants.MANAGED_BY_ANNOTATION in infra.metadata.annotations
     return not external and (balanced or floats or bool(spec.api_server_floating_ip))
 
 
@@ -165,13 +150,13 @@ def owner_name(meta: ObjectMeta, kind: type[KubernetesObject]) -> str:
 
 def labelled(found: Object[Any]) -> tuple[str, ...]:
     """The index `BY_CLUSTER` of objects that a label assigns to their Cluster."""
-    label = found.metadata.labels.get(CLUSTER_LABEL)
+    label = found.metadata.labels.get(constants.CLUSTER_LABEL)
     return (f"{found.namespace}/{label}",) if label else ()
 
 
 def marked(machine: Object[Any]) -> tuple[str, ...]:
     """The index `BY_MARK`."""
-    mark = machine.metadata.annotations.get(MACHINE_MARK_ANNOTATION)
+    mark = machine.metadata.annotations.get(constants.MACHINE_MARK_ANNOTATION)
     return (mark,) if mark else ()
 
 

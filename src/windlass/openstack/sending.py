@@ -2,17 +2,21 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
-from windlass.kube.control.plan import Call, Outcome, target
+from windlass.kube.control.plan import Action, Call, Outcome, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.gates import IDENTITY, quota_gate
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.trouble import Told
+
+SOON: Final = 0.2
+"""Seconds until the rest is sent, after a request of the same attempt failed."""
+THE_REST: Final = RequeueAfter(SOON, "send the rest")
 
 
 class Held(Struct, frozen=True):
@@ -33,6 +37,13 @@ class Sending(Struct, frozen=True):
     now: tuple[CloudRequest, ...]
     first: Held | None
     later: bool
+
+    def plan(self, found: Present[Any], why: str, *, told: Action | None = None, held: Callable[[Held], Plan]) -> Plan:
+        """Sends those of `now`, after the write `told`. If none may be sent, `held` says what is waited for."""
+        if self.now and not self.later:
+            return Plan.of(told, *calls(found, self.now, why))
+        plan = held(self.first) if self.first is not None else Plan.nothing().then(THE_REST)
+        return plan.then(THE_REST) if self.now else plan
 
 
 class Post(Struct, frozen=True, kw_only=True):
@@ -80,6 +91,11 @@ class Post(Struct, frozen=True, kw_only=True):
     def _held(self, request: CloudRequest, failure: Failure, at: datetime) -> Held:
         about = self.tell(request, failure)
         return Held(request, about.due(at, since=self.since(about.type)), about)
+
+
+def at(until: datetime, why: str, *, now: datetime) -> RequeueAfter:
+    """The next look is at `until`, or in a moment if that has passed."""
+    return RequeueAfter(max((until - now).total_seconds(), 0.05), why)
 
 
 def calls(found: Present[Any], requests: Sequence[CloudRequest], why: str) -> list[Call]:

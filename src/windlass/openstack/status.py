@@ -118,7 +118,20 @@ class Reason(StrEnum):
 
 RESTS: Final = condition(PAUSED, True, Reason.PAUSED, "Nothing is done while the Cluster or this object is paused")
 NOT_PAUSED: Final = condition(PAUSED, False, Reason.NOT_PAUSED, "")
+AUTHENTIC: Final = condition(AUTHENTICATED, True, Reason.READY)
 NOT_DELETING: Final = condition(DELETING, False, Reason.NOT_DELETING, "")
+
+
+def progressing(what: str) -> Condition:
+    """We go on by ourselves."""
+    return condition(PROGRESSING, True, Reason.PROGRESSING, what)
+
+
+def dead_end(reason: str, message: str, *, remedy: str = "") -> tuple[Condition, Condition]:
+    """`InstanceReady` and `Progressing` of a server that stays as it is until a person acts."""
+    text = f"{message}. {remedy}" if remedy else message
+    stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, text)
+    return condition(INSTANCE_READY, False, reason, message), stop
 
 
 def first_visit(types: Iterable[str], *, awaited: str) -> tuple[Condition, ...]:

@@ -143,13 +143,15 @@ def told_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> To
     return _unauthenticated(trouble.message, "", delays)
 
 
-def told_of_no_access(cloud: IdentityTrouble | CloudFailure | None, *, delays: Delays = DELAYS) -> Told:
+def told_of_no_access(
+    cloud: IdentityTrouble | CloudFailure | None, *, part: str = INSTANCE_READY, delays: Delays = DELAYS
+) -> Told:
     """Tell why the cloud of an object cannot be asked; None: nobody has tried yet."""
     match cloud:
         case IdentityTrouble():
             return told_of_identity(cloud, delays=delays)
         case CloudFailure():
-            return told(cloud, doing="ask the cloud", delays=delays)
+            return told(cloud, doing="ask the cloud", part=part, delays=delays)
     return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)
 
 

@@ -5,13 +5,12 @@ rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.kube.logger import context
@@ -19,16 +18,19 @@ from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.balancers import BALANCING, Balancers
 from windlass.openstack.cloud.certainty import NEVER, Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import MADE, NEUTRON, after
+from windlass.openstack.cloud.effect import after
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
 from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
+from windlass.openstack.cloud.kinds import KINDS, NEUTRON
+from windlass.openstack.cloud.limits import limits, network_limits
 from windlass.openstack.cloud.listing import Identified, Listing
-from windlass.openstack.cloud.lookups import SOURCES, listed, matching, pages, request
+from windlass.openstack.cloud.lookups import listed, matching, pages
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.query import EXTENSIONS, Query
+from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
+from windlass.openstack.cloud.questions import Questions
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
 from windlass.openstack.cloud.resources import (
     Extension,
@@ -37,7 +39,6 @@ from windlass.openstack.cloud.resources import (
     Network,
     Port,
     Reservation,
-    Resource,
     Router,
     SecurityGroup,
     Server,
@@ -54,35 +55,12 @@ VOLUMES: Final = "block-storage"
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
-ASKED_JUST_NOW: Final = 10.0
-"""Seconds: a list that is older is asked for again if something is not in it."""
-
-_LIMITS: Final[Mapping[Service, tuple[tuple[str, str, str], ...]]] = {
-    "compute": (
-        ("instances", "maxTotalInstances", "totalInstancesUsed"),
-        ("cores", "maxTotalCores", "totalCoresUsed"),
-        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
-    ),
-    "block-storage": (
-        ("volumes", "maxTotalVolumes", "totalVolumesUsed"),
-        ("gigabytes", "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
-    ),
-}
-"""What we call a quota, and its limit and use as the service calls them."""
 
 ESTATE: Final = (Network, Subnet, Router, SecurityGroup, FloatingIp, LoadBalancer, Port)
 """What clusters have beside servers."""
 
 R = TypeVar("R", bound=Identified)
 T = TypeVar("T")
-
-
-class Kept(Struct):
-    """An answer to a query, of the time `at`, until `until`."""
-
-    at: float
-    until: float
-    found: tuple[Any, ...]
 
 
 class Account:
@@ -117,8 +95,7 @@ class Account:
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
         self._room = Room(self._servers_left, clock)
-        self._kept: dict[Query, Kept] = {}
-        self._asking: dict[Query, asyncio.Task[tuple[Any, ...]]] = {}
+        self._questions = Questions(self.ask, project_id=project_id, clock=clock)
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
         self._volumes = self._listing(VOLUMES, "/volumes/detail", "volumes", Volume)
         self._lists_of: dict[type[Any], Listing[Any]] = {
@@ -126,9 +103,8 @@ class Account:
             Volume: self._volumes,
             LoadBalancer: self._listing(BALANCING, f"{ROOT}/loadbalancers", "loadbalancers", LoadBalancer, own=True),
         }
-        for collection, kind in NEUTRON.items():
-            key = collection.replace("-", "_")
-            self._lists_of[kind] = self._listing("network", f"/v2.0/{collection}", key, kind, own=True)
+        for kind in NEUTRON.values():
+            self._lists_of[kind] = self._listing("network", KINDS[kind].path, KINDS[kind].key, kind, own=True)
         self.balancers = Balancers(
             self._lists_of[LoadBalancer], self.ask, project_id=project_id, now=now, clock=clock, gone=self._gone
         )
@@ -141,18 +117,9 @@ class Account:
 
     # looking
 
-    async def find(self, queries: Iterable[Query]) -> Mapping[Query, tuple[Resource, ...] | CloudFailure]:
+    async def find(self, queries: Iterable[Query]) -> Answers:
         """The answer to each query, asked at the same time; `lookups` says for how long it is kept."""
-        asked = tuple(queries)
-        found = await self._lists(map(listed, asked))
-        answers = {each: _matching(each, found[listed(each)]) for each in asked}
-        outdated = [each for each in asked if not answers[each] and self._is_old(listed(each))]
-        if outdated:  # it may have been made since
-            for each in outdated:
-                self._kept.pop(listed(each), None)
-            found = await self._lists(map(listed, outdated))
-            answers |= {each: _matching(each, found[listed(each)]) for each in outdated}
-        return answers
+        return await self._questions.find(queries)
 
     async def look(
         self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
@@ -170,11 +137,8 @@ class Account:
         self.knowledge.compare(mark, self._like)
         need = self.knowledge.needed(mark)
         found = self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
-        if (
-            found.certain
-            and not found.servers
-            and (held := [each for each in found.volumes if each.status == RESERVED])
-        ):
+        held = [each for each in found.volumes if each.status == RESERVED]
+        if held and found.certain and not found.servers:
             lost = await asyncio.gather(*(self._reservations(volume) for volume in held))
             return replace(found, reservations=tuple(each for some in lost for each in some))
         return found
@@ -230,7 +194,7 @@ class Account:
             ports=_oldest_first(ports.values()),
             certain=began >= need.certain,
             certain_in=self.knowledge.certain_in(mark),
-            as_of=self._now() - timedelta(seconds=max(now - began, 0.0)) if began > float("-inf") else None,
+            as_of=self._time_of(began),
         )
 
     def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
@@ -286,25 +250,14 @@ class Account:
 
     async def quotas(self) -> tuple[Quota, ...]:
         """Limits and use: servers, cores, RAM, ports, volumes, gigabytes."""
-        asked = [self._limits("compute"), self._network_quotas()]
+        asked = [limits(self.ask, "compute"), network_limits(self.ask, self._project_id)]
         if VOLUMES in self.services:
-            asked.append(self._limits(VOLUMES))
+            asked.append(limits(self.ask, VOLUMES))
         return tuple(quota for some in await asyncio.gather(*asked) for quota in some)
 
-    async def _limits(self, service: Service) -> list[Quota]:
-        answer = await self.ask(Http(service, "GET", "/limits"))
-        found = msgspec.json.decode(answer.body)["limits"]["absolute"]
-        return [Quota(name, found.get(limit, -1), found.get(used, 0)) for name, limit, used in _LIMITS[service]]
-
     async def _servers_left(self) -> int | None:
-        quota = (await self._limits("compute"))[0]
+        quota = (await limits(self.ask, "compute"))[0]
         return None if quota.limit < 0 else quota.limit - quota.used
-
-    async def _network_quotas(self) -> list[Quota]:
-        answer = await self.ask(Http("network", "GET", f"/v2.0/quotas/{self._project_id}/details.json"))
-        quotas = msgspec.json.decode(answer.body)["quota"]
-        found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
-        return [Quota(name, each["limit"], each["used"] + each["reserved"]) for name, each in found]
 
     # asking
 
@@ -358,7 +311,7 @@ class Account:
         """Make the group unless there is one by now: several machines want it at the same time, and two groups of one
         name would be ambiguous for ever."""
         named = Query("server group", filters=(("name", request.subject),))
-        if not matching(named, await self._read(listed(named))):
+        if not matching(named, await self._questions.read(listed(named))):
             await self._carry(request)
 
     async def _carry(self, request: CloudRequest) -> Any:
@@ -390,7 +343,7 @@ class Account:
 
     def _like(self, request: Creation) -> frozenset[str]:
         """The IDs of what is known to have the mark and the name of what `request` makes."""
-        alike = self._lists_of[MADE[type(request)]].marked(request.mark)
+        alike = self._lists_of[request.OF].marked(request.mark)
         name = "name" if "name" in request.body else "description"  # floating IPs have no name
         return frozenset(each.id for each in alike if getattr(each, name) == request.body[name])
 
@@ -401,12 +354,12 @@ class Account:
         there = {port.id for port in ports}
         attached = [port for port in self._ports.all() if port.device_id in foreign] if foreign else []
         missing = bool(recorded.server) and self._servers.get(recorded.server) is None
-        as_of = self._now() - timedelta(seconds=max(self._clock() - self._servers.began, 0.0)) if self._listed else None
+        as_of = self._time_of(self._servers.began)
         return Inventory(
             servers=tuple(sorted(servers, key=lambda each: each.created)),
-            ports=tuple(sorted(ports, key=lambda each: each.created_at)),
-            volumes=tuple(sorted(_of(self._volumes, mark, recorded.volumes), key=lambda each: each.created_at)),
-            trunks=tuple(sorted(_of(self._trunks, mark, recorded.trunks), key=lambda each: each.created_at)),
+            ports=_oldest_first(ports),
+            volumes=_oldest_first(_of(self._volumes, mark, recorded.volumes)),
+            trunks=_oldest_first(_of(self._trunks, mark, recorded.trunks)),
             attached=tuple(port for port in attached if port.id not in there),
             certain=certain,
             certain_in=self.knowledge.certain_in(mark),
@@ -414,39 +367,9 @@ class Account:
             as_of=as_of,
         )
 
-    @property
-    def _listed(self) -> bool:
-        return self._servers.began > float("-inf")
-
-    async def _lists(self, queries: Iterable[Query]) -> dict[Query, tuple[Any, ...] | CloudFailure]:
-        lists = tuple(dict.fromkeys(queries))
-        return dict(zip(lists, await asyncio.gather(*(self._list(each) for each in lists)), strict=True))
-
-    def _is_old(self, query: Query) -> bool:
-        kept = self._kept.get(query)
-        return kept is not None and self._clock() - kept.at > ASKED_JUST_NOW
-
-    async def _list(self, query: Query) -> tuple[Any, ...] | CloudFailure:
-        kept = self._kept.get(query)
-        if kept is not None and kept.until > self._clock():
-            return kept.found
-        task = self._asking.get(query)
-        if task is None:
-            task = self._asking[query] = asyncio.create_task(self._read(query))
-            task.add_done_callback(lambda _: self._asking.pop(query, None))
-        try:
-            return await asyncio.shield(task)
-        except CloudFailure as failure:
-            return failure
-
-    async def _read(self, query: Query) -> tuple[Any, ...]:
-        source, began = SOURCES[query.kind], self._clock()
-        first = request(query, project=self._project_id)
-        found = await pages(first, source.key, source.type, lambda page: self.ask(page, agent="lookup"))
-        if source.kept and found:
-            self._kept = {each: kept for each, kept in self._kept.items() if kept.until > self._clock()}
-            self._kept[query] = Kept(began, began + source.kept, found)
-        return found
+    def _time_of(self, began: float) -> datetime | None:
+        """When a list began; None if there was none yet."""
+        return self._now() - timedelta(seconds=max(self._clock() - began, 0.0)) if began > NEVER else None
 
     def _listing(
         self, service: Service, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
@@ -467,10 +390,6 @@ def _sender() -> str:
 
 def _names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in msgspec.structs.fields(kind))
-
-
-def _matching(query: Query, found: tuple[Any, ...] | CloudFailure) -> tuple[Resource, ...] | CloudFailure:
-    return found if isinstance(found, CloudFailure) else matching(query, found)
 
 
 def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:

@@ -7,17 +7,19 @@ Each changes the load balancer as a whole: Octavia refuses all others (409) unti
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+from msgspec.structs import replace
+
 from windlass.kube.control.merge import FieldChange
-from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent, Naming
+from windlass.openstack.cloud.requests import CloudRequest, Creation, Deletion, Intent, Naming
+from windlass.openstack.cloud.resources import LoadBalancer
 from windlass.openstack.cloud.wire import Http
 
 ROOT: Final = "/v2.0/lbaas"
 
 
-class CreateLoadBalancer(Creation, frozen=True, kw_only=True):
+class CreateLoadBalancer(Creation, frozen=True):
     SERVICE = "load-balancer"
-    PATH = f"{ROOT}/loadbalancers"
-    ENVELOPE = "loadbalancer"
+    OF = LoadBalancer
 
 
 class DescribeBalancer(Naming, frozen=True, kw_only=True):
@@ -37,15 +39,15 @@ class DescribeBalancer(Naming, frozen=True, kw_only=True):
         return (FieldChange("description", self.before, self.description),)
 
 
-class DeleteLoadBalancer(Naming, frozen=True, kw_only=True):
+class DeleteLoadBalancer(Deletion, frozen=True):
     """All its listeners, pools, monitors and members go with it."""
 
     SERVICE = "load-balancer"
+    OF = LoadBalancer
 
     @property
     def http(self) -> Http:
-        path = f"{ROOT}/loadbalancers/{self.id}"
-        return Http(self.SERVICE, "DELETE", path, (("cascade", "true"),))
+        return replace(super().http, query=(("cascade", "true"),))
 
 
 class PartOfBalancer(CloudRequest, frozen=True, kw_only=True):
@@ -56,7 +58,7 @@ class PartOfBalancer(CloudRequest, frozen=True, kw_only=True):
     balancer: str
 
 
-class _CreatePart(PartOfBalancer, frozen=True, kw_only=True):
+class CreatePart(PartOfBalancer, frozen=True, kw_only=True):
     """The parts have no mark: they are found by their names, within a load balancer that has one."""
 
     CREATES = True
@@ -77,19 +79,19 @@ class _CreatePart(PartOfBalancer, frozen=True, kw_only=True):
         return tuple(FieldChange(name, None, value) for name, value in self.body.items())
 
 
-class CreateListener(_CreatePart, frozen=True, kw_only=True):
+class CreateListener(CreatePart, frozen=True, kw_only=True):
     ENVELOPE = "listener"
 
 
-class CreatePool(_CreatePart, frozen=True, kw_only=True):
+class CreatePool(CreatePart, frozen=True, kw_only=True):
     ENVELOPE = "pool"
 
 
-class CreateMonitor(_CreatePart, frozen=True, kw_only=True):
+class CreateMonitor(CreatePart, frozen=True, kw_only=True):
     ENVELOPE = "healthmonitor"
 
 
-class CreateMember(_CreatePart, frozen=True, kw_only=True):
+class CreateMember(CreatePart, frozen=True, kw_only=True):
     """A member of `pool`, an ID."""
 
     ENVELOPE = "member"

@@ -21,18 +21,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.openstack.cloud.failures import (
-    CloudFailure,
-    Denied,
-    Doubtful,
-    InConflict,
-    Missing,
-    OverQuota,
-    Rejected,
-    Throttled,
-    Unauthenticated,
-    Unavailable,
-)
+from windlass.openstack.cloud import failures
 from windlass.openstack.cloud.wire import Answer, Http
 
 LONGEST_PAUSE = 300.0
@@ -50,7 +39,7 @@ _RESOURCES = (
 _LONGEST_TEXT = 1000
 
 
-def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> CloudFailure | None:
+def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> failures.CloudFailure | None:
     """The failure that `answer` is; None if it is a success. `now` is for a Retry-After that is a date."""
     code = answer.status
     if code < 400 or (code == 404 and request.method == "DELETE"):
@@ -58,34 +47,34 @@ def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> C
     text = explain(answer)
     pause = retry_after(answer.headers, now=now)
     kind = _kind(request, code, text, pause)
-    if kind is Rejected and code == 406 and request.microversion:
+    if kind is failures.Rejected and code == 406 and request.microversion:
         text = f"version {request.microversion} of the {request.service} API is not supported: {text}"
     failure = kind(request.service, text, code=code, request_id=_request_id(answer.headers), retry_after=pause)
-    if isinstance(failure, OverQuota):
+    if isinstance(failure, failures.OverQuota):
         failure.resource = _resource(text)
     return failure
 
 
-def _kind(request: Http, code: int, text: str, pause: float | None) -> type[CloudFailure]:
+def _kind(request: Http, code: int, text: str, pause: float | None) -> type[failures.CloudFailure]:
     write = request.method != "GET"
     match code:
         case 403 | 409 | 413 if _QUOTA.search(text):
-            return OverQuota
+            return failures.OverQuota
         case 429 | 413:
-            return Throttled
+            return failures.Throttled
         case 503 if pause is not None:
-            return Throttled
+            return failures.Throttled
         case 401:
-            return Unauthenticated
+            return failures.Unauthenticated
         case 403:
-            return Denied
+            return failures.Denied
         case 404:
-            return Missing
+            return failures.Missing
         case 409:
-            return InConflict
+            return failures.InConflict
         case 500 | 502 | 503 | 504:
-            return Doubtful if write else Unavailable
-    return Rejected
+            return failures.Doubtful if write else failures.Unavailable
+    return failures.Rejected
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:

@@ -1,61 +1,22 @@
 """Updates the lists of a project with the effect of an answered request, without listing again."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
 
-from windlass.openstack.cloud.balancer_requests import (
-    CreateLoadBalancer,
-    DeleteLoadBalancer,
-    DescribeBalancer,
-    PartOfBalancer,
-)
+from windlass.openstack.cloud import network_requests as networks
+from windlass.openstack.cloud import requests
+from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, DescribeBalancer, PartOfBalancer
 from windlass.openstack.cloud.failures import Doubtful
 from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.cloud.kinds import KINDS, NEUTRON
 from windlass.openstack.cloud.listing import Listing
-from windlass.openstack.cloud.network_requests import (
-    AddInterface,
-    AssociateFloatingIp,
-    ChangeNameservers,
-    CreateFloatingIp,
-    CreateNetwork,
-    CreateRouter,
-    CreateRules,
-    CreateSecurityGroup,
-    CreateSubnet,
-    DeleteFloatingIp,
-    DeleteNetwork,
-    DeleteRouter,
-    DeleteRule,
-    DeleteSecurityGroup,
-    RemoveInterface,
-    SetGateway,
-)
-from windlass.openstack.cloud.requests import (
-    CloudRequest,
-    CreatePort,
-    CreateServer,
-    CreateTrunk,
-    CreateVolume,
-    Creation,
-    DeletePort,
-    DeleteServer,
-    DeleteTrunk,
-    DeleteVolume,
-    Describe,
-    MarkServer,
-    MarkVolume,
-    ReleaseVolume,
-    RemoveSubports,
-    SetTags,
-)
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,
     Markable,
-    Network,
     Port,
     PortAddress,
     Router,
@@ -69,43 +30,11 @@ from windlass.openstack.cloud.resources import (
 from windlass.openstack.cloud.wire import Answer
 
 GONE = 404
-MADE: Final[Mapping[type[Creation], type[Any]]] = {
-    CreatePort: Port,
-    CreateTrunk: Trunk,
-    CreateVolume: Volume,
-    CreateServer: Server,
-    CreateNetwork: Network,
-    CreateSubnet: Subnet,
-    CreateRouter: Router,
-    CreateSecurityGroup: SecurityGroup,
-    CreateFloatingIp: FloatingIp,
-    CreateLoadBalancer: LoadBalancer,
-}
-"""What each creating request makes."""
 R = TypeVar("R", bound=Markable)
 T = TypeVar("T")
 
-NEUTRON: Final[Mapping[str, type[Any]]] = {
-    "ports": Port,
-    "trunks": Trunk,
-    "networks": Network,
-    "subnets": Subnet,
-    "routers": Router,
-    "security-groups": SecurityGroup,
-    "floatingips": FloatingIp,
-}
-"""Collections of Neutron."""
-_DELETED: Final[Mapping[type[CloudRequest], type[Any]]] = {
-    DeletePort: Port,
-    DeleteRouter: Router,
-    DeleteNetwork: Network,
-    DeleteSecurityGroup: SecurityGroup,
-    DeleteFloatingIp: FloatingIp,
-}
-"""What is gone when the answer comes."""
 
-
-def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
+def after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
     """Lay the effect of `request` over the `lists`; returns the resource that a creating request made."""
     try:
         return _after(request, answer, lists)
@@ -114,51 +43,45 @@ def after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listi
         raise Doubtful(request.SERVICE, text, code=answer.status) from None
 
 
-def _after(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
+def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
     servers, ports, trunks, volumes = (lists[kind] for kind in (Server, Port, Trunk, Volume))
-    neutron = {name: lists[kind] for name, kind in NEUTRON.items()}
     match request:
-        case Creation():
+        case requests.Creation():
             made = _made(request, answer)
-            lists[type(made)].put(made)
+            lists[request.OF].put(made)
             return made
-        case SetTags():
-            _change(neutron[request.collection], request.id, tags=list(request.tags))
-        case Describe():
-            _change(neutron[request.collection], request.id, description=request.description)
-        case MarkServer():
-            _mark(servers, request.id, request.mark)
-        case MarkVolume():
-            _mark(volumes, request.id, request.mark)
-        case RemoveSubports():
-            _change(trunks, request.id, sub_ports=[])
-            _change_parent(ports, request.id, {"sub_ports": []})
-        case DeleteTrunk():
-            trunks.drop(request.id)
-            _change_parent(ports, request.id, None)
-        case DeletePort() | DeleteRouter() | DeleteNetwork() | DeleteSecurityGroup() | DeleteFloatingIp():
-            lists[_DELETED[type(request)]].drop(request.id)
-            if isinstance(request, DeleteNetwork):
-                for subnet in [each for each in lists[Subnet].all() if each.network_id == request.id]:
-                    lists[Subnet].drop(subnet.id)
-        case ReleaseVolume():
-            _change(volumes, request.volume, status="available")
-        case DeleteServer() if answer.status == GONE:
-            servers.drop(request.id)
-        case DeleteVolume() if answer.status == GONE:
-            volumes.drop(request.id)
-        case DeleteServer():
-            _change(servers, request.id, task_state="deleting")
-        case DeleteVolume():
-            _change(volumes, request.id, status="deleting")
         case DescribeBalancer() | DeleteLoadBalancer() | PartOfBalancer():
             _after_balancing(request, lists[LoadBalancer])
+        case requests.SetTags():
+            _change(lists[NEUTRON[request.collection]], request.id, tags=list(request.tags))
+        case requests.Describe():
+            _change(lists[NEUTRON[request.collection]], request.id, description=request.description)
+        case requests.MarkServer():
+            _mark(servers, request.id, request.mark)
+        case requests.MarkVolume():
+            _mark(volumes, request.id, request.mark)
+        case requests.RemoveSubports():
+            _change(trunks, request.id, sub_ports=[])
+            _change_parent(ports, request.id, {"sub_ports": []})
+        case requests.ReleaseVolume():
+            _change(volumes, request.volume, status="available")
+        case requests.DeleteServer() if answer.status != GONE:
+            _change(servers, request.id, task_state="deleting")
+        case requests.DeleteVolume() if answer.status != GONE:
+            _change(volumes, request.id, status="deleting")
+        case requests.Deletion():
+            lists[request.OF].drop(request.id)
+            if isinstance(request, requests.DeleteTrunk):
+                _change_parent(ports, request.id, None)
+            if isinstance(request, networks.DeleteNetwork):
+                for subnet in [each for each in lists[Subnet].all() if each.network_id == request.id]:
+                    lists[Subnet].drop(subnet.id)
         case _:
             _after_networking(request, answer, lists)
     return None
 
 
-def _after_balancing(request: CloudRequest, balancers: Listing[LoadBalancer]) -> None:
+def _after_balancing(request: requests.CloudRequest, balancers: Listing[LoadBalancer]) -> None:
     """Any write makes the load balancer busy for a while, until it is listed again."""
     match request:
         case DescribeBalancer():
@@ -169,16 +92,16 @@ def _after_balancing(request: CloudRequest, balancers: Listing[LoadBalancer]) ->
             _change(balancers, request.balancer, provisioning_status="PENDING_UPDATE")
 
 
-def _after_networking(request: CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> None:
+def _after_networking(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> None:
     ports = lists[Port]
     match request:
-        case ChangeNameservers():
+        case networks.ChangeNameservers():
             _change(lists[Subnet], request.id, dns_nameservers=list(request.nameservers))
-        case SetGateway():
+        case networks.SetGateway():
             _change(
                 lists[Router], request.id, external_gateway_info=_told(answer, "router", Router).external_gateway_info
             )
-        case AddInterface():
+        case networks.AddInterface():
             made = msgspec.json.decode(answer.body)
             addresses = [PortAddress(subnet_id=request.subnet)]
             ports.put(
@@ -190,17 +113,17 @@ def _after_networking(request: CloudRequest, answer: Answer, lists: Mapping[type
                     fixed_ips=addresses,
                 )
             )
-        case RemoveInterface():
+        case networks.RemoveInterface():
             for port in list(ports.all()):
                 if port.device_id == request.id and any(each.subnet_id == request.subnet for each in port.fixed_ips):
                     ports.drop(port.id)
-        case CreateRules():
+        case networks.CreateRules():
             made = msgspec.json.decode(answer.body)
             rules = made.get("security_group_rules") or [made["security_group_rule"]]
             _change_rules(lists, request.id, add=msgspec.convert(rules, list[SecurityGroupRule]))
-        case DeleteRule():
+        case networks.DeleteRule():
             _change_rules(lists, request.group, without=request.id)
-        case AssociateFloatingIp():
+        case networks.AssociateFloatingIp():
             lists[FloatingIp].put(_told(answer, "floatingip", FloatingIp))
 
 
@@ -217,8 +140,8 @@ def _change_rules(
         groups.put(structs.replace(found, security_group_rules=[*kept, *add]))
 
 
-def _made(request: Creation, answer: Answer) -> Any:
-    made = _told(answer, request.ENVELOPE, MADE[type(request)])
+def _made(request: requests.Creation, answer: Answer) -> Any:
+    made = _told(answer, KINDS[request.OF].envelope, request.OF)
     if isinstance(made, Server):  # Nova's answer has little more than the ID
         return structs.replace(made, name=request.body.get("name", ""), metadata=dict(request.body.get("metadata", {})))
     return made

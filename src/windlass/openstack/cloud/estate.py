@@ -4,18 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.resources import (
-    FloatingIp,
-    HealthMonitor,
-    Listener,
-    LoadBalancer,
-    Network,
-    Pool,
-    Port,
-    Router,
-    SecurityGroup,
-    Subnet,
-)
+from windlass.openstack.cloud import resources
 
 
 class Balancer(Struct, frozen=True):
@@ -23,10 +12,10 @@ class Balancer(Struct, frozen=True):
     their members, and the monitors of those. `confirmed`: Octavia has told these parts since they last changed; else
     they follow from its answers to our requests."""
 
-    balancer: LoadBalancer
-    listeners: tuple[Listener, ...] = ()
-    pools: tuple[Pool, ...] = ()
-    monitors: tuple[HealthMonitor, ...] = ()
+    balancer: resources.LoadBalancer
+    listeners: tuple[resources.Listener, ...] = ()
+    pools: tuple[resources.Pool, ...] = ()
+    monitors: tuple[resources.HealthMonitor, ...] = ()
     confirmed: bool = True
 
     @property
@@ -41,13 +30,13 @@ class Estate(Struct, frozen=True, kw_only=True):
     `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began.
     """
 
-    networks: tuple[Network, ...] = ()
-    subnets: tuple[Subnet, ...] = ()
-    routers: tuple[Router, ...] = ()
-    groups: tuple[SecurityGroup, ...] = ()
-    floating_ips: tuple[FloatingIp, ...] = ()
+    networks: tuple[resources.Network, ...] = ()
+    subnets: tuple[resources.Subnet, ...] = ()
+    routers: tuple[resources.Router, ...] = ()
+    groups: tuple[resources.SecurityGroup, ...] = ()
+    floating_ips: tuple[resources.FloatingIp, ...] = ()
     balancers: tuple[Balancer, ...] = ()
-    ports: tuple[Port, ...] = ()
+    ports: tuple[resources.Port, ...] = ()
     certain: bool = True
     certain_in: float = 0.0
     as_of: datetime | None = None

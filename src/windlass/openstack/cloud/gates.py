@@ -15,14 +15,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from windlass.openstack.cloud.failures import (
-    CloudFailure,
-    NotSent,
-    OverQuota,
-    Throttled,
-    Unauthenticated,
-    Unavailable,
-)
+from windlass.openstack.cloud.failures import CloudFailure, NotSent, OverQuota, Throttled, Unauthenticated, Unavailable
 from windlass.openstack.cloud.inventory import Closed
 from windlass.openstack.cloud.wire import Http
 

@@ -56,6 +56,11 @@ class Inventory(Struct, frozen=True):
     as_of: datetime | None = None
 
     @property
+    def all(self) -> tuple[Server | Volume | Port | Trunk, ...]:
+        """What may have a mark, but for `attached`."""
+        return (*self.servers, *self.volumes, *self.ports, *self.trunks)
+
+    @property
     def missing_for(self) -> timedelta:
         """Time between the first and the last look that did not find the recorded server."""
         if self.missing_since is None or self.as_of is None:

@@ -16,25 +16,10 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
+from windlass.openstack.cloud import resources
 from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.query import Kind, Query
-from windlass.openstack.cloud.resources import (
-    BalancerFlavor,
-    BalancerProvider,
-    Extension,
-    Flavor,
-    FloatingIp,
-    Image,
-    Keypair,
-    Network,
-    Resource,
-    Router,
-    SecurityGroup,
-    ServerGroup,
-    Subnet,
-    Zone,
-)
 from windlass.openstack.cloud.wire import Http, Service
 
 T = TypeVar("T")
@@ -57,30 +42,32 @@ class Source(Struct, frozen=True):
 
 
 SOURCES: Final[Mapping[Kind, Source]] = {
-    "image": Source("image", "/v2/images", "images", Image, kept=5 * MINUTES),
-    "flavor": Source("compute", "/flavors/detail", "flavors", Flavor, filtered=False, kept=5 * MINUTES),
-    "network": Source("network", "/v2.0/networks", "networks", Network),
-    "subnet": Source("network", "/v2.0/subnets", "subnets", Subnet),
-    "router": Source("network", "/v2.0/routers", "routers", Router),
-    "security group": Source("network", "/v2.0/security-groups", "security_groups", SecurityGroup),
-    "floating ip": Source("network", "/v2.0/floatingips", "floatingips", FloatingIp),
-    "server group": Source("compute", "/os-server-groups", "server_groups", ServerGroup, filtered=False),
-    "keypair": Source("compute", "/os-keypairs", "keypairs", Keypair, filtered=False),
-    "zone": Source("compute", "/os-availability-zone", "availabilityZoneInfo", Zone, filtered=False, kept=60 * MINUTES),
+    "image": Source("image", "/v2/images", "images", resources.Image, kept=5 * MINUTES),
+    "flavor": Source("compute", "/flavors/detail", "flavors", resources.Flavor, filtered=False, kept=5 * MINUTES),
+    "network": Source("network", "/v2.0/networks", "networks", resources.Network),
+    "subnet": Source("network", "/v2.0/subnets", "subnets", resources.Subnet),
+    "router": Source("network", "/v2.0/routers", "routers", resources.Router),
+    "security group": Source("network", "/v2.0/security-groups", "security_groups", resources.SecurityGroup),
+    "floating ip": Source("network", "/v2.0/floatingips", "floatingips", resources.FloatingIp),
+    "server group": Source("compute", "/os-server-groups", "server_groups", resources.ServerGroup, filtered=False),
+    "keypair": Source("compute", "/os-keypairs", "keypairs", resources.Keypair, filtered=False),
+    "zone": Source(
+        "compute", "/os-availability-zone", "availabilityZoneInfo", resources.Zone, filtered=False, kept=60 * MINUTES
+    ),
     "extension": Source(
         "network",
         "/v2.0/extensions",
         "extensions",
-        Extension,
+        resources.Extension,
         filtered=False,
         kept=60 * MINUTES,
         fields=(("fields", "alias"),),
     ),
     "load balancer provider": Source(
-        "load-balancer", f"{ROOT}/providers", "providers", BalancerProvider, filtered=False, kept=60 * MINUTES
+        "load-balancer", f"{ROOT}/providers", "providers", resources.BalancerProvider, filtered=False, kept=60 * MINUTES
     ),
     "load balancer flavor": Source(
-        "load-balancer", f"{ROOT}/flavors", "flavors", BalancerFlavor, filtered=False, kept=60 * MINUTES
+        "load-balancer", f"{ROOT}/flavors", "flavors", resources.BalancerFlavor, filtered=False, kept=60 * MINUTES
     ),
 }
 
@@ -100,7 +87,7 @@ def request(query: Query, *, project: str) -> Http:
     return Http(source.service, "GET", source.path, (*by_id, *query.filters, *own))
 
 
-def matching(query: Query, found: tuple[Any, ...]) -> tuple[Resource, ...]:
+def matching(query: Query, found: tuple[Any, ...]) -> tuple[resources.Resource, ...]:
     """Those of `found` that the query asks for."""
     if query.id:
         return tuple(each for each in found if each.id == query.id)

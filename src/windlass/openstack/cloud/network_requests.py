@@ -10,25 +10,22 @@ from typing import Any, Final
 from windlass.kube.control.merge import FieldChange
 from windlass.openstack.cloud.failures import CloudFailure, InConflict, Missing
 from windlass.openstack.cloud.requests import Creation, DeletePort, Deletion, Describe, Intent, Naming, SetTags
+from windlass.openstack.cloud.resources import FloatingIp, Network, Router, SecurityGroup, Subnet
 from windlass.openstack.cloud.wire import Http
 
-
-class CreateNetwork(Creation, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/networks"
-    ENVELOPE = "network"
+RULES: Final = "/v2.0/security-group-rules"
 
 
-class CreateSubnet(Creation, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/subnets"
-    ENVELOPE = "subnet"
+class CreateNetwork(Creation, frozen=True):
+    OF = Network
+
+
+class CreateSubnet(Creation, frozen=True):
+    OF = Subnet
 
 
 class ChangeNameservers(Naming, frozen=True, kw_only=True):
     """Replace the DNS servers of a subnet, which are in the order in which they are asked."""
-
-    SERVICE = "network"
 
     before: Sequence[str] = ()
     nameservers: Sequence[str]
@@ -42,16 +39,12 @@ class ChangeNameservers(Naming, frozen=True, kw_only=True):
         return (FieldChange("dns_nameservers", list(self.before), list(self.nameservers)),)
 
 
-class CreateRouter(Creation, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/routers"
-    ENVELOPE = "router"
+class CreateRouter(Creation, frozen=True):
+    OF = Router
 
 
 class SetGateway(Naming, frozen=True, kw_only=True):
     """Connect a router with an external network; `gateway` is its `external_gateway_info`."""
-
-    SERVICE = "network"
 
     before: Mapping[str, Any] | None = None
     gateway: Mapping[str, Any]
@@ -66,8 +59,6 @@ class SetGateway(Naming, frozen=True, kw_only=True):
 
 class _Interface(Naming, frozen=True, kw_only=True):
     """`id` of the router; the interface is a port of it on `network`, with an address of `subnet`."""
-
-    SERVICE = "network"
 
     network: str = ""
     subnet: str
@@ -99,19 +90,16 @@ class RemoveInterface(_Interface, frozen=True, kw_only=True):
         return (FieldChange("interface", self.subnet, None),)
 
 
-class CreateSecurityGroup(Creation, frozen=True, kw_only=True):
+class CreateSecurityGroup(Creation, frozen=True):
     """Neutron makes two rules with it, which let everything out."""
 
-    SERVICE = "network"
-    PATH = "/v2.0/security-groups"
-    ENVELOPE = "security_group"
+    OF = SecurityGroup
 
 
 class CreateRules(Naming, frozen=True, kw_only=True):
     """Add rules to the security group `id`, all or none. One that exists already makes Neutron refuse all of them with
     409; a single one that exists counts as added."""
 
-    SERVICE = "network"
     CREATES = True
 
     intent: Intent
@@ -123,7 +111,7 @@ class CreateRules(Naming, frozen=True, kw_only=True):
         body: Mapping[str, Any] = (
             {"security_group_rule": whole[0]} if len(whole) == 1 else {"security_group_rules": whole}
         )
-        return self._http("POST", "/v2.0/security-group-rules", body)
+        return self._http("POST", RULES, body)
 
     def is_done(self, failure: CloudFailure) -> bool:
         return len(self.rules) == 1 and isinstance(failure, InConflict) and "already exists" in str(failure)
@@ -132,31 +120,28 @@ class CreateRules(Naming, frozen=True, kw_only=True):
         return (FieldChange("security_group_rules", None, [dict(each) for each in self.rules]),)
 
 
-class DeleteRule(Deletion, frozen=True, kw_only=True):
+class DeleteRule(Naming, frozen=True, kw_only=True):
     """`group` is the ID of its security group; `rule` says for people what it allows."""
-
-    SERVICE = "network"
-    PATH = "/v2.0/security-group-rules"
 
     group: str
     rule: Mapping[str, Any] = {}
+
+    @property
+    def http(self) -> Http:
+        return self._http("DELETE", f"{RULES}/{self.id}")
 
     def diff(self) -> tuple[FieldChange, ...]:
         return (FieldChange("security_group_rules", dict(self.rule), None),)
 
 
-class CreateFloatingIp(Creation, frozen=True, kw_only=True):
+class CreateFloatingIp(Creation, frozen=True):
     """It has no name: its description, which says what it is for, is what it is found by."""
 
-    SERVICE = "network"
-    PATH = "/v2.0/floatingips"
-    ENVELOPE = "floatingip"
+    OF = FloatingIp
 
 
 class AssociateFloatingIp(Naming, frozen=True, kw_only=True):
     """Lead a floating IP to `port`, or nowhere (None)."""
-
-    SERVICE = "network"
 
     before: str | None = None
     port: str | None
@@ -169,26 +154,22 @@ class AssociateFloatingIp(Naming, frozen=True, kw_only=True):
         return (FieldChange("port_id", self.before, self.port),)
 
 
-class DeleteNetwork(Deletion, frozen=True, kw_only=True):
+class DeleteNetwork(Deletion, frozen=True):
     """Its subnets go with it."""
 
-    SERVICE = "network"
-    PATH = "/v2.0/networks"
+    OF = Network
 
 
-class DeleteRouter(Deletion, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/routers"
+class DeleteRouter(Deletion, frozen=True):
+    OF = Router
 
 
-class DeleteSecurityGroup(Deletion, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/security-groups"
+class DeleteSecurityGroup(Deletion, frozen=True):
+    OF = SecurityGroup
 
 
-class DeleteFloatingIp(Deletion, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/floatingips"
+class DeleteFloatingIp(Deletion, frozen=True):
+    OF = FloatingIp
 
 
 OF_FLOATING_IPS: Final = (CreateFloatingIp, AssociateFloatingIp, DeleteFloatingIp, Describe, SetTags)

@@ -4,9 +4,13 @@ Query("image", filters=(("name", "rhcos"),))
 Query("subnet", id="8f3c...")
 """
 
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+
+from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.resources import Resource
 
 Kind: TypeAlias = Literal[
     "image",
@@ -42,3 +46,5 @@ class Query(Struct, frozen=True, order=True):
 
 
 EXTENSIONS: Final = Query("extension")
+Answers: TypeAlias = Mapping[Query, tuple[Resource, ...] | CloudFailure]
+"""What a project has for each question, or why that is not known."""

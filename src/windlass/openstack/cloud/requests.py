@@ -16,6 +16,8 @@ from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Request
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.cloud.kinds import KINDS, NEUTRON
+from windlass.openstack.cloud.resources import Markable, Port, Server, Trunk, Volume
 from windlass.openstack.cloud.wire import Http, Method, Service
 
 OPENSTACK: Final = "OpenStack"
@@ -33,7 +35,7 @@ class CloudRequest(Request, frozen=True, kw_only=True):
     """`project`: the key of the project that is asked. `mark`: of the owner. `subject`: the resource, for people."""
 
     SYSTEM = OPENSTACK
-    SERVICE: ClassVar[Service]
+    SERVICE: ClassVar[Service] = "network"
     CREATES: ClassVar[bool] = False
     """Whether it makes something that a quota counts."""
 
@@ -61,8 +63,7 @@ class Creation(CloudRequest, frozen=True, kw_only=True):
     """A request that makes something. `body` is the resource as its service takes it, without the envelope."""
 
     CREATES = True
-    PATH: ClassVar[str]
-    ENVELOPE: ClassVar[str]
+    OF: ClassVar[type[Markable]]
 
     intent: Intent
     body: Mapping[str, Any]
@@ -73,36 +74,31 @@ class Creation(CloudRequest, frozen=True, kw_only=True):
 
     @property
     def http(self) -> Http:
-        return self._http("POST", self.PATH, {self.ENVELOPE: self.body})
+        kind = KINDS[self.OF]
+        return self._http("POST", kind.path, {kind.envelope: self.body})
 
     def diff(self) -> tuple[FieldChange, ...]:
         return tuple(FieldChange(name, None, value) for name, value in self.body.items())
 
 
-class CreatePort(Creation, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/ports"
-    ENVELOPE = "port"
+class CreatePort(Creation, frozen=True):
+    OF = Port
 
 
-class CreateTrunk(Creation, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/trunks"
-    ENVELOPE = "trunk"
+class CreateTrunk(Creation, frozen=True):
+    OF = Trunk
 
 
-class CreateVolume(Creation, frozen=True, kw_only=True):
+class CreateVolume(Creation, frozen=True):
     SERVICE = "block-storage"
-    PATH = "/volumes"
-    ENVELOPE = "volume"
+    OF = Volume
 
 
 class CreateServer(Creation, frozen=True, kw_only=True):
     """`user_data` is base64, as Nova takes it; `hints` are scheduler hints."""
 
     SERVICE = "compute"
-    PATH = "/servers"
-    ENVELOPE = "server"
+    OF = Server
     SECRET = frozenset({"user_data"})
 
     user_data: str = ""
@@ -113,7 +109,7 @@ class CreateServer(Creation, frozen=True, kw_only=True):
     def http(self) -> Http:
         server = {**self.body, **({"user_data": self.user_data} if self.user_data else {})}
         hints = {"os:scheduler_hints": self.hints} if self.hints else {}
-        return self._http("POST", self.PATH, {"server": server, **hints}, self.microversion)
+        return self._http("POST", KINDS[Server].path, {"server": server, **hints}, self.microversion)
 
 
 class CreateServerGroup(CloudRequest, frozen=True, kw_only=True):
@@ -143,8 +139,6 @@ class Naming(CloudRequest, frozen=True, kw_only=True):
 class SetTags(Naming, frozen=True, kw_only=True):
     """Replace the tags of a Neutron resource; `collection` is `ports`, `security-groups`, ..."""
 
-    SERVICE = "network"
-
     collection: str
     before: tuple[str, ...] = ()
     tags: tuple[str, ...]
@@ -157,30 +151,28 @@ class SetTags(Naming, frozen=True, kw_only=True):
         return (FieldChange("tags", list(self.before), list(self.tags)),)
 
 
-class _Mark(Naming, frozen=True, kw_only=True):
+class _Mark(Naming, frozen=True):
     """Give an adopted resource the mark of its owner."""
 
-    PATH: ClassVar[str]
+    OF: ClassVar[type[Server | Volume]]
 
     @property
     def http(self) -> Http:
-        return self._http("POST", f"{self.PATH}/{self.id}/metadata", {"metadata": {MARK: self.mark}})
+        return self._http("POST", f"{KINDS[self.OF].path}/{self.id}/metadata", {"metadata": {MARK: self.mark}})
 
 
-class MarkServer(_Mark, frozen=True, kw_only=True):
+class MarkServer(_Mark, frozen=True):
     SERVICE = "compute"
-    PATH = "/servers"
+    OF = Server
 
 
-class MarkVolume(_Mark, frozen=True, kw_only=True):
+class MarkVolume(_Mark, frozen=True):
     SERVICE = "block-storage"
-    PATH = "/volumes"
+    OF = Volume
 
 
 class Describe(Naming, frozen=True, kw_only=True):
     """Give an adopted Neutron resource (of `collection`) the description that holds the mark of its owner."""
-
-    SERVICE = "network"
 
     collection: str
     before: str = ""
@@ -188,40 +180,37 @@ class Describe(Naming, frozen=True, kw_only=True):
 
     @property
     def http(self) -> Http:
-        path = f"/v2.0/{self.collection}/{self.id}"
-        envelope = self.collection.removesuffix("s").replace("-", "_")
-        return self._http("PUT", path, {envelope: {"description": self.description}})
+        envelope = KINDS[NEUTRON[self.collection]].envelope
+        return self._http("PUT", f"/v2.0/{self.collection}/{self.id}", {envelope: {"description": self.description}})
 
     def diff(self) -> tuple[FieldChange, ...]:
         return (FieldChange("description", self.before, self.description),)
 
 
-class Deletion(Naming, frozen=True, kw_only=True):
-    PATH: ClassVar[str]
+class Deletion(Naming, frozen=True):
+    OF: ClassVar[type[Any]]
 
     @property
     def http(self) -> Http:
-        return self._http("DELETE", f"{self.PATH}/{self.id}")
+        return self._http("DELETE", f"{KINDS[self.OF].path}/{self.id}")
 
 
-class DeleteServer(Deletion, frozen=True, kw_only=True):
+class DeleteServer(Deletion, frozen=True):
     SERVICE = "compute"
-    PATH = "/servers"
+    OF = Server
 
 
-class DeletePort(Deletion, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/ports"
+class DeletePort(Deletion, frozen=True):
+    OF = Port
 
 
-class DeleteTrunk(Deletion, frozen=True, kw_only=True):
-    SERVICE = "network"
-    PATH = "/v2.0/trunks"
+class DeleteTrunk(Deletion, frozen=True):
+    OF = Trunk
 
 
-class DeleteVolume(Deletion, frozen=True, kw_only=True):
+class DeleteVolume(Deletion, frozen=True):
     SERVICE = "block-storage"
-    PATH = "/volumes"
+    OF = Volume
 
 
 class ReleaseVolume(Naming, frozen=True, kw_only=True):
@@ -238,8 +227,6 @@ class ReleaseVolume(Naming, frozen=True, kw_only=True):
 
 class RemoveSubports(Naming, frozen=True, kw_only=True):
     """Take all subports off a trunk, which Neutron wants before the trunk goes."""
-
-    SERVICE = "network"
 
     ports: tuple[str, ...]
 

@@ -16,6 +16,17 @@ class Fault(Struct, frozen=True, gc=False):
     details: str = ""
 
 
+class _Named(Struct, frozen=True, gc=False):
+    id: str = ""
+    name: str = ""
+
+
+class _InNeutron(_Named, frozen=True, gc=False):
+    description: str = ""
+    created_at: str = ""
+    tags: list[str] = field(default_factory=list)
+
+
 class ServerAddress(Struct, frozen=True, gc=False):
     addr: str = ""
     version: int = 4
@@ -26,11 +37,9 @@ class AttachedVolume(Struct, frozen=True, gc=False):
     id: str = ""
 
 
-class Server(Struct, frozen=True, gc=False):
+class Server(_Named, frozen=True, gc=False):
     """A Nova server. `status` is upper case, empty in the answer to its POST. `addresses`: by network name."""
 
-    id: str = ""
-    name: str = ""
     status: str = ""
     created: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
@@ -47,18 +56,13 @@ class PortAddress(Struct, frozen=True, gc=False):
     ip_address: str = ""
 
 
-class Port(Struct, frozen=True, gc=False):
+class Port(_InNeutron, frozen=True, gc=False):
     """A Neutron port."""
 
-    id: str = ""
-    name: str = ""
     network_id: str = ""
     status: str = ""
-    description: str = ""
     device_id: str = ""
     device_owner: str = ""
-    created_at: str = ""
-    tags: list[str] = field(default_factory=list)
     fixed_ips: list[PortAddress] = field(default_factory=list)
     trunk_details: dict[str, Any] | None = None
 
@@ -67,13 +71,8 @@ class SubPort(Struct, frozen=True, gc=False):
     port_id: str = ""
 
 
-class Trunk(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
+class Trunk(_InNeutron, frozen=True, gc=False):
     port_id: str = ""
-    description: str = ""
-    created_at: str = ""
-    tags: list[str] = field(default_factory=list)
     sub_ports: list[SubPort] = field(default_factory=list)
 
 
@@ -90,11 +89,9 @@ class Reservation(Struct, frozen=True, gc=False):
     volume_id: str = ""
 
 
-class Volume(Struct, frozen=True, gc=False):
+class Volume(_Named, frozen=True, gc=False):
     """A Cinder volume."""
 
-    id: str = ""
-    name: str = ""
     status: str = ""
     created_at: str = ""
     multiattach: bool = False
@@ -102,40 +99,26 @@ class Volume(Struct, frozen=True, gc=False):
     attachments: list[Attachment] = field(default_factory=list)
 
 
-class Image(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
+class Image(_Named, frozen=True, gc=False):
     status: str = ""
     tags: list[str] = field(default_factory=list)
 
 
-class Flavor(Struct, frozen=True, gc=False):
+class Flavor(_Named, frozen=True, gc=False):
     """`ram` in MiB."""
 
-    id: str = ""
-    name: str = ""
     vcpus: int = 0
     ram: int = 0
 
 
-class Network(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
+class Network(_InNeutron, frozen=True, gc=False):
     status: str = ""
-    description: str = ""
-    created_at: str = ""
-    tags: list[str] = field(default_factory=list)
 
 
-class Subnet(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
+class Subnet(_InNeutron, frozen=True, gc=False):
     network_id: str = ""
     cidr: str = ""
-    description: str = ""
-    created_at: str = ""
     dns_nameservers: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
 
 
 class Gateway(Struct, frozen=True, gc=False):
@@ -143,13 +126,8 @@ class Gateway(Struct, frozen=True, gc=False):
     external_fixed_ips: list[PortAddress] = field(default_factory=list)
 
 
-class Router(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
+class Router(_InNeutron, frozen=True, gc=False):
     status: str = ""
-    description: str = ""
-    created_at: str = ""
-    tags: list[str] = field(default_factory=list)
     external_gateway_info: Gateway | None = None
 
 
@@ -168,12 +146,7 @@ class SecurityGroupRule(Struct, frozen=True, gc=False):
     description: str | None = None
 
 
-class SecurityGroup(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
-    description: str = ""
-    created_at: str = ""
-    tags: list[str] = field(default_factory=list)
+class SecurityGroup(_InNeutron, frozen=True, gc=False):
     security_group_rules: list[SecurityGroupRule] = field(default_factory=list)
 
 
@@ -255,17 +228,14 @@ class BalancerProvider(Struct, frozen=True, gc=False):
     name: str = ""
 
 
-class BalancerFlavor(Struct, frozen=True, gc=False):
+class BalancerFlavor(_Named, frozen=True, gc=False):
     """A flavor of load balancers; users cannot choose one that is not `enabled`."""
 
-    id: str = ""
-    name: str = ""
     enabled: bool = True
 
 
-class ServerGroup(Struct, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
+class ServerGroup(_Named, frozen=True, gc=False):
+    """Servers that Nova places by a common rule."""
 
 
 class Zone(Struct, frozen=True, gc=False):
@@ -301,7 +271,7 @@ Resource: TypeAlias = (
 )
 """What a query finds."""
 
-Markable: TypeAlias = (
-    Server | Volume | Port | Trunk | Network | Subnet | Router | SecurityGroup | FloatingIp | LoadBalancer
-)
+InNeutron: TypeAlias = Port | Trunk | Network | Subnet | Router | SecurityGroup | FloatingIp
+"""What Neutron has, with tags and a description."""
+Markable: TypeAlias = Server | Volume | InNeutron | LoadBalancer
 """What can have the mark of an owner."""

@@ -19,7 +19,7 @@ Members are added by `windlass.openstack.cluster.ingress`, in the same controlle
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,26 +30,26 @@ from windlass.openstack.cloud.balancer_requests import (
     ChangeMonitor,
     CreateListener,
     CreateMonitor,
+    CreatePart,
     CreatePool,
-    DeleteLoadBalancer,
-    DescribeBalancer,
     PartOfBalancer,
 )
 from windlass.openstack.cloud.balancers import QUIET
 from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.inventory import Weather
-from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
 from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
 from windlass.openstack.cluster.new_balancer import Place, creation
-from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
-from windlass.openstack.status import DELETING, ENDPOINT_READY, Reason
+from windlass.openstack.cluster.part import ENDPOINT, News, Ours, Part
+from windlass.openstack.status import DELETING, Reason
+
+P = TypeVar("P", bound=CreatePart)
 
 API_PORT: Final = 6443
 OVN: Final = "ovn"
 """The provider that balances by source only, and knows no `allowed_cidrs`."""
 ERROR: Final = "ERROR"
-_REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
 _PENDING: Final = "PENDING_"
 _NOT_IMPLEMENTED: Final = 501
 
@@ -95,14 +95,9 @@ def removal(ours: Ours, estate: Estate) -> Part:
         if each.provisioning_status.startswith(_PENDING):
             waits.append(_waits(each))
         else:
-            deletions.append(_delete(ours, each))
-    return Part(
-        condition=DELETING,
-        reason=Reason.DELETING_LOAD_BALANCER,
-        requests=tuple(deletions),
-        why="the cluster is being deleted",
-        waits="; ".join(waits),
-    )
+            deletions.append(ours.delete(each))
+    part = Part(condition=DELETING, reason=Reason.DELETING_LOAD_BALANCER, waits="; ".join(waits))
+    return part.needs(*deletions, why="the cluster is being deleted")
 
 
 def monitor_of(wanted: api.HealthMonitor | None) -> dict[str, int]:
@@ -128,39 +123,30 @@ class _Found(Struct, frozen=True):
     def part(self, surplus: Iterable[LoadBalancer]) -> Part:
         lb, ours = self.found.balancer, self.ours
         name = lb.name or lb.id
-        told = {"apiServerLoadBalancer": self._told()}
         if (owner := mark_of(lb)) not in ("", ours.mark):
             text = f"load balancer {lb.id}, which is recorded here, has the mark of {owner}: remove it from the status"
-            return _part(obstacles=(Obstacle(ENDPOINT_READY, Reason.INVALID_CONFIGURATION, text),))
+            return ENDPOINT.hindered(text, Reason.INVALID_CONFIGURATION)
+        part = replace(ENDPOINT, fields={"apiServerLoadBalancer": self._told()})
         if lb.provisioning_status == ERROR:
             text = (
                 f"load balancer {name} ({lb.id}) is in ERROR: see `openstack loadbalancer status show {lb.id}`, and "
                 "have it failed over; or delete it with all its parts, and Windlass makes another one"
             )
-            return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),), fields=told)
+            return part.hindered(text)
         if not self.found.can_be_changed:
-            return _part(waits=_waits(lb), fields=told)
+            return part.awaits(_waits(lb))
         if not mark_of(lb):
-            text = described(lb.description or "", ours.mark)
-            mark = DescribeBalancer(
-                project=ours.project,
-                mark=ours.mark,
-                subject=name,
-                id=lb.id,
-                before=lb.description or "",
-                description=text,
-            )
-            return _part(requests=(mark,), why="what is recorded gets the owner's mark", fields=told)
+            return part.needs(ours.adopt(lb), why="what is recorded gets the owner's mark")
         more = tuple(
-            _delete(ours, each)
+            ours.delete(each)
             for each in surplus
             if mark_of(each) == ours.mark and not each.provisioning_status.startswith(_PENDING)
         )
         first = next(self._missing(), None)
         requests = (*more, *([first] if first is not None else ()))
-        part = _part(requests=requests, why="what the spec asks of the load balancer", fields=told, news=self._news())
+        part = replace(part, news=self._news()).needs(*requests, why="what the spec asks of the load balancer")
         if not requests and not self.found.confirmed:
-            return replace(part, waits=f"load balancer {name}: Octavia to confirm its parts", again=QUIET)
+            return replace(part.awaits(f"load balancer {name}: Octavia to confirm its parts"), again=QUIET)
         return part
 
     def _missing(self) -> Iterator[PartOfBalancer]:
@@ -203,12 +189,8 @@ class _Found(Struct, frozen=True):
         elif not which and not self._without_monitors:
             yield self._create(CreateMonitor, name, {"pool_id": pool.id, "type": "TCP", **wanted})
 
-    def _create(
-        self, kind: type[CreateListener | CreatePool | CreateMonitor], name: str, body: dict[str, Any]
-    ) -> PartOfBalancer:
-        whole = {"name": name, **body, **({"tags": list(self.ours.tags)} if self.ours.tags else {})}
-        ours, lb = self.ours, self.found.balancer
-        return kind(project=ours.project, mark=ours.mark, intent=ours.intent, subject=name, balancer=lb.id, body=whole)
+    def _create(self, kind: type[CreatePart], name: str, body: dict[str, Any]) -> PartOfBalancer:
+        return made_for(self.found.balancer, self.ours, kind, name, body)
 
     def _change(
         self,
@@ -274,12 +256,12 @@ class _Found(Struct, frozen=True):
         return {field: value for field, value in whole.items() if value}
 
 
-def _delete(ours: Ours, lb: LoadBalancer) -> DeleteLoadBalancer:
-    return DeleteLoadBalancer(project=ours.project, mark=ours.mark, subject=lb.name or lb.id, id=lb.id)
-
-
-def _part(**fields: Any) -> Part:
-    return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)
+def made_for(lb: LoadBalancer, ours: Ours, kind: type[P], name: str, body: dict[str, Any], **more: Any) -> P:
+    """The request that makes a part of the load balancer. It is found by its name, and has the tags of the cluster."""
+    whole = {"name": name, **body, **({"tags": list(ours.tags)} if ours.tags else {})}
+    return kind(
+        project=ours.project, mark=ours.mark, intent=ours.intent, subject=name, balancer=lb.id, body=whole, **more
+    )
 
 
 def _waits(lb: LoadBalancer) -> str:

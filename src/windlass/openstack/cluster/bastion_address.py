@@ -13,22 +13,17 @@ deleted with the bastion, or with the cluster, and only if it has the mark.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
-
-from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import is_true
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
-from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp, DeleteFloatingIp
-from windlass.openstack.cloud.requests import CloudRequest, Describe, SetTags
+from windlass.openstack.cloud.network_requests import CreateFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Port
-from windlass.openstack.cluster.endpoint import TAGS, leading
-from windlass.openstack.cluster.ownership import SOON
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.part import Ours, Part
 from windlass.openstack.status import BASTION_READY, NETWORK_READY, ROUTER_READY, Reason
 
 PURPOSE: Final = "Bastion address made"
@@ -67,7 +62,7 @@ def next_step(infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Es
     found = _chosen(infra, ours, estate)
     if off := tuple(_taken_off(found, port, ours, estate)):
         had = infra.status.bastion
-        return replace(ADDRESS, requests=off, why="another one takes its place"), had.floating_ip if had else ""
+        return ADDRESS.needs(*off, why="another one takes its place"), had.floating_ip if had else ""
     if infra.spec.disable_external_network:
         return released(ours, estate), ""
     if found is not None:
@@ -76,17 +71,16 @@ def next_step(infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Es
         return (_lead(infra, found, port, ours) if surplus.is_there else surplus), address
     if (address := pinned(infra)) != "":
         text = f"the project has no floating IP {address}: create it, or leave the field out"
-        return _obstacle(f"spec.bastion.floatingIP: {text}"), ""
+        return ADDRESS.hindered(f"spec.bastion.floatingIP: {text}", Reason.INVALID_CONFIGURATION), ""
     external = infra.status.external_network
     if external is None:
         made = is_true(infra.status.conditions, NETWORK_READY)
-        return (ADDRESS if made else replace(ADDRESS, waits="the external network")), ""
+        return (ADDRESS if made else ADDRESS.awaits("the external network")), ""
     if not estate.certain:
-        return _uncertain(estate), ""
+        return ADDRESS.uncertain(estate), ""
     description = described(ours.description(PURPOSE), ours.mark)
     body = {"floating_network_id": external.id, "description": description}
-    create = CreateFloatingIp(project=ours.project, intent=ours.intent, subject=_SUBJECT, body=body)
-    return replace(ADDRESS, requests=(create,), why="the bastion is reached by it"), ""
+    return ADDRESS.needs(ours.create(CreateFloatingIp, _SUBJECT, body), why="the bastion is reached by it"), ""
 
 
 def _chosen(infra: OpenStackCluster, ours: Ours, estate: Estate) -> FloatingIp | None:
@@ -98,23 +92,17 @@ def _chosen(infra: OpenStackCluster, ours: Ours, estate: Estate) -> FloatingIp |
     return next(iter((*kept, *_ours(ours, estate))), None)
 
 
-def _taken_off(
-    found: FloatingIp | None, port: Port | None, ours: Ours, estate: Estate
-) -> Iterator[AssociateFloatingIp]:
+def _taken_off(found: FloatingIp | None, port: Port | None, ours: Ours, estate: Estate) -> Iterator[CloudRequest]:
     """What leads to the server, and is neither `found` nor ours."""
     for each in estate.floating_ips:
         if port is not None and each.port_id == port.id and each != found and not _is_ours(each, ours):
-            yield leading(ours, each, None)
+            yield ours.lead(each, None)
 
 
 def released(ours: Ours, estate: Estate, *, keep: str = "") -> Part:
     """Deletes those that are ours, but for the address to `keep`."""
-    requests = tuple(
-        DeleteFloatingIp(project=ours.project, mark=ours.mark, subject=each.floating_ip_address, id=each.id)
-        for each in _ours(ours, estate)
-        if each.floating_ip_address != keep
-    )
-    return replace(ADDRESS, requests=requests, why="the bastion does not use it any more")
+    gone = (ours.delete(each) for each in _ours(ours, estate) if each.floating_ip_address != keep)
+    return ADDRESS.needs(*gone, why="the bastion does not use it any more")
 
 
 def _lead(infra: OpenStackCluster, found: FloatingIp, port: Port | None, ours: Ours) -> Part:
@@ -122,48 +110,31 @@ def _lead(infra: OpenStackCluster, found: FloatingIp, port: Port | None, ours: O
     address, had = found.floating_ip_address, infra.status.bastion
     theirs = address == pinned(infra)
     if requests := tuple(_upkeep(found, ours, theirs=theirs)):
-        return replace(ADDRESS, requests=requests, why="whose the floating IP of the bastion is")
+        return ADDRESS.needs(*requests, why="whose the floating IP of the bastion is")
     if port is None:
-        return replace(ADDRESS, waits="the port of the bastion")
+        return ADDRESS.awaits("the port of the bastion")
     if had is None or had.floating_ip != address:
-        return replace(ADDRESS, waits=f"floating IP {address} to be stored")
+        return ADDRESS.awaits(f"floating IP {address} to be stored")
     if found.port_id == port.id:
         return ADDRESS
     if found.port_id and theirs:
         text = f"floating IP {address} of the user leads to port {found.port_id} already: disassociate it there"
-        return _obstacle(f"{text}, or name another one in spec.bastion.floatingIP")
+        text = f"{text}, or name another one in spec.bastion.floatingIP"
+        return ADDRESS.hindered(text, Reason.INVALID_CONFIGURATION)
     if not is_true(infra.status.conditions, ROUTER_READY):  # Neutron would refuse it
-        return replace(ADDRESS, waits="the router")
-    return replace(ADDRESS, requests=(leading(ours, found, port.id),), why="the floating IP leads to the bastion")
+        return ADDRESS.awaits("the router")
+    return ADDRESS.needs(ours.lead(found, port.id), why="the floating IP leads to the bastion")
 
 
 def _upkeep(found: FloatingIp, ours: Ours, *, theirs: bool) -> Iterator[CloudRequest]:
     """`theirs`: the user has chosen it, so it has no mark."""
     text = ours.description(PURPOSE)
-    which = partial(
-        Describe,
-        project=ours.project,
-        mark=ours.mark,
-        subject=found.floating_ip_address,
-        id=found.id,
-        collection="floatingips",
-        before=found.description,
-    )
     if theirs and mark_of(found) == ours.mark:
-        yield which(description=text)
-    elif not theirs and _is_earlier(found, ours):
-        yield which(description=described(text, ours.mark))
-    missing = [each for each in ours.tags if each not in found.tags]
-    if missing and not theirs and TAGS in ours.extensions:
-        yield SetTags(
-            project=ours.project,
-            mark=ours.mark,
-            subject=found.floating_ip_address,
-            id=found.id,
-            collection="floatingips",
-            before=tuple(found.tags),
-            tags=(*found.tags, *missing),
-        )
+        yield ours.describe(found, text)
+    if not theirs and _is_earlier(found, ours):
+        yield ours.describe(found, described(text, ours.mark))
+    if not theirs:
+        yield from ours.tag(found)
 
 
 def _ours(ours: Ours, estate: Estate) -> list[FloatingIp]:
@@ -177,12 +148,3 @@ def _is_ours(found: FloatingIp, ours: Ours) -> bool:
 def _is_earlier(found: FloatingIp, ours: Ours) -> bool:
     """An earlier provider made it for this cluster."""
     return found.description == f"Created by cluster-api-provider-openstack cluster {ours.cluster}"
-
-
-def _uncertain(estate: Estate) -> Part:
-    late = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
-    return replace(ADDRESS, waits=late, again=estate.certain_in + SOON)
-
-
-def _obstacle(text: str) -> Part:
-    return replace(ADDRESS, obstacles=(Obstacle(BASTION_READY, Reason.INVALID_CONFIGURATION, text),))

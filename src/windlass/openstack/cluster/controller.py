@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 from typing import Any, Final
 from uuid import uuid4
@@ -26,7 +27,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import LoadBalancer, Resource
 from windlass.openstack.cluster import bastion, bastion_address, new_balancer
 from windlass.openstack.cluster.control_plane import (
@@ -41,14 +42,7 @@ from windlass.openstack.cluster.endpoint import address_of as floating_address
 from windlass.openstack.cluster.endpoint import name_to_resolve
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
-from windlass.openstack.cluster.snapshot import (
-    Answers,
-    Cloud,
-    Snapshot,
-    cluster_of,
-    is_provisioned,
-    recorded,
-)
+from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import (
@@ -244,36 +238,35 @@ def cluster_controller(
                 yield from (infra.key for infra in reader.known(OpenStackCluster, BY_CLUSTER, cluster))
 
     indexes = {BY_CLUSTER: _cluster, BY_IDENTITY: identities}
+    watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(OpenStackCluster, lambda infra: [infra.key], namespace=namespace, indexes=indexes),
-            Watch(Cluster, infrastructure(OpenStackCluster), namespace=namespace, when=_is_heeded),
-            Watch(
+            watch(OpenStackCluster, lambda infra: [infra.key], indexes=indexes),
+            watch(Cluster, infrastructure(OpenStackCluster), when=_is_heeded),
+            watch(
                 Machine,
                 of_machine,
-                namespace=namespace,
                 indexes={BY_CLUSTER: _cluster_of_machine, BY_CONTROL_PLANE: labelled_control_plane},
                 when=identity_differs,
                 cache_only=True,
             ),
-            Watch(
+            watch(
                 OpenStackMachine,
                 of_control_plane,
-                namespace=namespace,
                 indexes={BY_CLUSTER: labelled},
                 when=reached_otherwise,
                 cache_only=True,
             ),
             # The ports of machines are known before their addresses, which wake the cluster; its bastion does itself.
-            Watch(OpenStackServer, _of_server, namespace=namespace),
+            watch(OpenStackServer, _of_server),
             *identity_watches(reader, OpenStackCluster, namespace=namespace),
         ),
         permissions=(
-            writes(OpenStackCluster, "patch", namespace=namespace),
-            writes(OpenStackCluster, "patch", subresource="status", namespace=namespace),
-            writes(OpenStackMachine, "patch", namespace=namespace),
-            writes(OpenStackServer, "create", "patch", "delete", namespace=namespace),
+            may_write(OpenStackCluster, "patch"),
+            may_write(OpenStackCluster, "patch", subresource="status"),
+            may_write(OpenStackMachine, "patch"),
+            may_write(OpenStackServer, "create", "patch", "delete"),
             emits_events(namespace=namespace),
             calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),

@@ -41,9 +41,8 @@ from windlass.openstack.cluster.telling import (
     troubled,
     write,
 )
-from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import event, intend, is_held, is_paused, mark_of, release, unseen
-from windlass.openstack.sending import calls
+from windlass.openstack.sending import THE_REST, calls
 from windlass.openstack.status import (
     AUTHENTICATED,
     BASTION_READY,
@@ -56,16 +55,15 @@ from windlass.openstack.status import (
     PROGRESSING,
     RESTS,
     Reason,
+    progressing,
     unvisited,
 )
-from windlass.openstack.trouble import told, told_of_identity
+from windlass.openstack.trouble import told_of_no_access
 
 NAMES: Final = 5
 """Machines that a message names."""
 REST: Final = 600.0
 """Seconds after which the cloud is asked again when all is well."""
-SOON: Final = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
 
 
 def decide(seen: Snapshot, *, now: datetime) -> Plan:
@@ -76,18 +74,12 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    match seen.cloud:
-        case Cloud() as cloud:
-            return _with_cloud(seen, found, cloud, now=now)
-        case IdentityTrouble() as problem:
-            about = told_of_identity(problem)
-        case CloudFailure() as failure:
-            about = told(failure, doing="ask the cloud", part=AUTHENTICATED)
-        case None:
-            return Plan.nothing("the cloud has not been asked")
+    if isinstance(seen.cloud, Cloud):
+        return _with_cloud(seen, found, seen.cloud, now=now)
+    no_access = trouble(found, told_of_no_access(seen.cloud, part=AUTHENTICATED), now)
     if found.deleting:
-        return deleting.unreachable(found, trouble(found, about, now), now=now)
-    return troubled(found, [trouble(found, about, now)], now=now)
+        return deleting.unreachable(found, no_access, now=now)
+    return troubled(found, [no_access], now=now)
 
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
@@ -120,15 +112,12 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         names = ", ".join(seen.machines[:NAMES]) + (", ..." if len(seen.machines) > NAMES else "")
         text = f"Waiting for {len(seen.machines)} Machines of Cluster {seen.cluster_name} to go: {names}"
         waits = condition(DELETING, True, Reason.WAITING_FOR_MACHINES, text)
-        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, text)
-        return Plan.of(write(found, (waits, goes_on, NOT_PAUSED), now=now, awaited=text)).then(
-            WaitFor(f"the Machines of Cluster {seen.cluster_name} to go")
-        )
+        merge = write(found, (waits, progressing(text), NOT_PAUSED), now=now, awaited=text)
+        return Plan.of(merge).then(WaitFor(f"the Machines of Cluster {seen.cluster_name} to go"))
     if (step := removal(found, seen.bastion)) is not None:
         plan, text = step
         going = condition(DELETING, True, Reason.DELETING_BASTION, text)
-        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, text)
-        merge = write(found, (going, goes_on, NOT_PAUSED), now=now, awaited=text)
+        merge = write(found, (going, progressing(text), NOT_PAUSED), now=now, awaited=text)
         return Plan.of(merge, *plan.actions).then(plan.next)
     if mark_of(found):
         return None
@@ -196,7 +185,7 @@ def _go_on(
         plan = troubled(found, troubles, now=now, good=good, fields=fields)
     else:
         what = again.why if again is not None else guest.awaits or "what is missing is being created"
-        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, what)
+        goes_on = progressing(what)
         if guest.progress is not None and all(part.is_there for part in whole):
             goes_on = guest.progress
         plan = Plan.of(write(found, (*good, goes_on), now=now, fields=fields))
@@ -205,7 +194,7 @@ def _go_on(
     if not sending.now:
         return plan
     if sending.later:
-        return plan.then(RequeueAfter(SOON, "send the rest"))
+        return plan.then(THE_REST)
     return Plan.of(*plan.actions, *calls(found, sending.now, "; ".join(part.why for part in whole if part.requests)))
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import Condition
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Merge, Outcome, Plan, RequeueAfter
+from windlass.kube.control.plan import Merge, Outcome, Plan
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cluster import balancer
@@ -19,11 +19,8 @@ from windlass.openstack.cluster.removal import removal, staying
 from windlass.openstack.cluster.snapshot import Cloud
 from windlass.openstack.cluster.telling import Trouble, pause, post_of, trouble_of, write
 from windlass.openstack.objects import event, release
-from windlass.openstack.sending import calls
-from windlass.openstack.status import AUTHENTICATED, DELETING, NOT_PAUSED, PROGRESSING, READY, Reason
-
-SOON = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
+from windlass.openstack.sending import THE_REST, at, calls
+from windlass.openstack.status import AUTHENTIC, AUTHENTICATED, DELETING, NOT_PAUSED, Reason, progressing
 
 
 def delete(
@@ -43,17 +40,14 @@ def delete(
         troubles.append(Trouble(sending.first.told, sending.first.until))
     doing = ", ".join(f"{each.verb} {each.subject}" for each in step.requests)
     said = [each.told.message for each in troubles] or [f"Waiting: {step.waits or doing}"]
-    more: tuple[Condition, ...] = (condition(PROGRESSING, True, Reason.PROGRESSING, said[0]),)
-    if troubles:
-        more = (troubles[0].told.progress(troubles[0].until),)
-    merge = _tell(found, step.reason, "; ".join(said), more, now=now)
+    progress = troubles[0].told.progress(troubles[0].until) if troubles else progressing(said[0])
+    merge = _tell(found, step.reason, "; ".join(said), (progress,), now=now)
     if sending.now and not sending.later:
         return Plan.of(merge, *calls(found, sending.now, step.why))
     if sending.now:
-        return Plan.of(merge).then(RequeueAfter(SOON, "send the rest"))
+        return Plan.of(merge).then(THE_REST)
     if troubles:
-        wait = max((troubles[0].until - now).total_seconds(), 0.05)
-        return Plan.of(merge).then(RequeueAfter(wait, said[0]))
+        return Plan.of(merge).then(at(troubles[0].until, said[0], now=now))
     again = pause(found, [step], now=now)
     return Plan.of(merge).then(again) if again is not None else Plan.of(merge)
 
@@ -66,12 +60,12 @@ def unreachable(found: Present[OpenStackCluster], trouble: Trouble, *, now: date
     if about.type == AUTHENTICATED:
         what = f"{what}. Without the credentials nobody can delete what it has: restore them"
         more.append(about.condition)
-    wait = max((trouble.until - now).total_seconds(), 0.05)
-    return Plan.of(_tell(found, Reason.DELETING_NETWORK, what, more, now=now)).then(RequeueAfter(wait, what))
+    merge = _tell(found, Reason.DELETING_NETWORK, what, more, now=now)
+    return Plan.of(merge).then(at(trouble.until, what, now=now))
 
 
 def _tell(
     found: Present[OpenStackCluster], reason: Reason, what: str, more: Iterable[Condition], *, now: datetime
 ) -> Merge:
-    told = {each.type: each for each in (condition(AUTHENTICATED, True, READY), *more)}
+    told = {each.type: each for each in (AUTHENTIC, *more)}
     return write(found, (*told.values(), condition(DELETING, True, reason, what), NOT_PAUSED), now=now, awaited=what)

@@ -23,24 +23,24 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
+from windlass.openstack.cloud import upkeep
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
-from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
-from windlass.openstack.cloud.requests import CloudRequest, Describe, SetTags
+from windlass.openstack.cloud.network_requests import CreateFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
+from windlass.openstack.cloud.upkeep import TAGS
 from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
 from windlass.openstack.cluster.new_balancer import Place
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
 from windlass.openstack.cluster.snapshot import Unresolved
-from windlass.openstack.status import ENDPOINT_READY, Reason
 
 PURPOSE: Final = "API endpoint made"
 """How the description of the floating IP begins."""
-TAGS: Final = "standard-attr-tag"
-_REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
 _NO_ENDPOINT: Final = (
     "unable to determine control plane endpoint: set spec.controlPlaneEndpoint, or spec.apiServerFixedIP and "
     "spec.disableAPIServerFloatingIP to true, or name an external network"
@@ -107,9 +107,9 @@ class _Step(Struct, frozen=True):
             return self._balanced(floating, host)
         host = host or (floating.floating_ip_address if floating is not None else spec.api_server_fixed_ip or "")
         if not host:
-            return self._told(_part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, _NO_ENDPOINT),)))
-        requests = tuple(self._upkeep(floating)) if floating is not None else ()
-        return self._told(_part(requests=requests, why="the floating IP of the API servers"), host, floating)
+            return self._told(ENDPOINT.hindered(_NO_ENDPOINT))
+        requests = self._upkeep(floating) if floating is not None else ()
+        return self._told(ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
 
     @property
     def _floats(self) -> bool:
@@ -124,9 +124,9 @@ class _Step(Struct, frozen=True):
 
     def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
         if self.lb is None:
-            return self._told(_part(), host, floating)
+            return self._told(ENDPOINT, host, floating)
         if floating is None:
-            return self._told(_part(), host or self.lb.vip_address or "")
+            return self._told(ENDPOINT, host or self.lb.vip_address or "")
         address, requests = floating.floating_ip_address, self._upkeep(floating)
         recorded = self.infra.status.api_server_load_balancer
         stored = recorded is not None and recorded.ip == address
@@ -134,11 +134,11 @@ class _Step(Struct, frozen=True):
             if floating.port_id and not self._is_ours(floating):
                 return self._told(self._elsewhere(floating), host or address)
             if not self.place.routed:  # Neutron would refuse it
-                return self._told(_part(waits="the router"), host or address)
-            requests.append(leading(self.ours, floating, self.lb.vip_port_id))
+                return self._told(ENDPOINT.awaits("the router"), host or address)
+            requests.append(self.ours.lead(floating, self.lb.vip_port_id))
         fields = {"apiServerLoadBalancer": {**self.told.get("apiServerLoadBalancer", {}), "ip": address}}
-        waits = "" if stored else f"floating IP {address} to be stored"
-        part = _part(requests=tuple(requests), why="the load balancer gets its floating IP", waits=waits, fields=fields)
+        part = replace(ENDPOINT, fields=fields).needs(*requests, why="the load balancer gets its floating IP")
+        part = part if stored else part.awaits(f"floating IP {address} to be stored")
         return self._told(part, host or address, floating)
 
     def _elsewhere(self, floating: FloatingIp) -> Part:
@@ -146,7 +146,7 @@ class _Step(Struct, frozen=True):
             f"floating IP {floating.floating_ip_address} of the user leads to port {floating.port_id} already: "
             "disassociate it there, or name another one in spec.apiServerFloatingIP"
         )
-        return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),))
+        return ENDPOINT.hindered(text)
 
     def _known(self) -> FloatingIp | None:
         """The floating IP as it exists; one of somebody else only where there is a load balancer for it."""
@@ -173,13 +173,11 @@ class _Step(Struct, frozen=True):
                 f"spec.apiServerFloatingIP: the project has no floating IP {spec.api_server_floating_ip}: create it, "
                 "or leave the field out"
             )
-            return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, text),))
+            return ENDPOINT.hindered(text)
         if isinstance(resolved, Unresolved):
-            return _part(obstacles=(Obstacle(ENDPOINT_READY, _REASON, resolved.why),))
+            return ENDPOINT.hindered(resolved.why)
         if not self.estate.certain:
-            wait = self.estate.certain_in
-            text = f"the answer to an earlier request, which may arrive in the next {wait:.0f} s"
-            return _part(waits=text, again=max(wait, 1.0))
+            return ENDPOINT.uncertain(self.estate)
         assert self.place.external is not None
         address = address_of(self.infra) or resolved
         body = {
@@ -187,10 +185,8 @@ class _Step(Struct, frozen=True):
             "description": described(self.ours.description(PURPOSE), self.ours.mark),
             **({"floating_ip_address": address} if address else {}),
         }
-        create = CreateFloatingIp(
-            project=self.ours.project, intent=self.ours.intent, subject="of the API servers", body=body
-        )
-        return _part(requests=(create,), why="the API servers are reached by it")
+        create = self.ours.create(CreateFloatingIp, "of the API servers", body)
+        return ENDPOINT.needs(create, why="the API servers are reached by it")
 
     def _upkeep(self, floating: FloatingIp) -> list[CloudRequest]:
         """The mark of one that is ours, or was an earlier provider's; none on one that the user has pinned; tags."""
@@ -201,30 +197,10 @@ class _Step(Struct, frozen=True):
         elif not ours and not pinned and self._is_earlier(floating):
             text = described(self.ours.description(PURPOSE), self.ours.mark)
         if text:
-            requests.append(
-                Describe(
-                    project=self.ours.project,
-                    mark=self.ours.mark,
-                    subject=floating.floating_ip_address,
-                    id=floating.id,
-                    collection="floatingips",
-                    before=floating.description,
-                    description=text,
-                )
-            )
-        wanted = self.ours.tags
+            requests.append(self.ours.describe(floating, text))
+        wanted, project = self.ours.tags, self.ours.project
         if ours and wanted and TAGS in self.ours.extensions and set(wanted) != set(floating.tags):
-            requests.append(
-                SetTags(
-                    project=self.ours.project,
-                    mark=self.ours.mark,
-                    subject=floating.floating_ip_address,
-                    id=floating.id,
-                    collection="floatingips",
-                    before=tuple(floating.tags),
-                    tags=wanted,
-                )
-            )
+            requests.append(upkeep.tag(floating, wanted, project=project, mark=self.ours.mark))
         return requests
 
     def _is_ours(self, floating: FloatingIp) -> bool:
@@ -236,19 +212,3 @@ class _Step(Struct, frozen=True):
 
     def _told(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
         return Endpoint(part=part, host=host, port=ports_of(self.infra.spec)[0], floating=floating)
-
-
-def leading(ours: Ours, floating: FloatingIp, port: str | None) -> AssociateFloatingIp:
-    """Leads the floating IP to the port."""
-    return AssociateFloatingIp(
-        project=ours.project,
-        mark=ours.mark,
-        subject=floating.floating_ip_address,
-        id=floating.id,
-        before=floating.port_id,
-        port=port,
-    )
-
-
-def _part(**fields: Any) -> Part:
-    return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)

@@ -23,21 +23,15 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import InConflict
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.network_requests import (
-    CreateRules,
-    CreateSecurityGroup,
-    DeleteRule,
-    DeleteSecurityGroup,
-)
+from windlass.openstack.cloud.network_requests import CreateRules, CreateSecurityGroup, DeleteRule
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange, tagging, uncertain
-from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
+from windlass.openstack.cluster.part import GROUPS, Ours, Part
 from windlass.openstack.cluster.rules import BASTION, CONTROL_PLANE, WORKER, Rule, desired, rule_of
-from windlass.openstack.status import NETWORK_READY, SECURITY_GROUPS_READY, Reason
+from windlass.openstack.status import NETWORK_READY
 
-_GROUPS: Final = Part(condition=SECURITY_GROUPS_READY, reason=Reason.SECURITY_GROUP_CREATE_FAILED)
 _FIELDS: Final = {
     CONTROL_PLANE: "controlPlaneSecurityGroup",
     WORKER: "workerSecurityGroup",
@@ -52,29 +46,28 @@ def groups(
     """The groups and their rules. `found`: the network; `bastion`: there is one, or shall be one. `weather`: what was
     refused."""
     if spec.managed_security_groups is None:
-        return _GROUPS
+        return GROUPS
     if marks := adoption(estate.groups, ours):
-        return replace(_GROUPS, requests=marks, why=ADOPTS)
-    if lost := strange(estate.groups, ours, _GROUPS):
-        return replace(_GROUPS, obstacles=lost)
+        return GROUPS.needs(*marks, why=ADOPTS)
+    if lost := strange(estate.groups, ours, GROUPS):
+        return replace(GROUPS, obstacles=lost)
     there = by_role(ours, estate)
     roles = (CONTROL_PLANE, WORKER, *((BASTION,) if bastion else ()))
     fields = {_FIELDS[role]: {"id": each.id, "name": each.name} for role, each in there.items()}
-    part = replace(_GROUPS, fields={**dict.fromkeys(_FIELDS.values()), **fields})
+    part = replace(GROUPS, fields={**dict.fromkeys(_FIELDS.values()), **fields})
     missing = [role for role in roles if role not in there]
     if missing and not estate.certain:
-        waits = uncertain(estate, part=SECURITY_GROUPS_READY, reason=Reason.SECURITY_GROUP_CREATE_FAILED)
-        return replace(waits, fields=part.fields)
+        return part.uncertain(estate)
     if missing:
-        return replace(part, requests=tuple(_create(role, ours) for role in missing), why="groups that are not there")
+        return part.needs(*(_create(role, ours) for role in missing), why="groups that are not there")
     cidrs = _cidrs(spec, found)
     if not cidrs:
-        return replace(part, waits="the subnets of the cluster")
+        return part.awaits("the subnets of the cluster")
     ids = {role: there[role].id for role in roles}
     wanted, obstacles = desired(spec, cidrs, ids)
     requests: list[CloudRequest] = []
     for role in roles:
-        requests += tagging(there[role], ours)
+        requests += ours.tag(there[role])
         requests += _difference(there[role], wanted[role], ours, estate, weather, complete=not obstacles)
     return replace(part, requests=tuple(requests), why="groups differ from the spec", obstacles=obstacles)
 
@@ -83,13 +76,12 @@ def retired(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, *, bastion: 
     """The group of a bastion that is gone. It is apart from the others, which must not wait until nobody uses it."""
     there = by_role(ours, estate)
     if spec.managed_security_groups is None or bastion or BASTION not in there:
-        return _GROUPS
+        return GROUPS
     gone = there[BASTION]
     others = (each for role, each in there.items() if role != BASTION)
     if any(rule.remote_group_id == gone.id for each in others for rule in each.security_group_rules):
-        return _GROUPS  # Neutron would delete those rules too, and perhaps before `groups` has made what is missing
-    delete = DeleteSecurityGroup(project=ours.project, mark=ours.mark, subject=gone.name, id=gone.id)
-    return replace(_GROUPS, requests=(delete,), why="there is no bastion any more")
+        return GROUPS  # Neutron would delete those rules too, and perhaps before `groups` has made what is missing
+    return GROUPS.needs(ours.delete(gone), why="there is no bastion any more")
 
 
 def by_role(ours: Ours, estate: Estate) -> Mapping[str, SecurityGroup]:
@@ -115,7 +107,7 @@ def _cidrs(spec: OpenStackClusterSpec, found: Found) -> list[str]:
 def _create(role: str, ours: Ours) -> CreateSecurityGroup:
     name = ours.group(role)
     body = {"name": name, "description": described(ours.description(), ours.mark)}
-    return CreateSecurityGroup(project=ours.project, intent=ours.intent, subject=name, body=body)
+    return ours.create(CreateSecurityGroup, name, body)
 
 
 def _difference(

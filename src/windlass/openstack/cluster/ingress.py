@@ -16,7 +16,7 @@ replaced: the new one is made first. Members that people add under other names s
 
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -25,13 +25,13 @@ from windlass.kube.control.plan import Merge, target_of
 from windlass.openstack.cloud.balancer_requests import CreateMember, DeleteMember
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.resources import FloatingIp, Member, Pool, Subnet
-from windlass.openstack.cluster.balancer import ERROR
-from windlass.openstack.cluster.endpoint import leading
+from windlass.openstack.cluster.balancer import ERROR, made_for
 from windlass.openstack.cluster.part import Ours, Part
 from windlass.openstack.cluster.snapshot import ControlMachine
 from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
+_WAY: Final = Part(condition=ENDPOINT_READY, reason=Reason.LOAD_BALANCER_MEMBER_ERROR)
 GIVEN: Final = "given"
 """The annotation where the endpoint is not ours to lead anywhere."""
 
@@ -39,7 +39,7 @@ GIVEN: Final = "given"
 class Way(Struct, frozen=True, kw_only=True):
     """What comes next in the cloud, and the annotations of machines that say how far it is."""
 
-    part: Part
+    part: Part = _WAY
     annotations: tuple[Merge, ...] = ()
 
 
@@ -60,19 +60,19 @@ def is_led(machine: ControlMachine) -> bool:
 
 def given(machines: Sequence[ControlMachine]) -> Way:
     """Nothing of ours leads to the machines."""
-    return Way(part=_part(), annotations=_annotated(machines, GIVEN))
+    return Way(annotations=_annotated(machines, GIVEN))
 
 
 def by_floating_ip(ours: Ours, floating: FloatingIp, machines: Sequence[ControlMachine]) -> Way:
     live = [each for each in machines if not each.deleting]
     if any(floating.port_id in each.ports for each in live):
-        return Way(part=_part(), annotations=_annotated(machines, floating.id))
+        return Way(annotations=_annotated(machines, floating.id))
     oldest = sorted(live, key=lambda each: (each.found.metadata.creation_timestamp or "", each.name))
     first = next((each.ports[0] for each in oldest if each.ports), None)
     if first is None:  # it goes with the port of the last machine
-        return Way(part=_part(), annotations=_released(machines))
+        return Way(annotations=_released(machines))
     why = "a machine of the control plane gets the floating IP"
-    return Way(part=_part(requests=(leading(ours, floating, first),), why=why))
+    return Way(part=_WAY.needs(ours.lead(floating, first), why=why))
 
 
 def by_balancer(
@@ -87,9 +87,9 @@ def by_balancer(
 ) -> Way:
     """`name` of the load balancer; `network`: the ID of that of the cluster, on which the machines are."""
     if found is None or found.balancer.provisioning_status == ERROR:  # machines that go must not wait for it
-        return Way(part=_part(), annotations=_released(machines))
+        return Way(annotations=_released(machines))
     if not found.can_be_changed:  # its own part says so
-        return Way(part=_part())
+        return Way()
     members = _Members(ours, found, machines, name, ports, subnets, network)
     return members.way()
 
@@ -115,7 +115,7 @@ class _Members(Struct, frozen=True):
             if (each.deleting and not any(self._of(pool, port, each.name) for port, pool in self._pools()))
             or (not each.deleting and complete and self._is_in(each))
         ]
-        part = _part(requests=tuple(requests[:1]), why="the load balancer leads to the control plane")
+        part = _WAY.needs(*requests[:1], why="the load balancer leads to the control plane")
         return Way(part=part, annotations=_annotated(settled, self.found.balancer.id))
 
     def _pool(self, port: int) -> Pool | None:
@@ -165,22 +165,9 @@ class _Members(Struct, frozen=True):
     def _create(self, pool: Pool, name: str, address: str, port: int) -> CreateMember:
         lb, subnet = self.found.balancer, subnet_of(address, self.subnets)
         elsewhere = lb.vip_network_id not in (None, "", self.network)
-        body: dict[str, Any] = {
-            "name": name,
-            "address": address,
-            "protocol_port": port,
-            **({"subnet_id": subnet.id} if elsewhere and subnet is not None else {}),
-            **({"tags": list(self.ours.tags)} if self.ours.tags else {}),
-        }
-        return CreateMember(
-            project=self.ours.project,
-            mark=self.ours.mark,
-            intent=self.ours.intent,
-            subject=name,
-            balancer=lb.id,
-            pool=pool.id,
-            body=body,
-        )
+        where = {"subnet_id": subnet.id} if elsewhere and subnet is not None else {}
+        body = {"address": address, "protocol_port": port, **where}
+        return made_for(lb, self.ours, CreateMember, name, body, pool=pool.id)
 
     def _delete(self, pool: Pool, member: Member) -> DeleteMember:
         return DeleteMember(
@@ -224,7 +211,3 @@ def _annotate(machine: ControlMachine, value: str) -> Merge:
         desired={"metadata": {"annotations": {**others, **({INGRESS_ANNOTATION: value} if value else {})}}},
         why="the API endpoint leads to the control plane" if value else "the API endpoint does not lead to it any more",
     )
-
-
-def _part(**fields: Any) -> Part:
-    return Part(condition=ENDPOINT_READY, reason=Reason.LOAD_BALANCER_MEMBER_ERROR, **fields)

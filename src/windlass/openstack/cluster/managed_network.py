@@ -20,26 +20,15 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import ManagedSubnet, OpenStackClusterSpec
+from windlass.openstack.cloud import network_requests as networks
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.network_requests import (
-    AddInterface,
-    ChangeNameservers,
-    CreateNetwork,
-    CreateRouter,
-    CreateSubnet,
-    SetGateway,
-)
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster.network import Found
-from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange, tagging, uncertain
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
-from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
-
-_NETWORK = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
-_SUBNET = Part(condition=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
-_ROUTER = Part(condition=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
+from windlass.openstack.cluster.part import NETWORK, ROUTER, SUBNET, Ours, Part
+from windlass.openstack.status import Reason
 
 
 def made(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Found:
@@ -55,49 +44,48 @@ def made(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -
 def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The network. `found`, here and below, is that of `made`."""
     if not spec.managed_subnets:
-        return _NETWORK
+        return NETWORK
     if len(spec.managed_subnets) > 1:
         text = f"spec.managedSubnets has {len(spec.managed_subnets)} subnets: one is possible"
-        return _refused(_NETWORK, text)
+        return NETWORK.hindered(text, Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.networks, ours):
-        return replace(_NETWORK, requests=marks, why=ADOPTS)
-    if lost := strange(estate.networks, ours, _NETWORK):
-        return replace(_NETWORK, obstacles=lost)
+        return NETWORK.needs(*marks, why=ADOPTS)
+    if lost := strange(estate.networks, ours, NETWORK):
+        return replace(NETWORK, obstacles=lost)
     if found.network is not None:
-        return replace(_NETWORK, requests=tuple(tagging(found.network, ours)), why="tags of the spec")
+        return NETWORK.needs(*ours.tag(found.network), why="tags of the spec")
     if not estate.certain:
-        return uncertain(estate, part=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+        return NETWORK.uncertain(estate)
     body = {
         **_named(ours),
         **({"mtu": spec.network_mtu} if spec.network_mtu else {}),
         **({"port_security_enabled": False} if spec.disable_port_security else {}),
     }
-    create = CreateNetwork(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
-    return replace(_NETWORK, requests=(create,), why="the cluster has no network yet")
+    return NETWORK.needs(ours.create(networks.CreateNetwork, ours.name, body), why="the cluster has no network yet")
 
 
 def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The subnet, on the network of `found`."""
     if len(spec.managed_subnets) != 1:
-        return _SUBNET
+        return SUBNET
     wanted = spec.managed_subnets[0]
     try:
         cidr = ip_network(wanted.cidr)
         servers = [str(ip_address(each)) for each in wanted.dns_nameservers]
     except ValueError as error:
-        return _refused(_SUBNET, f"spec.managedSubnets[0]: {error}: correct it")
+        return SUBNET.hindered(f"spec.managedSubnets[0]: {error}: correct it", Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.subnets, ours):
-        return replace(_SUBNET, requests=marks, why=ADOPTS)
+        return SUBNET.needs(*marks, why=ADOPTS)
     if found.network is None:
-        return replace(_SUBNET, waits=f"network {ours.name}")
+        return SUBNET.awaits(f"network {ours.name}")
     if found.subnets:
         (there,) = found.subnets
-        requests: list[CloudRequest] = list(tagging(there, ours))
+        requests: list[CloudRequest] = list(ours.tag(there))
         if [str(ip_address(each)) for each in there.dns_nameservers] != servers:
             requests.append(_nameservers(there, wanted, ours))
-        return replace(_SUBNET, requests=tuple(requests), why="the subnet differs from the spec")
+        return SUBNET.needs(*requests, why="the subnet differs from the spec")
     if not estate.certain:
-        return uncertain(estate, part=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
+        return SUBNET.uncertain(estate)
     pools = [{"start": each.start, "end": each.end} for each in wanted.allocation_pools]
     body = {
         **_named(ours),
@@ -107,40 +95,38 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         **({"dns_nameservers": list(wanted.dns_nameservers)} if wanted.dns_nameservers else {}),
         **({"allocation_pools": pools} if pools else {}),
     }
-    create = CreateSubnet(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
-    return replace(_SUBNET, requests=(create,), why="the network has no subnet yet")
+    return SUBNET.needs(ours.create(networks.CreateSubnet, ours.name, body), why="the network has no subnet yet")
 
 
 def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
     """The router, from the external network to the subnet of `found`."""
     if len(spec.managed_subnets) != 1:
-        return _ROUTER
+        return ROUTER
     if found.external is None:  # there is none, or nobody knows now
-        return replace(_ROUTER, waits="the external network") if found.obstacles else _ROUTER
+        return ROUTER.awaits("the external network") if found.obstacles else ROUTER
     if len(found.router_addresses) < len(spec.external_router_ips):
-        return replace(_ROUTER, waits="the subnets of spec.externalRouterIPs")
+        return ROUTER.awaits("the subnets of spec.externalRouterIPs")
     if marks := adoption(estate.routers, ours) if spec.router is None else ():
-        return replace(_ROUTER, requests=marks, why=ADOPTS)
-    if lost := strange(estate.routers, ours, _ROUTER) if spec.router is None else ():
-        return replace(_ROUTER, obstacles=lost)
+        return ROUTER.needs(*marks, why=ADOPTS)
+    if lost := strange(estate.routers, ours, ROUTER) if spec.router is None else ():
+        return replace(ROUTER, obstacles=lost)
     if found.router is None and spec.router is not None:
-        return replace(_ROUTER, waits="the router that spec.router names")
+        return ROUTER.awaits("the router that spec.router names")
     if found.router is None:
         if not estate.certain:
-            return uncertain(estate, part=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+            return ROUTER.uncertain(estate)
         body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
-        create = CreateRouter(project=ours.project, intent=ours.intent, subject=ours.name, body=body)
-        return replace(_ROUTER, requests=(create,), why="the cluster has no router yet")
+        return ROUTER.needs(ours.create(networks.CreateRouter, ours.name, body), why="the cluster has no router yet")
     requests: list[CloudRequest] = []
     if spec.router is None:
-        requests += tagging(found.router, ours)
+        requests += ours.tag(found.router)
     if (spec.router is None or spec.external_router_ips) and not _leads_out(found.router, found, found.external):
         requests.append(_set_gateway(found.router, found, found.external, ours))
     if not found.subnets:
-        return replace(_ROUTER, requests=tuple(requests), why="the gateway", waits=f"subnet {ours.name}")
+        return ROUTER.needs(*requests, why="the gateway").awaits(f"subnet {ours.name}")
     (there,) = found.subnets
     if not is_connected(found.router, there, estate):
-        add = AddInterface(
+        add = networks.AddInterface(
             project=ours.project,
             mark=ours.mark,
             subject=found.router.name or found.router.id,
@@ -149,7 +135,7 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
             subnet=there.id,
         )
         requests.append(add)
-    return replace(_ROUTER, requests=tuple(requests), why="the subnet is connected with the external network")
+    return ROUTER.needs(*requests, why="the subnet is connected with the external network")
 
 
 STEPS: Final = (network, subnet, router)
@@ -177,8 +163,8 @@ def _named(ours: Ours) -> dict[str, Any]:
     return {"name": ours.name, "description": described(ours.description(), ours.mark)}
 
 
-def _nameservers(found: Subnet, wanted: ManagedSubnet, ours: Ours) -> ChangeNameservers:
-    return ChangeNameservers(
+def _nameservers(found: Subnet, wanted: ManagedSubnet, ours: Ours) -> networks.ChangeNameservers:
+    return networks.ChangeNameservers(
         project=ours.project,
         mark=ours.mark,
         subject=found.name,
@@ -205,13 +191,13 @@ def _leads_out(router: Router, found: Found, external: Network) -> bool:
     return all((each.subnet_id, each.ip_address) in there for each in found.router_addresses)
 
 
-def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) -> SetGateway:
+def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) -> networks.SetGateway:
     old = router.external_gateway_info
     before = None
     if old is not None:
         addresses = [{"subnet_id": each.subnet_id, "ip_address": each.ip_address} for each in old.external_fixed_ips]
         before = {"network_id": old.network_id, "external_fixed_ips": addresses}
-    return SetGateway(
+    return networks.SetGateway(
         project=ours.project,
         mark=ours.mark,
         subject=router.name or router.id,
@@ -219,7 +205,3 @@ def _set_gateway(router: Router, found: Found, external: Network, ours: Ours) ->
         before=before,
         gateway=_gateway(found, external),
     )
-
-
-def _refused(part: Part, text: str) -> Part:
-    return replace(part, obstacles=(Obstacle(part.condition, Reason.INVALID_CONFIGURATION, text),))

@@ -24,12 +24,11 @@ from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import Network, PortAddress, Resource, Router, Subnet, Zone
-from windlass.openstack.cluster.part import Obstacle
-from windlass.openstack.cluster.snapshot import Answers
+from windlass.openstack.cluster.part import NETWORK, ROUTER, SUBNET, Obstacle, Part
 from windlass.openstack.filters import EXTERNAL, network_query, router_query, subnet_query
-from windlass.openstack.status import NETWORK_READY, ROUTER_READY, Reason
+from windlass.openstack.status import Reason
 
 T = TypeVar("T", Network, Subnet, Router)
 
@@ -101,94 +100,16 @@ def failure_domains(spec: api.OpenStackClusterSpec, zones: Sequence[str]) -> lis
     return [{"name": zone, "controlPlane": zone in chosen if chosen else by_default} for zone in sorted(zones)]
 
 
-class _Lookup:
-    """Goes on after an obstacle, and collects all obstacles."""
+class Lookup:
+    """Reads `answers`. It goes on after an obstacle, and collects all obstacles."""
 
-    def __init__(self, spec: api.OpenStackClusterSpec, answers: Answers) -> None:
-        self._spec = spec
+    def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self.obstacles: list[Obstacle] = []
 
-    def network(self) -> tuple[Network | None, tuple[Subnet, ...]]:
-        query, subnets = network_query(self._spec.network), _subnets(self._spec)
-        if query is None and not subnets:
-            if not self._spec.managed_subnets:
-                text = "no network is named: set spec.network, spec.subnets or both"
-                self._add(NETWORK_READY, Reason.INVALID_CONFIGURATION, text)
-            return None, ()
-        network = None
-        if query is not None:
-            network = self._one(query, Network, NETWORK_READY, Reason.NETWORK_CREATE_FAILED, "spec.network")
-            if network is None:
-                return None, ()
-        found: list[Subnet] = []
-        for place, asked in enumerate(subnets):
-            field = f"spec.subnets[{place}]"
-            within = network.id if network is not None else found[0].network_id if found else ""
-            one = self._one(asked, Subnet, NETWORK_READY, Reason.SUBNET_CREATE_FAILED, field, within=within)
-            if one is None:
-                return network, tuple(found)
-            found.append(one)
-        if network is None:
-            asked_network = Query("network", id=found[0].network_id)
-            network = self._one(
-                asked_network, Network, NETWORK_READY, Reason.NETWORK_CREATE_FAILED, "the network of spec.subnets[0]"
-            )
-        if network is not None and not subnets:
-            every = self._answer(_all_subnets(network), NETWORK_READY)
-            found = [each for each in every or () if isinstance(each, Subnet)]
-            if every == ():
-                text = f"network {network.name or network.id} has no subnets: add one to it"
-                self._add(NETWORK_READY, Reason.SUBNET_CREATE_FAILED, text)
-        return network, tuple(found)
-
-    def external(self) -> Network | None:
-        query = _external(self._spec)
-        if query is None:
-            return None
-        if self._spec.external_network is not None:
-            field = "spec.externalNetwork"
-            return self._one(query, Network, NETWORK_READY, Reason.NETWORK_CREATE_FAILED, field, what="external ")
-        found = [each for each in self._answer(query, NETWORK_READY) or () if isinstance(each, Network)]
-        if len(found) > 1:
-            names = ", ".join(sorted(each.name or each.id for each in found))
-            text = f"there are several external networks ({names}): name one in spec.externalNetwork"
-            self._add(NETWORK_READY, Reason.NETWORK_CREATE_FAILED, text)
-            return None
-        return found[0] if found else None
-
-    def router(self) -> Router | None:
-        query = router_query(self._spec.router)
-        if query is None:
-            return None
-        return self._one(query, Router, ROUTER_READY, Reason.ROUTER_CREATE_FAILED, "spec.router")
-
-    def router_addresses(self, external: Network | None) -> tuple[PortAddress, ...]:
-        """What of `externalRouterIPs` is on the external network."""
-        found = []
-        for place, query in enumerate(_router_subnets(self._spec)) if external is not None else ():
-            field, within = f"spec.externalRouterIPs[{place}].subnet", external.id if external is not None else ""
-            one = self._one(query, Subnet, ROUTER_READY, Reason.ROUTER_CREATE_FAILED, field, within=within)
-            if one is not None:
-                found.append(PortAddress(one.id, self._spec.external_router_ips[place].fixed_ip))
-        return tuple(found)
-
-    def zones(self) -> tuple[str, ...] | None:
-        answer = self._answer(ZONES, NETWORK_READY)
-        return tuple(sorted(each.name for each in answer if isinstance(each, Zone))) if answer is not None else None
-
-    def _one(
-        self,
-        query: Query,
-        kind: type[T],
-        part: str,
-        reason: Reason,
-        field: str,
-        *,
-        within: str = "",
-        what: str = "",
-    ) -> T | None:
-        answer = self._answer(query, part)
+    def one(self, query: Query, kind: type[T], of: Part, field: str, *, within: str = "", what: str = "") -> T | None:
+        """The only one that matches, on the network `within`; None with an obstacle to the part `of`."""
+        answer = self.answer(query, of)
         if answer is None:
             return None
         found = [each for each in answer if isinstance(each, kind)]
@@ -198,19 +119,91 @@ class _Lookup:
             return found[0]
         there = f"no {what}{query} exists" if not found else f"{len(found)} match {what}{query}"
         where = f" on network {within}" if within else ""
-        remedy = "correct it" if not found else "name one by id"
-        self._add(part, reason, f"{field}: {there}{where}: {remedy}")
+        self.add(of, f"{field}: {there}{where}: {'name one by id' if found else 'correct it'}")
         return None
 
-    def _answer(self, query: Query, part: str) -> "tuple[Resource, ...] | None":
+    def answer(self, query: Query, of: Part, doing: str = "") -> "tuple[Resource, ...] | None":
         answer = self._answers.get(query, ())
         if isinstance(answer, CloudFailure):
-            self.obstacles.append(Obstacle(part, Reason.OPENSTACK_ERROR, answer, f"look up {query}"))
+            doing = doing or f"look up {query}"
+            self.obstacles.append(Obstacle(of.condition, Reason.OPENSTACK_ERROR, answer, doing))
             return None
         return answer
 
-    def _add(self, part: str, reason: Reason, why: str) -> None:
-        self.obstacles.append(Obstacle(part, reason, why))
+    def add(self, of: Part, why: str, reason: Reason | None = None) -> None:
+        self.obstacles += of.hindered(why, reason).obstacles
+
+
+class _Lookup(Lookup):
+    def __init__(self, spec: api.OpenStackClusterSpec, answers: Answers) -> None:
+        super().__init__(answers)
+        self._spec = spec
+
+    def network(self) -> tuple[Network | None, tuple[Subnet, ...]]:
+        query, subnets = network_query(self._spec.network), _subnets(self._spec)
+        if query is None and not subnets:
+            if not self._spec.managed_subnets:
+                text = "no network is named: set spec.network, spec.subnets or both"
+                self.add(NETWORK, text, Reason.INVALID_CONFIGURATION)
+            return None, ()
+        network = None
+        if query is not None:
+            network = self.one(query, Network, NETWORK, "spec.network")
+            if network is None:
+                return None, ()
+        found: list[Subnet] = []
+        for place, asked in enumerate(subnets):
+            field = f"spec.subnets[{place}]"
+            within = network.id if network is not None else found[0].network_id if found else ""
+            one = self.one(asked, Subnet, SUBNET, field, within=within)
+            if one is None:
+                return network, tuple(found)
+            found.append(one)
+        if network is None:
+            asked_network = Query("network", id=found[0].network_id)
+            network = self.one(asked_network, Network, NETWORK, "the network of spec.subnets[0]")
+        if network is not None and not subnets:
+            every = self.answer(_all_subnets(network), NETWORK)
+            found = [each for each in every or () if isinstance(each, Subnet)]
+            if every == ():
+                text = f"network {network.name or network.id} has no subnets: add one to it"
+                self.add(SUBNET, text)
+        return network, tuple(found)
+
+    def external(self) -> Network | None:
+        query = _external(self._spec)
+        if query is None:
+            return None
+        if self._spec.external_network is not None:
+            field = "spec.externalNetwork"
+            return self.one(query, Network, NETWORK, field, what="external ")
+        found = [each for each in self.answer(query, NETWORK) or () if isinstance(each, Network)]
+        if len(found) > 1:
+            names = ", ".join(sorted(each.name or each.id for each in found))
+            text = f"there are several external networks ({names}): name one in spec.externalNetwork"
+            self.add(NETWORK, text)
+            return None
+        return found[0] if found else None
+
+    def router(self) -> Router | None:
+        query = router_query(self._spec.router)
+        if query is None:
+            return None
+        return self.one(query, Router, ROUTER, "spec.router")
+
+    def router_addresses(self, external: Network | None) -> tuple[PortAddress, ...]:
+        """What of `externalRouterIPs` is on the external network."""
+        found = []
+        for place, query in enumerate(_router_subnets(self._spec)) if external is not None else ():
+            field, within = f"spec.externalRouterIPs[{place}].subnet", external.id if external is not None else ""
+            one = self.one(query, Subnet, ROUTER, field, within=within)
+            if one is not None:
+                found.append(PortAddress(one.id, self._spec.external_router_ips[place].fixed_ip))
+        return tuple(found)
+
+    def zones(self) -> tuple[str, ...] | None:
+        answer = self.answer(ZONES, NETWORK)
+        return tuple(sorted(each.name for each in answer if isinstance(each, Zone))) if answer is not None else None
 
 
 def _subnets(spec: api.OpenStackClusterSpec) -> list[Query]:

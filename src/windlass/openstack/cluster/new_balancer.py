@@ -11,22 +11,21 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.balancer_requests import CreateLoadBalancer
 from windlass.openstack.cloud.estate import Estate
-from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.resources import BalancerFlavor, Network, Router, Subnet
+from windlass.openstack.cloud.query import Answers, Query
+from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, Network, Router, Subnet
 from windlass.openstack.cluster.admitted import literal
-from windlass.openstack.cluster.part import News, Obstacle, Ours, Part
-from windlass.openstack.cluster.snapshot import Answers, Unresolved
+from windlass.openstack.cluster.network import Lookup
+from windlass.openstack.cluster.part import ENDPOINT, News, Ours, Part
+from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.openstack.filters import network_query, subnet_query
-from windlass.openstack.status import ENDPOINT_READY, Reason
 
 PROVIDERS: Final = Query("load balancer provider")
-_REASON: Final = Reason.API_ENDPOINT_CONFIG_FAILED
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -58,14 +57,13 @@ def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
 
 def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, name: str) -> Part:
     if not estate.certain:
-        text = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
-        return _part(waits=text, again=max(estate.certain_in, 1.0))
+        return ENDPOINT.uncertain(estate)
     wanted = infra.spec.api_server_load_balancer
     assert wanted is not None
     if place.network is None:
-        return _part(waits="the network of the cluster")
+        return ENDPOINT.awaits("the network of the cluster")
     if wanted.network is None and not place.subnets:  # Octavia refuses a network without a subnet
-        return _part(waits="the subnet of the cluster")
+        return ENDPOINT.awaits("the subnet of the cluster")
     lookup = _Lookup(wanted, place)
     vip = {**lookup.network(), **_vip_address(infra, place, lookup)}
     body: dict[str, Any] = {
@@ -78,18 +76,16 @@ def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Pla
         **({"tags": list(ours.tags)} if ours.tags else {}),
     }
     if lookup.obstacles:
-        return _part(obstacles=tuple(lookup.obstacles))
-    create = CreateLoadBalancer(project=ours.project, intent=ours.intent, subject=name, body=body)
-    return _part(requests=(create,), why="the API servers get a load balancer", news=tuple(lookup.news))
+        return replace(ENDPOINT, obstacles=tuple(lookup.obstacles))
+    part = ENDPOINT.needs(ours.create(CreateLoadBalancer, name, body), why="the API servers get a load balancer")
+    return replace(part, news=tuple(lookup.news))
 
 
-class _Lookup:
-    """Goes on after an obstacle, and collects all obstacles."""
-
+class _Lookup(Lookup):
     def __init__(self, wanted: api.LoadBalancer, place: Place) -> None:
+        super().__init__(place.answers)
         self._wanted = wanted
         self._place = place
-        self.obstacles: list[Obstacle] = []
         self.news: list[News] = []
 
     def network(self) -> dict[str, str]:
@@ -97,21 +93,21 @@ class _Lookup:
         asked = network_query(self._wanted.network)
         if asked is None:
             return {"vip_subnet_id": self._place.subnets[0].id}
-        network = self._one(asked, Network, "spec.apiServerLoadBalancer.network")
+        network = self.one(asked, Network, ENDPOINT, "spec.apiServerLoadBalancer.network")
         if network is None:
             return {}
         subnets = [query for each in self._wanted.subnets if (query := subnet_query(each)) is not None]
         if not subnets:
             return {"vip_network_id": network.id}
         field = "spec.apiServerLoadBalancer.subnets[0]"
-        subnet = self._one(subnets[0], Subnet, field, within=network.id)
+        subnet = self.one(subnets[0], Subnet, ENDPOINT, field, within=network.id)
         return {"vip_network_id": network.id, "vip_subnet_id": subnet.id} if subnet is not None else {}
 
     def provider(self) -> dict[str, str]:
         if not (name := self._wanted.provider):
             return {}
-        known = self._answer(PROVIDERS, "look up the providers of load balancers")
-        if known is None or any(each.name == name for each in known):
+        known = self.answer(PROVIDERS, ENDPOINT, "look up the providers of load balancers")
+        if known is None or any(isinstance(each, BalancerProvider) and each.name == name for each in known):
             return {"provider": name}
         self.news.append(News("OctaviaProviderNotFound", f"Octavia has no provider {name}: its default is used"))
         return {}
@@ -119,35 +115,13 @@ class _Lookup:
     def flavor(self) -> dict[str, str]:
         if (query := _flavor_query(self._wanted.flavor)) is None:
             return {}
-        found = self._answer(query, "look up the flavors of load balancers")
+        found = self.answer(query, ENDPOINT, "look up the flavors of load balancers")
         for each in found or ():
             if isinstance(each, BalancerFlavor) and each.enabled:
                 return {"flavor_id": each.id}
         text = f"Octavia has no flavor {self._wanted.flavor} that is enabled: its default is used"
         self.news.append(News("OctaviaFlavorNotFound", text))
         return {}
-
-    def _one(self, query: Query, kind: type[Any], field: str, *, within: str = "") -> Any:
-        answer = self._answer(query, f"look up {query}")
-        if answer is None:
-            return None
-        found = [each for each in answer if isinstance(each, kind) and within in ("", getattr(each, "network_id", ""))]
-        if len(found) == 1:
-            return found[0]
-        there = f"no {query} exists" if not found else f"{len(found)} match {query}"
-        where = f" on network {within}" if within else ""
-        self.add(f"{field}: {there}{where}: {'name one by id' if found else 'correct it'}")
-        return None
-
-    def _answer(self, query: Query, doing: str) -> "tuple[Any, ...] | None":
-        answer = self._place.answers.get(query, ())
-        if isinstance(answer, CloudFailure):
-            self.obstacles.append(Obstacle(ENDPOINT_READY, Reason.OPENSTACK_ERROR, answer, doing))
-            return None
-        return answer
-
-    def add(self, why: str) -> None:
-        self.obstacles.append(Obstacle(ENDPOINT_READY, _REASON, why))
 
 
 def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> dict[str, str]:
@@ -156,7 +130,7 @@ def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> 
     address = (recorded.internal_ip if recorded is not None else "") or spec.api_server_fixed_ip or ""
     if not address and spec.disable_api_server_floating_ip:
         if isinstance(place.resolved, Unresolved):
-            lookup.add(place.resolved.why)
+            lookup.add(ENDPOINT, place.resolved.why)
         else:
             given = spec.control_plane_endpoint
             address = place.resolved or literal(given.host if given is not None else "")
@@ -165,7 +139,3 @@ def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> 
 
 def _flavor_query(name: str | None) -> Query | None:
     return Query("load balancer flavor", filters=(("name", name),)) if name else None
-
-
-def _part(**fields: Any) -> Part:
-    return Part(condition=ENDPOINT_READY, reason=_REASON, **fields)

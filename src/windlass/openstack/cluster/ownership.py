@@ -9,25 +9,19 @@
 An earlier provider made resources of these names without a mark; people remove marks when they edit descriptions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, TypeAlias, TypeVar
 
-from windlass.openstack.cloud.estate import Estate
-from windlass.openstack.cloud.marks import described, mark_of
-from windlass.openstack.cloud.requests import Describe, SetTags
+from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Network, Router, SecurityGroup, Subnet
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
-from windlass.openstack.instance.next import TAGS
-from windlass.openstack.status import Reason
 
 T = TypeVar("T", Network, Subnet, Router, SecurityGroup, FloatingIp)
 Markless: TypeAlias = Network | Subnet | Router | SecurityGroup
 """What an earlier provider made without a mark."""
 
-COLLECTIONS: Final = {Network: "networks", Subnet: "subnets", Router: "routers", SecurityGroup: "security-groups"}
-_KINDS: Final = {Network: "network", Subnet: "subnet", Router: "router", SecurityGroup: "security group"}
-SOON: Final = 0.2
-"""Seconds after the moment at which an absence is certain."""
 ADOPTS: Final = "what was made for the cluster gets its mark"
 
 
@@ -35,23 +29,9 @@ def owned(resources: Iterable[T], ours: Ours) -> tuple[T, ...]:
     return tuple(each for each in resources if mark_of(each) == ours.mark)
 
 
-def adoption(resources: Iterable[Markless], ours: Ours) -> tuple[Describe, ...]:
+def adoption(resources: Iterable[Markless], ours: Ours) -> tuple[CloudRequest, ...]:
     """Gives the mark to those of `resources` that were made for the cluster and have none."""
-    return tuple(_adoption(resources, ours))
-
-
-def _adoption(resources: Iterable[Markless], ours: Ours) -> Iterator[Describe]:
-    for each in resources:
-        if not mark_of(each) and _has_our_name(each, ours):
-            yield Describe(
-                project=ours.project,
-                mark=ours.mark,
-                subject=each.name,
-                id=each.id,
-                collection=COLLECTIONS[type(each)],
-                before=each.description,
-                description=described(each.description, ours.mark),
-            )
+    return tuple(ours.adopt(each) for each in resources if not mark_of(each) and _has_our_name(each, ours))
 
 
 def strange(resources: Iterable[Markless], ours: Ours, part: Part) -> tuple[Obstacle, ...]:
@@ -60,7 +40,7 @@ def strange(resources: Iterable[Markless], ours: Ours, part: Part) -> tuple[Obst
         Obstacle(
             part.condition,
             part.reason,
-            f"{_KINDS[type(each)]} {each.name} ({each.id}), which the status "
+            f"{KINDS[type(each)].name} {each.name} ({each.id}), which the status "
             f"records, {_whose(each)}: give it the name that it had, or delete it",
         )
         for each in resources
@@ -74,24 +54,3 @@ def _whose(found: Markless) -> str:
 
 def _has_our_name(found: Markless, ours: Ours) -> bool:
     return found.name.startswith(ours.group("")) if isinstance(found, SecurityGroup) else found.name == ours.name
-
-
-def tagging(found: Markless, ours: Ours) -> Iterator[SetTags]:
-    """Adds the tags of the spec that are missing. Those that others have set stay."""
-    missing = [each for each in ours.tags if each not in found.tags]
-    if missing and TAGS in ours.extensions:
-        yield SetTags(
-            project=ours.project,
-            mark=ours.mark,
-            subject=found.name,
-            id=found.id,
-            collection=COLLECTIONS[type(found)],
-            before=tuple(found.tags),
-            tags=(*found.tags, *missing),
-        )
-
-
-def uncertain(estate: Estate, *, part: str, reason: Reason) -> Part:
-    """Something is missing, but a request of an earlier leader may still make it."""
-    late = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
-    return Part(condition=part, reason=reason, waits=late, again=estate.certain_in + SOON)

@@ -5,14 +5,24 @@ Every part is a pure function of the spec, of what the cloud has, and of the par
     def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, ...) -> Part
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from windlass.openstack.cloud import upkeep
+from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.requests import CloudRequest, Intent
-from windlass.openstack.status import Reason
+from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent
+from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable
+from windlass.openstack.cloud.upkeep import TAGS
+from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
+
+C = TypeVar("C", bound=Creation)
+
+SOON: Final = 0.2
+"""Seconds after the moment at which an absence is certain."""
 
 
 class Ours(Struct, frozen=True, kw_only=True):
@@ -40,6 +50,29 @@ class Ours(Struct, frozen=True, kw_only=True):
     def group(self, role: str) -> str:
         """The name of the security group of `role`."""
         return f"k8s-cluster-{self.cluster}-secgroup-{role}"
+
+    def create(self, kind: type[C], subject: str, body: Mapping[str, Any]) -> C:
+        """A request that makes something; `body` has its mark already."""
+        return kind(project=self.project, intent=self.intent, subject=subject, body=body)
+
+    def adopt(self, found: Markable) -> CloudRequest:
+        return upkeep.adopt(found, project=self.project, mark=self.mark)
+
+    def describe(self, found: InNeutron, text: str) -> CloudRequest:
+        return upkeep.describe(found, text, project=self.project, mark=self.mark)
+
+    def tag(self, found: InNeutron) -> Iterator[CloudRequest]:
+        """Adds the tags of the spec that are missing. Those that others have set stay."""
+        missing = [each for each in self.tags if each not in found.tags]
+        if missing and TAGS in self.extensions:
+            yield upkeep.tag(found, (*found.tags, *missing), project=self.project, mark=self.mark)
+
+    def lead(self, floating: FloatingIp, port: str | None) -> CloudRequest:
+        """Leads the floating IP to the port, or nowhere."""
+        return upkeep.lead(floating, port, project=self.project, mark=self.mark)
+
+    def delete(self, found: Markable) -> CloudRequest:
+        return upkeep.delete(found, project=self.project, mark=self.mark)
 
     def description(self, purpose: str = "Created") -> str:
         """For people; what has no name is found by it, together with the mark."""
@@ -84,3 +117,25 @@ class Part(Struct, frozen=True, kw_only=True):
     @property
     def is_there(self) -> bool:
         return not (self.requests or self.waits or self.obstacles)
+
+    def needs(self, *requests: CloudRequest, why: str = "") -> "Part":
+        return replace(self, requests=requests, why=why)
+
+    def awaits(self, what: str) -> "Part":
+        return replace(self, waits=what)
+
+    def hindered(self, why: str, reason: Reason | None = None) -> "Part":
+        """By something that a person must correct; without a `reason` it is that of failed requests."""
+        return replace(self, obstacles=(Obstacle(self.condition, reason or self.reason, why),))
+
+    def uncertain(self, estate: Estate) -> "Part":
+        """Something is missing, but a request of an earlier leader may still make it."""
+        late = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
+        return replace(self, waits=late, again=estate.certain_in + SOON)
+
+
+NETWORK: Final = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+SUBNET: Final = Part(condition=NETWORK_READY, reason=Reason.SUBNET_CREATE_FAILED)
+ROUTER: Final = Part(condition=ROUTER_READY, reason=Reason.ROUTER_CREATE_FAILED)
+GROUPS: Final = Part(condition=SECURITY_GROUPS_READY, reason=Reason.SECURITY_GROUP_CREATE_FAILED)
+ENDPOINT: Final = Part(condition=ENDPOINT_READY, reason=Reason.API_ENDPOINT_CONFIG_FAILED)

@@ -3,29 +3,19 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.ingress import is_led
-from windlass.openstack.cluster.network import (
-    Found,
-    failure_domains,
-    look_up,
-    told_network,
-    told_router,
-)
+from windlass.openstack.cluster.network import Found, failure_domains, look_up, told_network, told_router
 from windlass.openstack.cluster.new_balancer import Place
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach
 from windlass.openstack.cluster.snapshot import Cloud, ControlMachine, is_provisioned
-from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
-
-_REASONS = {
-    NETWORK_READY: Reason.NETWORK_CREATE_FAILED,
-    ROUTER_READY: Reason.ROUTER_CREATE_FAILED,
-    SECURITY_GROUPS_READY: Reason.SECURITY_GROUP_CREATE_FAILED,
-}
+from windlass.openstack.status import ROUTER_READY
 
 
 def parts(
@@ -48,8 +38,7 @@ def parts(
     if is_provisioned(infra):  # else a group that is still in use would hold up the cluster
         made.append(retired(spec, ours, estate, bastion=bastion))
     if seen.obstacles:  # what is not known now must not look as if it were not there
-        waits = Part(condition=ENDPOINT_READY, reason=Reason.API_ENDPOINT_CONFIG_FAILED, waits="what the spec names")
-        return [*made, waits], Reached(parts=(), where=None)
+        return [*made, ENDPOINT.awaits("what the spec names")], Reached(parts=(), where=None)
     place = Place(
         network=seen.network,
         subnets=seen.subnets,
@@ -65,9 +54,9 @@ def parts(
 
 
 def _by_condition(obstacles: Iterable[Obstacle], fields: dict[str, Any]) -> Iterable[Part]:
-    for name, reason in _REASONS.items():
-        own = tuple(each for each in obstacles if each.part == name)
-        yield Part(condition=name, reason=reason, obstacles=own, fields=fields if name == NETWORK_READY else {})
+    for part in (NETWORK, ROUTER, GROUPS):
+        own = tuple(each for each in obstacles if each.part == part.condition)
+        yield replace(part, obstacles=own, fields=fields if part is NETWORK else {})
 
 
 def _fields(infra: OpenStackCluster, seen: Found) -> dict[str, Any]:

@@ -19,22 +19,14 @@ machines have. Everything else that the cluster did not make stays.
 from collections.abc import Collection, Iterable
 from typing import Final, TypeVar
 
-from msgspec.structs import replace
-
 from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.network_requests import (
-    AssociateFloatingIp,
-    DeleteFloatingIp,
-    DeleteNetwork,
-    DeleteRouter,
-    DeleteSecurityGroup,
-    RemoveInterface,
-)
-from windlass.openstack.cloud.requests import CloudRequest, DeletePort, Deletion
-from windlass.openstack.cloud.resources import FloatingIp, Network, Port, Router, SecurityGroup
-from windlass.openstack.cluster.ownership import ADOPTS, Markless, adoption, owned, uncertain
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cloud.network_requests import RemoveInterface
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.cloud.resources import FloatingIp, Markable, Network, Port, Router, SecurityGroup
+from windlass.openstack.cluster.ownership import ADOPTS, Markless, adoption, owned
+from windlass.openstack.cluster.part import Ours, Part
 from windlass.openstack.status import DELETING, Reason
 
 T = TypeVar("T", Network, Router, SecurityGroup, FloatingIp)
@@ -58,46 +50,30 @@ def removal(ours: Ours, estate: Estate, *, names: Collection[str], balancer: Par
         _interfaces(ours, estate),
         _routers(ours, estate),
         _networks(ours, estate, names),
-        replace(_GROUPS, requests=_deletions(DeleteSecurityGroup, owned(estate.groups, ours), ours)),
+        _GROUPS.needs(*_deletions(estate.groups, ours)),
     )
     if (step := next((each for each in steps if not each.is_there), None)) is not None:
         return step
-    return _NETWORK if estate.certain else uncertain(estate, part=DELETING, reason=Reason.DELETING_NETWORK)
+    return _NETWORK if estate.certain else _NETWORK.uncertain(estate)
 
 
 def staying(ours: Ours, estate: Estate) -> tuple[str, ...]:
     """What the status records, and is not deleted, because it has the mark of somebody else or none."""
-    kinds: tuple[tuple[str, Iterable[Network | Router | SecurityGroup | FloatingIp]], ...] = (
-        ("network", estate.networks),
-        ("router", estate.routers),
-        ("security group", estate.groups),
-        ("floating IP", estate.floating_ips),
-    )
-    found = [f"{kind} {each.id}" for kind, some in kinds for each in some if mark_of(each) != ours.mark]
-    found += [f"load balancer {each.balancer.id}" for each in estate.balancers if mark_of(each.balancer) != ours.mark]
-    return tuple(found)
+    balancers = (each.balancer for each in estate.balancers)
+    found: tuple[Markable, ...] = (*estate.networks, *estate.routers, *estate.groups, *estate.floating_ips, *balancers)
+    return tuple(f"{KINDS[type(each)].name} {each.id}" for each in found if mark_of(each) != ours.mark)
 
 
 def _marking(ours: Ours, estate: Estate) -> Part:
     recorded: tuple[Markless, ...] = (*estate.networks, *estate.subnets, *estate.routers, *estate.groups)
-    return replace(_NETWORK, requests=adoption(recorded, ours), why=ADOPTS)
+    return _NETWORK.needs(*adoption(recorded, ours), why=ADOPTS)
 
 
 def _floating_ips(ours: Ours, estate: Estate) -> Part:
-    requests: list[CloudRequest] = list(_deletions(DeleteFloatingIp, owned(estate.floating_ips, ours), ours))
     ports = {each.id for each in estate.ports if _on(each, ours, estate)}
-    for each in estate.floating_ips:
-        if mark_of(each) != ours.mark and each.port_id in ports:
-            off = AssociateFloatingIp(
-                project=ours.project,
-                mark=ours.mark,
-                subject=each.floating_ip_address,
-                id=each.id,
-                before=each.port_id,
-                port=None,
-            )
-            requests.append(off)
-    return replace(_NETWORK, requests=tuple(requests), why="floating IPs go before what they lead to")
+    theirs = (each for each in estate.floating_ips if mark_of(each) != ours.mark and each.port_id in ports)
+    requests = (*_deletions(estate.floating_ips, ours), *(ours.lead(each, None) for each in theirs))
+    return _NETWORK.needs(*requests, why="floating IPs go before what they lead to")
 
 
 def _interfaces(ours: Ours, estate: Estate) -> Part:
@@ -115,7 +91,7 @@ def _interfaces(ours: Ours, estate: Estate) -> Part:
         if _is_interface(port) and _on(port, ours, estate)
         for address in port.fixed_ips
     )
-    return replace(_NETWORK, requests=requests, why="a network that a router leads to cannot be deleted")
+    return _NETWORK.needs(*requests, why="a network that a router leads to cannot be deleted")
 
 
 def _routers(ours: Ours, estate: Estate) -> Part:
@@ -125,21 +101,20 @@ def _routers(ours: Ours, estate: Estate) -> Part:
     if elsewhere:
         subnets = ", ".join(address.subnet_id for each in elsewhere for address in each.fixed_ips)
         text = f"a router of the cluster leads to subnets of others: {subnets}. Remove its interfaces there"
-        return replace(_NETWORK, obstacles=(Obstacle(DELETING, Reason.DELETING_NETWORK, text),))
-    return replace(_NETWORK, requests=_deletions(DeleteRouter, gone, ours))
+        return _NETWORK.hindered(text)
+    return _NETWORK.needs(*_deletions(gone, ours))
 
 
 def _networks(ours: Ours, estate: Estate, names: Collection[str]) -> Part:
     ports = [each for each in estate.ports if _on(each, ours, estate) and each.device_owner not in _BY_ITSELF]
     left = [each for each in ports if _was_left(each, ours, names)]
     if left:
-        requests = tuple(_deletion(DeletePort, each.id, each.name or each.id, ours) for each in left)
-        return replace(_NETWORK, requests=requests, why="ports that were left on the network")
+        return _NETWORK.needs(*map(ours.delete, left), why="ports that were left on the network")
     if ports:
         what = ", ".join(f"{each.name or 'port'} ({each.id}) of {_device(each)}" for each in ports)
         text = f"the network of the cluster has ports of others: {what}. Delete them"
-        return replace(_NETWORK, obstacles=(Obstacle(DELETING, Reason.DELETING_NETWORK, text),))
-    return replace(_NETWORK, requests=_deletions(DeleteNetwork, owned(estate.networks, ours), ours))
+        return _NETWORK.hindered(text)
+    return _NETWORK.needs(*_deletions(estate.networks, ours))
 
 
 def _on(port: Port, ours: Ours, estate: Estate) -> bool:
@@ -163,13 +138,5 @@ def _device(port: Port) -> str:
     return f"owner {mark_of(port)}" if mark_of(port) else "no device"
 
 
-def _deletions(kind: type[Deletion], resources: Iterable[T], ours: Ours) -> tuple[Deletion, ...]:
-    return tuple(_deletion(kind, each.id, _name(each), ours) for each in resources)
-
-
-def _deletion(kind: type[Deletion], which: str, name: str, ours: Ours) -> Deletion:
-    return kind(project=ours.project, mark=ours.mark, subject=name, id=which)
-
-
-def _name(found: Network | Router | SecurityGroup | FloatingIp) -> str:
-    return found.floating_ip_address if isinstance(found, FloatingIp) else found.name
+def _deletions(resources: Iterable[T], ours: Ours) -> tuple[CloudRequest, ...]:
+    return tuple(map(ours.delete, owned(resources, ours)))

@@ -22,7 +22,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.resources import SecurityGroupRule
@@ -65,31 +66,23 @@ _PROTOCOLS: Final = {
 """The names that Neutron has for numbers."""
 
 
-class Rule(Struct, frozen=True, kw_only=True):
-    """A rule without its description. None: any. Make one by `canonical`."""
+class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A rule without its description. None: any. Compare those that `canonical` returns."""
 
     direction: str
-    ethertype: str
+    ethertype: str | None = None
     protocol: str | None = None
-    low: int | None = None
-    high: int | None = None
-    prefix: str | None = None
-    group: str | None = None
-    addresses: str | None = None
+    low: int | None = field(default=None, name="port_range_min")
+    high: int | None = field(default=None, name="port_range_max")
+    prefix: str | None = field(default=None, name="remote_ip_prefix")
+    group: str | None = field(default=None, name="remote_group_id")
+    addresses: str | None = field(default=None, name="remote_address_group_id")
 
     @property
     def body(self) -> dict[str, Any]:
         """As Neutron takes it."""
-        whole = {
-            "direction": self.direction,
-            "ethertype": self.ethertype,
-            "protocol": self.protocol,
-            "port_range_min": self.low,
-            "port_range_max": self.high,
-            "remote_ip_prefix": self.prefix,
-            "remote_group_id": self.group,
-        }
-        return {name: value for name, value in whole.items() if value is not None}
+        body: dict[str, Any] = to_builtins(self)
+        return body
 
     def __str__(self) -> str:
         ports = "" if self.low is None else f" {self.low}" if self.low == self.high else f" {self.low}-{self.high}"
@@ -102,39 +95,27 @@ Rules: TypeAlias = dict[Rule, str]
 """Rules, and their descriptions."""
 
 
-def canonical(
-    *,
-    direction: str,
-    ethertype: str | None = None,
-    protocol: str | None = None,
-    low: int | None = None,
-    high: int | None = None,
-    prefix: str | None = None,
-    group: str | None = None,
-    addresses: str | None = None,
-) -> Rule:
+def canonical(rule: Rule) -> Rule:
     """Raises ValueError if `prefix` is no CIDR. Without `ethertype` it is that of `prefix`, or IPv4."""
-    network = ip_network(prefix, strict=False) if prefix else None
-    ethertype = ethertype or ("IPv6" if network is not None and network.version == 6 else "IPv4")
-    protocol = (protocol or "any").lower()
+    network = ip_network(rule.prefix, strict=False) if rule.prefix else None
+    ethertype = rule.ethertype or ("IPv6" if network is not None and network.version == 6 else "IPv4")
+    protocol = (rule.protocol or "any").lower()
     if ethertype == "IPv6" and protocol in _ICMP_6:
         protocol = "ipv6-icmp"
     protocol = "ipv6-icmp" if protocol == "icmpv6" else _PROTOCOLS.get(protocol, protocol)
-    return Rule(
-        direction=direction,
+    return replace(
+        rule,
         ethertype=ethertype,
         protocol=None if protocol == "any" else protocol,
-        low=low,
-        high=high,
         prefix=None if network is None or str(network) in _ANYWHERE else str(network),
-        group=group or None,
-        addresses=addresses or None,
+        group=rule.group or None,
+        addresses=rule.addresses or None,
     )
 
 
 def rule_of(found: SecurityGroupRule) -> Rule:
     """A rule that the cloud has."""
-    return canonical(
+    rule = Rule(
         direction=found.direction,
         ethertype=found.ethertype,
         protocol=found.protocol,
@@ -144,6 +125,7 @@ def rule_of(found: SecurityGroupRule) -> Rule:
         group=found.remote_group_id,
         addresses=found.remote_address_group_id,
     )
+    return canonical(rule)
 
 
 def desired(
@@ -154,7 +136,7 @@ def desired(
     managed = spec.managed_security_groups or api.ManagedSecurityGroups()
     wanted: dict[str, Rules] = {role: dict.fromkeys(_of_cluster(role, spec, cidrs, ids), "") for role in ids}
     obstacles = []
-    for field, roles, rules in (
+    for name, roles, rules in (
         ("allNodesSecurityGroupRules", (CONTROL_PLANE, WORKER), managed.all_nodes_security_group_rules),
         ("controlPlaneNodesSecurityGroupRules", (CONTROL_PLANE,), managed.control_plane_nodes_security_group_rules),
         ("workerNodesSecurityGroupRules", (WORKER,), managed.worker_nodes_security_group_rules),
@@ -164,7 +146,7 @@ def desired(
                 try:
                     wanted[role] |= dict.fromkeys(_of_user(rule, role, ids), rule.description or "")
                 except ValueError as error:
-                    text = f"spec.managedSecurityGroups.{field}, rule {rule.name}: {error}: correct it"
+                    text = f"spec.managedSecurityGroups.{name}, rule {rule.name}: {error}: correct it"
                     obstacles.append(Obstacle(SECURITY_GROUPS_READY, Reason.INVALID_CONFIGURATION, text))
     return wanted, tuple(dict.fromkeys(obstacles))
 
@@ -176,7 +158,7 @@ def _of_cluster(
     everything = managed is not None and managed.allow_all_in_cluster_traffic
     versions = {"IPv4", *("IPv6" for each in cidrs if ip_network(each, strict=False).version == 6)}
     for version in ("IPv4", "IPv6"):
-        yield canonical(direction="egress", ethertype=version)
+        yield canonical(Rule(direction="egress", ethertype=version))
     for version in sorted(versions):
         if role == BASTION:
             yield _in(version, "tcp", 22)
@@ -198,15 +180,14 @@ def _of_cluster(
         yield from (_in(version, "tcp", 10250, group=each) for each in nodes)
     for cidr in cidrs if role == WORKER else ():
         for protocol in ("tcp", "udp"):
-            yield canonical(direction="ingress", protocol=protocol, low=30000, high=32767, prefix=cidr)
+            yield canonical(Rule(direction="ingress", protocol=protocol, low=30000, high=32767, prefix=cidr))
 
 
 def _in(
     version: str, protocol: str | None = None, low: int | None = None, high: int | None = None, *, group: str = ""
 ) -> Rule:
-    return canonical(
-        direction="ingress", ethertype=version, protocol=protocol, low=low, high=high or low, group=group or None
-    )
+    rule = Rule(direction="ingress", ethertype=version, protocol=protocol, low=low, high=high or low, group=group)
+    return canonical(rule)
 
 
 def _balanced(spec: api.OpenStackClusterSpec) -> Sequence[int]:
@@ -220,15 +201,12 @@ def _of_user(rule: api.SecurityGroupRule, role: str, ids: Mapping[str, str]) -> 
         if absent := [each for each in rule.remote_managed_groups if each not in ids]:
             raise ValueError(f"remoteManagedGroups names {', '.join(absent)}, which the cluster does not have")
         remotes = [ids[each] for each in rule.remote_managed_groups]
-    return [
-        canonical(
-            direction=rule.direction,
-            ethertype=rule.ether_type,
-            protocol=rule.protocol,
-            low=rule.port_range_min,
-            high=rule.port_range_max,
-            prefix=rule.remote_ip_prefix,
-            group=remote,
-        )
-        for remote in remotes
-    ]
+    common = Rule(
+        direction=rule.direction,
+        ethertype=rule.ether_type,
+        protocol=rule.protocol,
+        low=rule.port_range_min,
+        high=rule.port_range_max,
+        prefix=rule.remote_ip_prefix,
+    )
+    return [canonical(replace(common, group=remote)) for remote in remotes]

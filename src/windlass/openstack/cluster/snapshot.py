@@ -1,6 +1,6 @@
 """The input of a decision about an OpenStackCluster, and facts that follow from the objects alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -15,13 +15,10 @@ from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Weather
-from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.resources import Resource
+from windlass.openstack.cloud.query import Answers
 from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import owner_name
-
-Answers = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
 
 
 class Unresolved(Struct, frozen=True):

@@ -25,7 +25,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cluster.part import Obstacle, Part
 from windlass.openstack.cluster.snapshot import Cloud
-from windlass.openstack.sending import Post
+from windlass.openstack.sending import Post, at
 from windlass.openstack.status import (
     AUTHENTICATED,
     BASTION_READY,
@@ -87,7 +87,7 @@ def troubled(
         firsts.setdefault(each.told.type, each.told)
     bad = [each.condition for each in firsts.values() if not _stays(found, each, now=now)]
     merge = write(found, (*good, *bad, worst.progress(first.until)), now=now, fields=fields)
-    return Plan.of(merge).then(RequeueAfter(max((first.until - now).total_seconds(), 0.05), worst.message))
+    return Plan.of(merge).then(at(first.until, worst.message, now=now))
 
 
 def trouble_of(found: Present[OpenStackCluster], obstacle: Obstacle, asked: datetime) -> Trouble:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -90,10 +91,7 @@ class Observer:
         estate = await project.estate(mark, (address,), kinds=(FloatingIp,), age=age)
         here = (each for each in estate.floating_ips if each.floating_ip_address == address)
         return Cloud(
-            project=project.key,
-            where=credentials.where,
-            floating=next(here, None),
-            weather=project.weather(mark),
+            project=project.key, where=credentials.where, floating=next(here, None), weather=project.weather(mark)
         )
 
 
@@ -119,24 +117,22 @@ def floating_controller(
     def of_cluster(cluster: Object[Any]) -> list[NamespacedName]:
         return [each.key for each in reader.known(OpenStackServer, BY_CLUSTER, f"{cluster.namespace}/{cluster.name}")]
 
+    watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(
-                OpenStackServer,
-                lambda server: [server.key],
-                namespace=namespace,
-                indexes={BY_CLUSTER: labelled, BY_IDENTITY: identities},
+            watch(
+                OpenStackServer, lambda server: [server.key], indexes={BY_CLUSTER: labelled, BY_IDENTITY: identities}
             ),
-            Watch(Cluster, of_cluster, namespace=namespace, when=spec_differs, cache_only=True),
-            Watch(IPAddressClaim, _of_claim, namespace=namespace, indexes={BY_MARK: _kept}, cache_only=True),
-            Watch(IPAddress, _of_claim, namespace=namespace, cache_only=True),
+            watch(Cluster, of_cluster, when=spec_differs, cache_only=True),
+            watch(IPAddressClaim, _of_claim, indexes={BY_MARK: _kept}, cache_only=True),
+            watch(IPAddress, _of_claim, cache_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([machines] if machine_api else []),
         ),
         permissions=(
-            writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
-            writes(IPAddressClaim, "create", "patch", "delete", namespace=namespace),
+            may_write(OpenStackServer, "patch", subresource="status"),
+            may_write(IPAddressClaim, "create", "patch", "delete"),
             calls(AssociateFloatingIp),
         ),
         observe=Observer(reader, clouds, now=now, machine_api=machine_api),

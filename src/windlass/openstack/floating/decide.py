@@ -18,13 +18,12 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
 
 from msgspec import Struct
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import GROUP, IPAddress, IPAddressClaim, PoolReference
-from windlass.api.meta import Condition, owner_reference, tree
+from windlass.api.meta import owner_reference, tree
 from windlass.kube.conditions import condition, find
 from windlass.kube.control.plan import AddFinalizer, Create, Delete, Merge, Outcome, Plan, RequeueAfter, Target, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen
@@ -37,14 +36,11 @@ from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL, KEPT_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
-from windlass.openstack.sending import Post, calls
+from windlass.openstack.sending import Post, at
 from windlass.openstack.server.snapshot import recorded
 from windlass.openstack.server.telling import write
 from windlass.openstack.status import FLOATING_READY, Reason
-from windlass.openstack.trouble import Told, told, told_of_identity, trouble_since, unmet
-
-SOON: Final = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
+from windlass.openstack.trouble import Told, told, told_of_no_access, trouble_since, unmet
 
 
 class Cloud(Struct, frozen=True, kw_only=True):
@@ -76,15 +72,9 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     found = seen.server
     if plan is not None or not isinstance(found, Present):
         return plan or Plan.nothing("the OpenStackServer cannot be read")
-    match seen.cloud:
-        case Cloud() as cloud:
-            return _lead(seen, found, cloud, now=now)
-        case IdentityTrouble() as problem:
-            about = told_of_identity(problem)
-        case CloudFailure() as failure:
-            about = told(failure, doing="ask the cloud", part=FLOATING_READY)
-        case None:
-            return Plan.nothing("the cloud has not been asked")
+    if isinstance(seen.cloud, Cloud):
+        return _lead(seen, found, seen.cloud, now=now)
+    about = told_of_no_access(seen.cloud, part=FLOATING_READY)
     if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
         return _wait(found, Reason.FLOATING_IP_ERROR, about.message, now=now)
     return _in_the_way(found, about, now, now=now)
@@ -152,12 +142,11 @@ def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now:
         return told(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
 
     post = Post(weather=cloud.weather, last=seen.last, now=now, since=lambda _: _since(found), tell=tell)
-    sending = post.admit([request])
-    if sending.first is not None:
-        return _in_the_way(found, sending.first.told, sending.first.until, now=now, due=True)
-    if sending.later:
-        return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
-    return Plan.of(*calls(found, sending.now, "the server gets its floating IP"))
+    return post.admit([request]).plan(
+        found,
+        "the server gets its floating IP",
+        held=lambda held: _in_the_way(found, held.told, held.until, now=now, due=True),
+    )
 
 
 def _associations(
@@ -242,9 +231,7 @@ def _in_the_way(
 ) -> Plan:
     """`due`: `when` is the time of the next attempt; else it failed then."""
     until = when if due else about.due(when, since=_since(found))
-    told_now: Condition = about.condition
-    wait = max((until - now).total_seconds(), 0.05)
-    return Plan.of(write(found, (told_now,), now=now)).then(RequeueAfter(wait, about.message))
+    return Plan.of(write(found, (about.condition,), now=now)).then(at(until, about.message, now=now))
 
 
 def _since(found: Present[OpenStackServer]) -> datetime | None:

@@ -13,6 +13,7 @@ A Secret is needed by OpenStackClusters, OpenStackMachines, OpenStackServers and
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -31,16 +32,8 @@ from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, see
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.constants import SECRET_FINALIZER
+from windlass.openstack.identity import watches
 from windlass.openstack.identity.find import BY_NAME
-from windlass.openstack.identity.watches import (
-    BY_IDENTITY,
-    BY_SECRET,
-    by_cluster_identity,
-    by_secret,
-    identities,
-    own_name,
-    secrets,
-)
 from windlass.openstack.objects import event, is_held, release
 
 NAME: Final = "openstack-identity"
@@ -98,15 +91,15 @@ class Observer:
         return Snapshot(await self._reader.see(Secret, name, namespace=namespace, live=True), users)
 
     def _users(self, namespace: str | None, name: str) -> Iterator[str]:
-        yield from self._named(by_secret(namespace, name))
-        for identity in self._reader.indexed(OpenStackClusterIdentity, BY_SECRET, f"{namespace}/{name}"):
+        yield from self._named(watches.by_secret(namespace, name))
+        for identity in self._reader.indexed(OpenStackClusterIdentity, watches.BY_SECRET, f"{namespace}/{name}"):
             if self._namespace is not None:
                 yield f"OpenStackClusterIdentity {identity.name}"
-            yield from self._named(by_cluster_identity(identity.name))
+            yield from self._named(watches.by_cluster_identity(identity.name))
 
     def _named(self, value: str) -> Iterator[str]:
         for kind in USERS:
-            for found in self._reader.indexed(kind, BY_IDENTITY, value):
+            for found in self._reader.indexed(kind, watches.BY_IDENTITY, value):
                 yield f"{kind.RESOURCE.kind} {found.namespace}/{found.name}"
 
 
@@ -114,7 +107,7 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
     """The controller, of Secrets in `namespace` (None: all)."""
 
     def of_user(found: Object[Any]) -> Iterable[NamespacedName]:
-        for value in identities(found):
+        for value in watches.identities(found):
             kind, _, rest = value.partition("/")
             if kind == "Secret":
                 yield _key(rest)
@@ -122,33 +115,28 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
                 yield from of_identity(identity)
 
     def of_identity(identity: Object[Any]) -> Iterable[NamespacedName]:
-        return map(_key, secrets(identity))
+        return map(_key, watches.secrets(identity))
 
+    watch = partial(Watch, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(
+            watch(
                 Secret,
                 lambda secret: [secret.key],
-                namespace=namespace,
-                indexes={BY_NAME: own_name},
+                indexes={BY_NAME: watches.own_name},
                 metadata_only=True,
                 when=_held_or_going,
             ),
             Watch(
                 OpenStackClusterIdentity,
                 of_identity,
-                indexes={BY_SECRET: secrets, _IDENTITY_BY_NAME: _value},
+                indexes={watches.BY_SECRET: watches.secrets, _IDENTITY_BY_NAME: _value},
                 cache_only=True,
             ),
             *(
-                Watch(
-                    kind,
-                    of_user,
-                    namespace=namespace,
-                    indexes={BY_IDENTITY: identities},
-                    when=spec_differs,
-                    cache_only=True,
+                watch(
+                    kind, of_user, indexes={watches.BY_IDENTITY: watches.identities}, when=spec_differs, cache_only=True
                 )
                 for kind in USERS
             ),
@@ -167,7 +155,7 @@ def _held_or_going(old: Object[Any] | None, new: Object[Any] | None) -> bool:
 
 
 def _value(identity: Object[Any]) -> tuple[str, ...]:
-    return (by_cluster_identity(identity.name),)
+    return (watches.by_cluster_identity(identity.name),)
 
 
 def _key(text: str) -> NamespacedName:

@@ -19,11 +19,13 @@ A server that can still be restored (`SOFT_DELETED`) counts as gone; its volumes
 from collections.abc import Iterator
 
 from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
+from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import mark_of
-from windlass.openstack.cloud.requests import CloudRequest, DeleteTrunk, RemoveSubports
+from windlass.openstack.cloud.requests import CloudRequest, RemoveSubports
 from windlass.openstack.cloud.resources import Trunk, Volume
+from windlass.openstack.cloud.upkeep import delete
 from windlass.openstack.instance.match import DELETABLE, is_going, marked, trunk_on
-from windlass.openstack.instance.next import deletion, marking, releases
+from windlass.openstack.instance.next import marking, releases
 from windlass.openstack.instance.state import DELETED
 from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
 
@@ -33,19 +35,19 @@ def next_deletion(inventory: Inventory, *, recorded: Recorded = NONE, project: s
     if marks := tuple(marking(inventory, project=project, mark=mark)):
         return Send(marks, "only what has the owner's mark is deleted")
     servers = [each for each in marked(inventory.servers, mark) if each.status not in DELETED]
-    if sent := tuple(deletion(each, project=project, mark=mark) for each in servers if not is_going(each)):
+    if sent := tuple(delete(each, project=project, mark=mark) for each in servers if not is_going(each)):
         return Send(sent, "the server goes first")
     if servers:
         return Await(", ".join(f"server {each.name} ({each.id}) is being deleted" for each in servers))
     volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded)]
     free = [each for each in volumes if each.status in DELETABLE and not each.attachments]
-    sent = (
+    requests: tuple[CloudRequest, ...] = (
         *releases(inventory, project=project, mark=mark),
         *_network(inventory, project=project, mark=mark),
-        *(deletion(each, project=project, mark=mark) for each in free),
+        *(delete(each, project=project, mark=mark) for each in free),
     )
-    if sent:
-        return Send(sent, "what the server had")
+    if requests:
+        return Send(requests, "what the server had")
     for volume in volumes:
         if volume.status == "error_deleting":
             text = f"Cinder failed to delete volume {volume.name} ({volume.id}): an operator must reset its state"
@@ -64,7 +66,7 @@ def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[Cloud
         if trunk := trunk_on(port, inventory):
             trunks[trunk.id] = trunk
         else:
-            yield deletion(port, project=project, mark=mark)
+            yield delete(port, project=project, mark=mark)
     for trunk in trunks.values():
         yield _trunk(trunk, project=project, mark=mark)
 
@@ -72,7 +74,7 @@ def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[Cloud
 def _trunk(trunk: Trunk, *, project: str, mark: str) -> CloudRequest:
     if subports := tuple(each.port_id for each in trunk.sub_ports):
         return RemoveSubports(project=project, mark=mark, subject=trunk.name, id=trunk.id, ports=subports)
-    return DeleteTrunk(project=project, mark=mark, subject=trunk.name, id=trunk.id)
+    return delete(trunk, project=project, mark=mark)
 
 
 def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool:
@@ -82,15 +84,9 @@ def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool
 
 
 def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
-    for kind, resources in (
-        ("server", inventory.servers),
-        ("port", inventory.ports),
-        ("trunk", inventory.trunks),
-        ("volume", inventory.volumes),
-    ):
-        for each in resources:
-            if mark_of(each) != mark:
-                yield f"{kind} {each.name} ({each.id}) stays: it belongs to {mark_of(each)}"
+    for each in inventory.all:
+        if mark_of(each) != mark:
+            yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {mark_of(each)}"
     for volume in marked(inventory.volumes, mark):
         if _elsewhere(volume, inventory, recorded):
             servers = ", ".join(each.server_id for each in volume.attachments)

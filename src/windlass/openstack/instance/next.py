@@ -24,35 +24,19 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
-from windlass.openstack.cloud.marks import described, mark_of
-from windlass.openstack.cloud.requests import (
-    CloudRequest,
-    CreatePort,
-    CreateServer,
-    CreateTrunk,
-    CreateVolume,
-    DeletePort,
-    DeleteServer,
-    DeleteVolume,
-    Describe,
-    Intent,
-    MarkServer,
-    MarkVolume,
-    ReleaseVolume,
-    SetTags,
-)
-from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.resources import Port, Server, Trunk
+from windlass.openstack.cloud.upkeep import TAGS, adopt, delete, tag
 from windlass.openstack.instance import bodies
 from windlass.openstack.instance.match import Matched, match, server_of, trunk_on
 from windlass.openstack.instance.resolve import is_complete
-from windlass.openstack.instance.spec import InstanceSpec, Resolved, ResolvedPort
+from windlass.openstack.instance.spec import InstanceSpec, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
 
 USER_DATA_LIMIT: Final = 65_535
 """The length of user data in base64 that Nova accepts."""
-TAGS: Final = "standard-attr-tag"
-"""The Neutron extension for tags of ports and trunks."""
 
 
 def needs_extensions(resolved: Resolved) -> bool:
@@ -67,7 +51,7 @@ def next_step(
     *,
     recorded: Recorded = NONE,
     project: str,
-    intent: Intent,
+    intent: requests.Intent,
     extensions: frozenset[str] = frozenset(),
     user_data: str = "",
     former: str = "",
@@ -83,7 +67,7 @@ def next_step(
         return step or Vanished()
     if marks := tuple(marking(inventory, project=project, mark=intent.mark)):
         return Send(marks, "what is recorded gets the owner's mark")
-    surplus = tuple(deletion(each, project=project, mark=intent.mark) for each in found.surplus)
+    surplus = tuple(delete(each, project=project, mark=intent.mark) for each in found.surplus)
     if recorded.server and server is None:
         return Send(surplus, "the recorded server is gone") if surplus else Vanished()
     if server is None and (wrong := _wrong(spec, resolved, user_data)):
@@ -153,34 +137,34 @@ class _Build(Struct, frozen=True):
     inventory: Inventory
     found: Matched
     project: str
-    intent: Intent
+    intent: requests.Intent
     extensions: frozenset[str]
     user_data: str
 
-    def missing(self) -> Iterator[CloudRequest]:
+    def missing(self) -> Iterator[requests.CloudRequest]:
         """What can be created now: parts at the same time, and the server once all parts are there."""
         mark, incomplete = self.intent.mark, False
         for wanted, port in zip(self.resolved.ports, self.found.ports, strict=True):
             if port is None:
                 incomplete = True
                 body = bodies.port_body(wanted, mark=mark, extensions=self.extensions)
-                yield CreatePort(project=self.project, intent=self.intent, subject=wanted.name, body=body)
+                yield requests.CreatePort(project=self.project, intent=self.intent, subject=wanted.name, body=body)
             elif wanted.trunk and trunk_on(port, self.inventory) is None:
                 # Some network drivers put no trunk on a port that a server has already.
                 incomplete = True
                 body = bodies.trunk_body(wanted, port.id, mark=mark)
-                yield CreateTrunk(project=self.project, intent=self.intent, subject=wanted.name, body=body)
+                yield requests.CreateTrunk(project=self.project, intent=self.intent, subject=wanted.name, body=body)
         for volume in self.resolved.volumes:
             if volume.name not in self.found.volumes:
                 incomplete = True
                 body = bodies.volume_body(volume, self.resolved, server=self.spec.name, mark=mark)
-                yield CreateVolume(project=self.project, intent=self.intent, subject=volume.name, body=body)
+                yield requests.CreateVolume(project=self.project, intent=self.intent, subject=volume.name, body=body)
         if not incomplete and not any(self.unavailable()):
             yield self._server()
 
-    def _server(self) -> CreateServer:
+    def _server(self) -> requests.CreateServer:
         ports = [port.id for port in self.found.ports if port is not None]
-        return CreateServer(
+        return requests.CreateServer(
             project=self.project,
             intent=self.intent,
             subject=self.spec.name,
@@ -208,72 +192,31 @@ class _Build(Struct, frozen=True):
                 return Stuck("InstanceCreateFailed", text)
         return None
 
-    def tags(self) -> Iterator[SetTags]:
+    def tags(self) -> Iterator[requests.SetTags]:
         """Tags that differ from those that are wanted. A port that should have none in particular keeps what it has."""
         if TAGS not in self.extensions:
             return
         for wanted, port in zip(self.resolved.ports, self.found.ports, strict=True):
             if port is None:
                 continue
-            yield from self._tagged("ports", port, wanted)
-            for trunk in self.inventory.trunks:
-                if trunk.port_id == port.id:
-                    yield from self._tagged("trunks", trunk, wanted)
-
-    def _tagged(self, collection: str, found: Port | Trunk, wanted: ResolvedPort) -> Iterator[SetTags]:
-        if wanted.tags and set(wanted.tags) != set(found.tags):
-            yield SetTags(
-                project=self.project,
-                mark=self.intent.mark,
-                subject=wanted.name,
-                id=found.id,
-                collection=collection,
-                before=tuple(found.tags),
-                tags=wanted.tags,
-            )
+            trunks = (trunk for trunk in self.inventory.trunks if trunk.port_id == port.id)
+            some: tuple[Port | Trunk, ...] = (port, *trunks)
+            for each in some:
+                if wanted.tags and set(wanted.tags) != set(each.tags):
+                    yield tag(each, wanted.tags, project=self.project, mark=self.intent.mark)
 
 
-def marking(inventory: Inventory, *, project: str, mark: str, former: str = "") -> Iterator[CloudRequest]:
+def marking(inventory: Inventory, *, project: str, mark: str, former: str = "") -> Iterator[requests.CloudRequest]:
     """Marks what has no mark, or the `former` one: it is in the inventory because the owner's status records it."""
-    marks = ("", former)
-    for server in inventory.servers:
-        if mark_of(server) in marks:
-            yield MarkServer(project=project, mark=mark, subject=server.name, id=server.id)
-    for volume in inventory.volumes:
-        if mark_of(volume) in marks:
-            yield MarkVolume(project=project, mark=mark, subject=volume.name, id=volume.id)
-    described_resources: tuple[tuple[str, tuple[Port | Trunk, ...]], ...] = (
-        ("ports", inventory.ports),
-        ("trunks", inventory.trunks),
-    )
-    for collection, resources in described_resources:
-        for each in resources:
-            if mark_of(each) in marks:
-                yield Describe(
-                    project=project,
-                    mark=mark,
-                    subject=each.name,
-                    id=each.id,
-                    collection=collection,
-                    before=each.description,
-                    description=described(each.description, mark),
-                )
+    for each in inventory.all:
+        if mark_of(each) in ("", former):
+            yield adopt(each, project=project, mark=mark)
 
 
-def releases(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
+def releases(inventory: Inventory, *, project: str, mark: str) -> Iterator[requests.CloudRequest]:
     """Takes back what Nova reserved for a server that it refused: such a volume can be neither used nor deleted."""
     names = {volume.id: volume.name for volume in inventory.volumes if mark_of(volume) == mark}
     for each in inventory.reservations:
         if each.volume_id in names:
             name = names[each.volume_id]
-            yield ReleaseVolume(project=project, mark=mark, subject=name, id=each.id, volume=each.volume_id)
-
-
-def deletion(resource: Server | Port | Volume, *, project: str, mark: str) -> CloudRequest:
-    """The request that deletes a resource of the owner."""
-    kind: type[DeleteServer | DeletePort | DeleteVolume] = DeleteVolume
-    if isinstance(resource, Server):
-        kind = DeleteServer
-    elif isinstance(resource, Port):
-        kind = DeletePort
-    return kind(project=project, mark=mark, subject=resource.name, id=resource.id)
+            yield requests.ReleaseVolume(project=project, mark=mark, subject=name, id=each.id, volume=each.volume_id)

@@ -9,14 +9,14 @@ no request. A subnet is asked for even by its ID, because it must be in the port
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import MARK
-from windlass.openstack.cloud.query import EXTENSIONS, Query
+from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.resources import BalancerProvider, Extension, Image, Keypair, Resource, Subnet, Zone
 from windlass.openstack.instance.spec import (
     FixedAddress,
@@ -30,7 +30,6 @@ from windlass.openstack.instance.spec import (
     VolumeSpec,
 )
 
-Answers: TypeAlias = Mapping[Query, "tuple[Resource, ...] | CloudFailure"]
 Obstacle: TypeAlias = Problem | CloudFailure
 
 _WITHOUT_ID: Final = (BalancerProvider, Extension, Keypair, Zone)

@@ -1,6 +1,7 @@
 """The controller of OpenStackMachines: what wakes one, what is observed, and what may be read and written."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -22,15 +23,7 @@ from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
 from windlass.openstack.machine.existing import existing_server
 from windlass.openstack.machine.snapshot import Snapshot
-from windlass.openstack.objects import (
-    BY_CLUSTER,
-    FreshMarks,
-    infrastructure,
-    is_held,
-    is_paused,
-    labelled,
-    owner_name,
-)
+from windlass.openstack.objects import BY_CLUSTER, FreshMarks, infrastructure, is_held, is_paused, labelled, owner_name
 from windlass.openstack.status import ENDPOINT_READY
 
 NAME: Final = "openstack-machine"
@@ -98,25 +91,21 @@ def machine_controller(
         for name in {owner_name(meta, Cluster), meta.labels.get(CLUSTER_LABEL, "")} - {""}:
             yield from in_cluster(infra.namespace, name)
 
+    watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(OpenStackMachine, lambda found: [found.key], namespace=namespace, indexes={BY_CLUSTER: labelled}),
+            watch(OpenStackMachine, lambda found: [found.key], indexes={BY_CLUSTER: labelled}),
             # An OpenStackServer has the name of its machine.
-            Watch(OpenStackServer, lambda found: [found.key], namespace=namespace),
-            Watch(Machine, infrastructure(OpenStackMachine), namespace=namespace, when=spec_differs, cache_only=True),
-            Watch(
-                Cluster,
-                lambda cluster: in_cluster(cluster.namespace, cluster.name),
-                namespace=namespace,
-                when=_differs,
-            ),
-            Watch(OpenStackCluster, of_infra, namespace=namespace, when=_differs, cache_only=True),
+            watch(OpenStackServer, lambda found: [found.key]),
+            watch(Machine, infrastructure(OpenStackMachine), when=spec_differs, cache_only=True),
+            watch(Cluster, lambda cluster: in_cluster(cluster.namespace, cluster.name), when=_differs),
+            watch(OpenStackCluster, of_infra, when=_differs, cache_only=True),
         ),
         permissions=(
-            writes(OpenStackMachine, "patch", namespace=namespace),
-            writes(OpenStackMachine, "patch", subresource="status", namespace=namespace),
-            writes(OpenStackServer, "create", "patch", "delete", namespace=namespace),
+            may_write(OpenStackMachine, "patch"),
+            may_write(OpenStackMachine, "patch", subresource="status"),
+            may_write(OpenStackServer, "create", "patch", "delete"),
             emits_events(namespace=namespace),
         ),
         observe=Observer(reader, born=born),

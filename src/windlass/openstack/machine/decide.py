@@ -25,7 +25,7 @@ from typing import Any
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import tree
-from windlass.kube.conditions import TRUE, condition, find
+from windlass.kube.conditions import TRUE, find
 from windlass.kube.control.plan import Create, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
@@ -36,7 +36,7 @@ from windlass.openstack.machine.server_of import foreign, identity_of, make, wit
 from windlass.openstack.machine.snapshot import Snapshot
 from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
-from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
+from windlass.openstack.status import INSTANCE_READY, Reason, progressing
 
 
 def decide(seen: Snapshot, *, now: datetime) -> Plan:
@@ -140,7 +140,7 @@ def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Open
         if reached is None or reached.status == TRUE:
             fields["initialization"] = {"provisioned": True}
         else:
-            told = (*told, condition(PROGRESSING, True, Reason.PROGRESSING, reached.message))
+            told = (*told, progressing(reached.message))
     credentials = with_identity(server, identity_of(found.object, seen.known_infra))
     before = Plan.of(intend(found, mark_of(server)), credentials, stored)
     if stored is not None and stored.needed:  # the status says which generation it is about

@@ -34,6 +34,7 @@ from windlass.openstack.status import (
     NOT_PAUSED,
     PROGRESSING,
     Reason,
+    progressing,
 )
 
 
@@ -56,7 +57,7 @@ def _delete_server(
     seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
 ) -> Plan:
     if (text := _leads(seen, found)) and not server.deleting:
-        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, text)
+        goes_on = progressing(text)
         return Plan.of(_write(seen, found, Reason.LEAVING_ENDPOINT, text, goes_on, now=now)).then(WaitFor(text))
     name = server.metadata.name
     said = find(server.object.status.conditions, DELETING) if server.deleting else None
@@ -113,7 +114,7 @@ def _beside(
 def _tell(
     seen: Snapshot, found: Present[OpenStackMachine], message: str, server: Present[OpenStackServer], *, now: datetime
 ) -> Merge:
-    progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+    progress = progressing(message)
     more = _of_server(server) if server.deleting else []
     return _write(seen, found, Reason.DELETING_SERVER, message, progress, *more, now=now)
 

@@ -21,16 +21,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from windlass.api import capo
 from windlass.api.capi import Machine
-from windlass.api.capo import (
-    FixedIP,
-    IdentityReference,
-    Network,
-    OpenStackMachine,
-    OpenStackMachineSpec,
-    Port,
-    SecurityGroup,
-)
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec, SecretReference
 from windlass.api.meta import owner_reference, tree
@@ -42,7 +34,7 @@ from windlass.openstack.machine.snapshot import Snapshot, is_control_plane
 from windlass.openstack.objects import event, intend, mark_of
 
 
-def identity_of(machine: OpenStackMachine, infra: OpenStackCluster | None) -> IdentityReference | None:
+def identity_of(machine: capo.OpenStackMachine, infra: OpenStackCluster | None) -> capo.IdentityReference | None:
     """The credentials: those of the machine, else of its cluster."""
     if machine.spec.identity_ref is not None:
         return machine.spec.identity_ref
@@ -50,7 +42,7 @@ def identity_of(machine: OpenStackMachine, infra: OpenStackCluster | None) -> Id
 
 
 def server_spec(
-    machine: OpenStackMachine, *, owner: Machine | None, infra: OpenStackCluster | None, control_plane: bool
+    machine: capo.OpenStackMachine, *, owner: Machine | None, infra: OpenStackCluster | None, control_plane: bool
 ) -> OpenStackServerSpec | Problem:
     """The spec, or what is wrong with that of the machine."""
     identity = identity_of(machine, infra)
@@ -62,11 +54,11 @@ def server_spec(
 
 
 def mapped(
-    spec: OpenStackMachineSpec,
-    identity: IdentityReference,
+    spec: capo.OpenStackMachineSpec,
+    identity: capo.IdentityReference,
     *,
     infra: OpenStackCluster | None,
-    groups: list[SecurityGroup],
+    groups: list[capo.SecurityGroup],
     zone: str | None = None,
     user_data: str = "",
 ) -> OpenStackServerSpec | Problem:
@@ -79,7 +71,7 @@ def mapped(
 
 
 def adopting_spec(
-    machine: OpenStackMachine, *, owner: Machine | None, infra: OpenStackCluster | None
+    machine: capo.OpenStackMachine, *, owner: Machine | None, infra: OpenStackCluster | None
 ) -> OpenStackServerSpec | Problem:
     """The spec for a server that exists: only the credentials matter, the rest is for people."""
     identity = identity_of(machine, infra)
@@ -90,9 +82,9 @@ def adopting_spec(
 
 
 def _spec(
-    spec: OpenStackMachineSpec,
-    identity: IdentityReference,
-    ports: list[Port],
+    spec: capo.OpenStackMachineSpec,
+    identity: capo.IdentityReference,
+    ports: list[capo.Port],
     *,
     infra: OpenStackCluster | None,
     zone: str | None,
@@ -127,7 +119,7 @@ def _user_data(owner: Machine | None) -> str:
     return (owner.spec.bootstrap.data_secret_name or "") if owner is not None else ""
 
 
-def make(seen: Snapshot, found: Present[OpenStackMachine], *, existing: str = "") -> Plan | Problem:
+def make(seen: Snapshot, found: Present[capo.OpenStackMachine], *, existing: str = "") -> Plan | Problem:
     """A new OpenStackServer, which makes a new server, or stands for the `existing` one and never makes one."""
     infra = seen.known_infra
     owner = seen.owner.object if isinstance(seen.owner, Present) else None
@@ -176,7 +168,7 @@ def create(
     return Create(target=Target(OpenStackServer, name, place), body=body, why="it has no OpenStackServer yet")
 
 
-def with_identity(server: Present[OpenStackServer], wanted: IdentityReference | None) -> Merge | None:
+def with_identity(server: Present[OpenStackServer], wanted: capo.IdentityReference | None) -> Merge | None:
     """Other credentials for the same region, as users rotate them; None if they are for another region."""
     has = server.object.spec.identity_ref
     if wanted is None or wanted.region != has.region:
@@ -194,34 +186,34 @@ def with_identity(server: Present[OpenStackServer], wanted: IdentityReference | 
 
 
 def _ports(
-    spec: OpenStackMachineSpec, infra: OpenStackCluster | None, groups: list[SecurityGroup]
-) -> list[Port] | Problem:
-    ports, network = spec.ports or [Port()], _network(infra) if infra is not None else None
+    spec: capo.OpenStackMachineSpec, infra: OpenStackCluster | None, groups: list[capo.SecurityGroup]
+) -> list[capo.Port] | Problem:
+    ports, network = spec.ports or [capo.Port()], _network(infra) if infra is not None else None
     if network is None and any(map(_needs_network, ports)):
         text = "no network configured: set spec.network of the OpenStackCluster, or network in each of spec.ports"
         return Problem("Invalid", "ports", text)
     made = []
     for port in ports:
         if port.network is None and network is not None and infra is not None:
-            port = replace(port, network=network, fixed_ips=[FixedIP(subnet=each) for each in infra.spec.subnets])
+            port = replace(port, network=network, fixed_ips=[capo.FixedIP(subnet=each) for each in infra.spec.subnets])
         if not port.disable_port_security:
             port = replace(port, security_groups=[*(port.security_groups or groups), *spec.security_groups])
         made.append(port)
     return made
 
 
-def _needs_network(port: Port) -> bool:
+def _needs_network(port: capo.Port) -> bool:
     """A port without a network is on that of its subnets, if it names any."""
     return port.network is None and not any(each.subnet is not None for each in port.fixed_ips)
 
 
-def _network(infra: OpenStackCluster) -> Network | None:
+def _network(infra: OpenStackCluster) -> capo.Network | None:
     known = infra.status.network
-    return Network(id=known.id) if known is not None and known.id else infra.spec.network
+    return capo.Network(id=known.id) if known is not None and known.id else infra.spec.network
 
 
-def _managed(infra: OpenStackCluster, *, control_plane: bool) -> list[SecurityGroup]:
+def _managed(infra: OpenStackCluster, *, control_plane: bool) -> list[capo.SecurityGroup]:
     status = infra.status
     group = status.control_plane_security_group if control_plane else status.worker_security_group
     wanted = infra.spec.managed_security_groups is not None and group is not None and group.id
-    return [SecurityGroup(id=group.id)] if wanted and group is not None else []
+    return [capo.SecurityGroup(id=group.id)] if wanted and group is not None else []

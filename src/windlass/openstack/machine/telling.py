@@ -30,6 +30,7 @@ from windlass.openstack.instance.state import ACTIVE, DELETED
 from windlass.openstack.machine.snapshot import INGRESS_READY, Snapshot, parts_of
 from windlass.openstack.objects import leads_to_machines
 from windlass.openstack.status import (
+    AUTHENTIC,
     AUTHENTICATED,
     ENDPOINT_READY,
     FLOATING_READY,
@@ -40,6 +41,7 @@ from windlass.openstack.status import (
     PROGRESSING,
     Reason,
     first_visit,
+    progressing,
     unvisited,
 )
 
@@ -47,7 +49,7 @@ WAITING: Final = "Waiting for instance to be created"
 
 WAITS_FOR_SERVER: Final = (
     condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, WAITING),
-    condition(PROGRESSING, True, Reason.PROGRESSING, WAITING),
+    progressing(WAITING),
     NOT_DELETING,
     NOT_PAUSED,
 )
@@ -82,9 +84,7 @@ def in_the_way(
 ) -> Merge:
     """There is no server, and why. `by_itself`: it goes on when something else changes; else a person must act."""
     progress = (
-        condition(PROGRESSING, True, Reason.PROGRESSING, message)
-        if by_itself
-        else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
+        progressing(message) if by_itself else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
     )
     told = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
     return write(seen, found, told, now=now, awaited=message)
@@ -104,7 +104,7 @@ def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Cond
     if (authenticated := said_by(server, AUTHENTICATED)) is not None:
         told.append(authenticated)
     elif ready.status == TRUE:  # an earlier provider's: without access to the cloud it would not know
-        told.append(condition(AUTHENTICATED, True, Reason.READY))
+        told.append(AUTHENTIC)
     progress = said_by(server, PROGRESSING)
     told.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
     return (*told, NOT_DELETING, NOT_PAUSED)
@@ -179,5 +179,5 @@ def _progress(ready: Condition) -> Condition:
     if ready.status == TRUE:
         return condition(PROGRESSING, False, Reason.SUCCESS)
     if ready.reason == Reason.INSTANCE_NOT_READY and ready.status == FALSE:
-        return condition(PROGRESSING, True, Reason.PROGRESSING, ready.message)
+        return progressing(ready.message)
     return condition(PROGRESSING, False, ready.reason, ready.message)

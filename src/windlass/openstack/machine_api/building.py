@@ -23,7 +23,7 @@ from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
-from windlass.openstack.cloud.requests import CloudRequest, CreateServer, CreateServerGroup
+from windlass.openstack.cloud.requests import CreateServerGroup
 from windlass.openstack.cloud.resources import Server
 from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
@@ -51,15 +51,13 @@ from windlass.openstack.machine_api.snapshot import (
     recorded,
     spec_of,
 )
-from windlass.openstack.machine_api.telling import AUTHENTIC, EXISTS, MISSING, NOT_CREATED, failure_event, write
+from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.objects import event, mark_of
-from windlass.openstack.sending import Held, calls
-from windlass.openstack.server.sending import admit
-from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
-from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
+from windlass.openstack.sending import THE_REST, at, calls
+from windlass.openstack.server.sending import admit, look_again
+from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, PROGRESSING, Reason, dead_end, progressing
+from windlass.openstack.trouble import Told, invalid, told_of_problems
 
-SOON: Final = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
 LOST: Final = "can't find created instance"
 _UNKNOWN: Final = "Unknown"
 """The state of a server of a Machine that has failed."""
@@ -67,18 +65,22 @@ _UNKNOWN: Final = "Unknown"
 
 def build(visit: MachineVisit) -> Plan:
     """What to do about a Machine that is neither paused nor being deleted, with access to its cloud."""
+    found = visit.found
     match step_of(visit):
         case Send(requests, why):
-            return _send(visit, requests, why)
+            missing = visit.seen.user_data
+            sending = admit(requests, visit, without=missing if isinstance(missing, Problem) else None)
+            return sending.plan(found, why, held=lambda held: _in_the_way(visit, held.told, held.until))
         case Await(what):
-            return _await(visit, what)
+            waiting = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
+            told = (AUTHENTIC, NOT_CREATED, waiting, progressing(what))
+            return Plan.of(write(found, told, phase=PROVISIONING, now=visit.now)).then(look_again(visit, what))
         case Standing(server):
             return _with_floating_ip(visit, server, _standing(visit, server))
         case Stuck(reason, message):
-            ready = condition(INSTANCE_READY, False, reason, message)
-            progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
-            news = failure_event(visit.found, "Create", ready)
-            return Plan.of(write(visit.found, (AUTHENTIC, NOT_CREATED, ready, progress), now=visit.now), news)
+            stop = dead_end(reason, message)
+            news = failure_event(found, "Create", stop[0])
+            return Plan.of(write(found, (AUTHENTIC, NOT_CREATED, *stop), now=visit.now), news)
         case Vanished():
             return _vanished(visit)
         case problems:
@@ -138,39 +140,6 @@ def fail(found: Present[Machine], problems: Sequence[Problem], *, now: datetime)
     return Plan.of(_annotated(found, _UNKNOWN), merge, event(found, "FailedCreate", text, warning=True))
 
 
-def _send(visit: MachineVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
-    ready, starved = _with_user_data(visit, requests)
-    sending = admit(ready, visit)
-    if sending.now and not sending.later:
-        return Plan.of(*calls(visit.found, sending.now, why))
-    plan = Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
-    if (first := sending.first or starved) is not None:
-        told = _in_the_way(visit, first.told, first.until)
-        return told.then(plan.next) if sending.now else told
-    return plan
-
-
-def _with_user_data(visit: MachineVisit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
-    """The requests that may be made: a server is not created without the user data that it asks for."""
-    problem = visit.seen.user_data
-    waits = next((request for request in requests if isinstance(request, CreateServer)), None)
-    if waits is None or not isinstance(problem, Problem):
-        return list(requests), None
-    about = told_of_problems([problem], delays=visit.timing.delays)
-    held = Held(waits, about.due(visit.now, since=visit.since), about)
-    return [request for request in requests if request is not waits], held
-
-
-def _await(visit: MachineVisit, what: str) -> Plan:
-    waiting = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
-    progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
-    plan = Plan.of(write(visit.found, (AUTHENTIC, NOT_CREATED, waiting, progress), phase=PROVISIONING, now=visit.now))
-    if not visit.inventory.certain:
-        return plan.then(RequeueAfter(visit.inventory.certain_in + SOON, what))
-    began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now
-    return plan.then(RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what))
-
-
 def _unresolved(visit: MachineVisit, problems: Sequence[Problem | CloudFailure]) -> Plan:
     about = told_of_problems(problems, delays=visit.timing.delays)
     asked = visit.cloud.answered or visit.now
@@ -183,8 +152,7 @@ def _in_the_way(visit: MachineVisit, trouble: Told, until: datetime) -> Plan:
     told = (trouble.condition, trouble.progress(until), there)
     merge = write(visit.found, told, now=visit.now)
     news = failure_event(visit.found, "Update" if there is EXISTS else "Create", trouble.condition)
-    wait = max((until - visit.now).total_seconds(), 0.05)
-    return Plan.of(merge, news).then(RequeueAfter(wait, trouble.message))
+    return Plan.of(merge, news).then(at(until, trouble.message, now=visit.now))
 
 
 def _standing(visit: MachineVisit, server: Server) -> Plan:
@@ -196,7 +164,7 @@ def _standing(visit: MachineVisit, server: Server) -> Plan:
     )  # without its tasks, which would be a write each
     ready = condition(INSTANCE_READY, says.ready, says.reason, message)
     if says.building:
-        progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+        progress = progressing(message)
     elif says.ready:
         progress = condition(PROGRESSING, False, Reason.SUCCESS)
     else:
@@ -232,7 +200,7 @@ def _with_floating_ip(visit: MachineVisit, server: Server, plan: Plan) -> Plan:
     else:
         about = told_of_problems([step], delays=visit.timing.delays)
     if about is None:
-        return plan.then(RequeueAfter(SOON, "send the rest"))
+        return plan.then(THE_REST)
     news = event(visit.found, "FailedUpdate", about.message, warning=True)
     return Plan.of(news).then(RequeueAfter(about.limits.first, about.message))
 
@@ -296,8 +264,7 @@ def _vanished(visit: MachineVisit) -> Plan:
     if left > 0:
         return Plan.nothing().then(RequeueAfter(left, "the server is missing: look again"))
     gone = f"The server was unexpectedly deleted: {recorded(found).server} does not exist any more"
-    ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
-    progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, f"{gone}. Delete the Machine to replace it")
+    ready, progress = dead_end(Reason.INSTANCE_NOT_FOUND, gone, remedy="Delete the Machine to replace it")
     told = (AUTHENTIC, MISSING, ready, progress)
     merge = write(found, told, phase=FAILED, now=visit.now, fields={"errorReason": None, "errorMessage": LOST})
     return Plan.of(_annotated(found, _UNKNOWN), merge, failure_event(found, "Update", ready))

@@ -46,18 +46,19 @@ def machine_api_controller(
 
     indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted}
     _, name, _ = AUTHORITY
+    watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(Machine, lambda machine: [machine.key], namespace=namespace, indexes=indexes),
-            Watch(Secret, of_secret, namespace=namespace, indexes={BY_NAME: own_name}, metadata_only=True),
+            watch(Machine, lambda machine: [machine.key], indexes=indexes),
+            watch(Secret, of_secret, indexes={BY_NAME: own_name}, metadata_only=True),
             # Only new Machines are given its virtual addresses.
             Watch(Infrastructure, lambda _: [], cache_only=True),
         ),
         sources=(clouds.polls.of(Machine),),
         permissions=(
-            writes(Machine, "patch", namespace=namespace),
-            writes(Machine, "patch", subresource="status", namespace=namespace),
+            may_write(Machine, "patch"),
+            may_write(Machine, "patch", subresource="status"),
             permission(Node, "get", "list", "patch", "delete"),
             permission(Pod, "list"),
             evicts_pods(),

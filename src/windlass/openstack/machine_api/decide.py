@@ -18,12 +18,12 @@ Source: `pkg/controller/machine/controller.go` of openshift/machine-api-operator
 these are.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from windlass.api.mapi import Machine
 from windlass.kube.conditions import condition, find, is_true
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
+from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.find import IdentityTrouble
@@ -42,14 +42,11 @@ from windlass.openstack.machine_api.snapshot import (
 )
 from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.objects import event, intend, is_held, mark_of, unseen
+from windlass.openstack.sending import at
+from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
-from windlass.openstack.trouble import (
-    Told,
-    lasting_since,
-    told_of_no_access,
-    trouble_since,
-)
+from windlass.openstack.trouble import Told, lasting_since, told_of_no_access
 
 STANDS_STILL: Final = ("ClusterAPI", "Migrating")
 """The authorities under which nothing is done."""
@@ -138,14 +135,9 @@ def _invalid(machine: Machine) -> str | None:
 def _pause(found: Present[Machine], visit: MachineVisit | None, *, now: datetime, timing: Timing) -> Plan:
     """`Paused` is True once nothing can be under way any more. `visit` None: the cloud cannot say, or need not."""
     if _is_in_between(found):
-        since = trouble_since(found.object.status.conditions, PAUSED, "Unknown") or now
         inventory = visit.inventory if visit is not None else None
-        patient = now - since < timedelta(seconds=timing.pausing)
-        if patient and (inventory is None or not inventory.certain):
-            what = "A request may be under way"
-            wait = inventory.certain_in if inventory is not None else timing.pausing
-            merge = write(found, (condition(PAUSED, None, Reason.PAUSING, what),), now=now)
-            return Plan.of(merge).then(RequeueAfter(max(wait, 1.0), what))
+        if (again := under_way(found.object.status.conditions, inventory, now=now, timing=timing)) is not None:
+            return Plan.of(write(found, (condition(PAUSED, None, Reason.PAUSING, again.why),), now=now)).then(again)
     return Plan.of(write(found, (paused(found),), now=now, why="the other side may act now"))
 
 
@@ -171,4 +163,4 @@ def _out_of_reach(found: Present[Machine], trouble: Told, *, now: datetime, timi
     action = "Delete" if found.deleting else "Update" if recorded(found).server else "Create"
     news = failure_event(found, action, trouble.condition)
     merge = write(found, told_now, now=now)
-    return Plan.of(merge, news).then(RequeueAfter((until - now).total_seconds(), trouble.message))
+    return Plan.of(merge, news).then(at(until, trouble.message, now=now))

@@ -9,24 +9,23 @@ Nothing depends on the provider spec but the credentials: what it has in the clo
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 
 from windlass.api.mapi import Machine
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Action, Delete, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
-from windlass.openstack.machine_api.building import SOON
 from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, former, may_own, recorded
-from windlass.openstack.machine_api.telling import AUTHENTIC, DRAINED, drained, failure_event, not_drained, write
+from windlass.openstack.machine_api.telling import DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.objects import event, is_held, mark_of, release
-from windlass.openstack.sending import calls
-from windlass.openstack.server.sending import admit
-from windlass.openstack.status import INSTANCE_READY, PROGRESSING, Reason
+from windlass.openstack.sending import Held, at
+from windlass.openstack.server.sending import admit, look_again
+from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, Reason, dead_end, progressing
 from windlass.openstack.trouble import trouble_since
 
 
@@ -64,14 +63,14 @@ def delete(visit: MachineVisit) -> Plan:
     )
     match step:
         case Send(requests, why):
-            return _send(visit, requests, why)
+            told = _tell(visit, Reason.DELETING_SERVER, why)
+            return admit(requests, visit).plan(found, why, told=told, held=partial(_failed, visit))
         case Await(what):
             plan = Plan.of(_tell(visit, Reason.DELETING_SERVER, what))
-            return plan.then(RequeueAfter(_patience(visit), what))
+            return plan.then(look_again(visit, what))
         case Stuck(reason=reason, message=message):
-            told = condition(INSTANCE_READY, False, reason, message)
-            stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
-            return Plan.of(write(found, (AUTHENTIC, told, stop), now=now), failure_event(found, "Delete", told))
+            ready, stop = dead_end(reason, message)
+            return Plan.of(write(found, (AUTHENTIC, ready, stop), now=now), failure_event(found, "Delete", ready))
         case Vanished():
             gone = event(found, "Deleted", f"Deleted machine {found.metadata.name}")
             return Plan((gone, *_let_go(visit.seen, found, "nothing is left of it in the cloud").actions))
@@ -111,25 +110,17 @@ def _drain_on(seen: Snapshot, found: Present[Machine], actions: Sequence[Action]
     return Plan.of(write(found, (told,), phase=DELETING, now=now), news).then(RequeueAfter(wait, waits))
 
 
-def _send(visit: MachineVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
-    found, now = visit.found, visit.now
-    sending = admit(requests, visit)
-    first = sending.first
-    if sending.now and not sending.later:
-        return Plan.of(_tell(visit, Reason.DELETING_SERVER, why), *calls(found, sending.now, why))
-    if first is None:
-        return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
-    failed = f"Deleting instance failed: {first.told.message}"
+def _failed(visit: MachineVisit, held: Held) -> Plan:
+    failed = f"Deleting instance failed: {held.told.message}"
     told = condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed)
-    merge = write(found, (AUTHENTIC, told, first.told.progress(first.until)), now=now)
-    wait = SOON if sending.now else max((first.until - now).total_seconds(), 0.05)
-    return Plan.of(merge, failure_event(found, "Delete", told)).then(RequeueAfter(wait, failed))
+    merge = write(visit.found, (AUTHENTIC, told, held.told.progress(held.until)), now=visit.now)
+    news = failure_event(visit.found, "Delete", told)
+    return Plan.of(merge, news).then(at(held.until, failed, now=visit.now))
 
 
 def _tell(visit: MachineVisit, reason: Reason, what: str) -> Action:
     told = condition(INSTANCE_READY, False, reason, f"Deleting the server: {what}")
-    progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
-    return write(visit.found, (AUTHENTIC, told, progress), now=visit.now)
+    return write(visit.found, (AUTHENTIC, told, progressing(what)), now=visit.now)
 
 
 def _let_go(seen: Snapshot, found: Present[Machine], why: str) -> Plan:
@@ -139,10 +130,3 @@ def _let_go(seen: Snapshot, found: Present[Machine], why: str) -> Plan:
     if isinstance(node, Present):
         deletion = Delete(target=target(node), deleting=node.deleting, why="its server is gone")
     return Plan.of(deletion, release(found, why))
-
-
-def _patience(visit: MachineVisit) -> float:
-    if not visit.inventory.certain:
-        return visit.inventory.certain_in + SOON
-    began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now
-    return min(max((visit.now - began) / timedelta(seconds=4), 1.0), 10.0)

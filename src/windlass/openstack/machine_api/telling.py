@@ -23,13 +23,12 @@ from windlass.kube.control.plan import Emit, Merge, target
 from windlass.kube.control.seen import Present
 from windlass.kube.shorten import shortened
 from windlass.openstack.machine_api.constants import MACHINE_API
-from windlass.openstack.objects import event
-from windlass.openstack.status import AUTHENTICATED, INSTANCE_PARTS, MESSAGE_LIMIT, PAUSED, Reason, ready
+from windlass.openstack.server.telling import news_of
+from windlass.openstack.status import INSTANCE_PARTS, MESSAGE_LIMIT, PAUSED, ready
 
 INSTANCE_EXISTS: Final = "InstanceExists"
 DRAINED: Final = "Drained"
 
-AUTHENTIC: Final = condition(AUTHENTICATED, True, Reason.READY)
 EXISTS: Final = {"type": INSTANCE_EXISTS, "status": "True"}
 NOT_CREATED: Final = condition(INSTANCE_EXISTS, False, "InstanceNotCreated", "Instance has not been created")
 MISSING: Final = condition(INSTANCE_EXISTS, False, "InstanceMissing", "Instance not found on provider")
@@ -81,11 +80,7 @@ def not_drained(what: str) -> Condition:
 
 def failure_event(found: Present[Machine], action: str, told: Condition) -> Emit | None:
     """`FailedCreate`, `FailedUpdate` or `FailedDelete`, when the trouble is new."""
-    before = find(found.object.status.conditions, told.type)
-    if before is not None and (before.status, before.reason) == (FALSE, told.reason):
-        return None
-    occasion = (before and before.last_transition_time) or ""
-    return event(found, f"Failed{action}", told.message, warning=True, occasion=occasion)
+    return news_of(found, f"Failed{action}", told)
 
 
 def _paused(found: Present[Machine]) -> Iterator[Tree]:

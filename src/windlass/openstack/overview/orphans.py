@@ -18,6 +18,7 @@ from windlass.kube.clock import rfc3339
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server
 from windlass.openstack.cluster import balancer
@@ -25,7 +26,6 @@ from windlass.openstack.cluster.part import Ours
 from windlass.openstack.cluster.removal import removal
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
-from windlass.openstack.overview.tree import NAMES
 
 YOUNG: Final = timedelta(hours=1)
 _OF_OBJECTS: Final = 4
@@ -56,7 +56,7 @@ def orphans(holdings: Holdings, known: Collection[str]) -> list[Orphan]:
     found = [(mark, each) for mark, each in holdings.marked() if is_of_object(mark)]
     owned = {mark for mark, each in found if mark in known or each.id in known}
     return [
-        Orphan(NAMES[type(each)], _name(each), each.id, mark, _created(each))
+        Orphan(KINDS[type(each)].name, _name(each), each.id, mark, _created(each))
         for mark, each in found
         if mark not in owned
     ]

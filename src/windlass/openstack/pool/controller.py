@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 from typing import Any, Final
 from uuid import uuid4
@@ -124,25 +125,20 @@ def pool_controller(
     new_mark: Callable[[], str] = lambda: str(uuid4()),
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of pools in `namespace` (None: all). Keys are namespace and name."""
+    watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(
-                OpenStackFloatingIPPool,
-                lambda pool: [pool.key],
-                namespace=namespace,
-                indexes={BY_IDENTITY: identities},
-                cache_only=True,
-            ),
-            Watch(IPAddressClaim, _pool, namespace=namespace, indexes={BY_POOL: _by_pool}, cache_only=True),
-            Watch(IPAddress, _pool, namespace=namespace, indexes={BY_POOL: _by_pool}),
+            watch(OpenStackFloatingIPPool, lambda pool: [pool.key], indexes={BY_IDENTITY: identities}, cache_only=True),
+            watch(IPAddressClaim, _pool, indexes={BY_POOL: _by_pool}, cache_only=True),
+            watch(IPAddress, _pool, indexes={BY_POOL: _by_pool}),
             *identity_watches(reader, OpenStackFloatingIPPool, namespace=namespace),
         ),
         permissions=(
-            writes(OpenStackFloatingIPPool, "patch", namespace=namespace),
-            writes(OpenStackFloatingIPPool, "patch", subresource="status", namespace=namespace),
-            writes(IPAddressClaim, "patch", subresource="status", namespace=namespace),
-            writes(IPAddress, "create", "patch", namespace=namespace),
+            may_write(OpenStackFloatingIPPool, "patch"),
+            may_write(OpenStackFloatingIPPool, "patch", subresource="status"),
+            may_write(IPAddressClaim, "patch", subresource="status"),
+            may_write(IPAddress, "create", "patch"),
             calls(CreateFloatingIp, DeleteFloatingIp, Describe, SetTags),
         ),
         observe=Observer(reader, clouds, now=now, new_mark=new_mark),

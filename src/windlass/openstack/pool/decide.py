@@ -26,21 +26,21 @@ from windlass.kube.control.plan import Action, Create, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.openstack import status
+from windlass.openstack.cloud import upkeep
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.network_requests import CreateFloatingIp, DeleteFloatingIp
-from windlass.openstack.cloud.requests import CloudRequest, Describe, Intent, SetTags
+from windlass.openstack.cloud.network_requests import CreateFloatingIp
+from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Network
+from windlass.openstack.cloud.upkeep import TAGS, adopt, delete
 from windlass.openstack.constants import ADDRESS_FINALIZER, CLUSTER_LABEL
-from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.instance.next import TAGS
 from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.pool.addresses import Allocation, allocate
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
-from windlass.openstack.sending import Post, calls
+from windlass.openstack.sending import SOON, THE_REST, Post, at, calls
 from windlass.openstack.status import (
-    AUTHENTICATED,
+    AUTHENTIC,
     DELETING,
     NOT_DELETING,
     NOT_PAUSED,
@@ -52,12 +52,11 @@ from windlass.openstack.status import (
     RESTS,
     Reason,
     first_visit,
+    progressing,
     unvisited,
 )
-from windlass.openstack.trouble import Told, lasting_since, told, told_of_identity, unmet
+from windlass.openstack.trouble import Told, lasting_since, told, told_of_no_access, unmet
 
-SOON: Final = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
 PREFIX: Final = 32
 """A floating IP is one address."""
 
@@ -70,19 +69,13 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    match seen.cloud:
-        case Cloud() as cloud:
-            return _Visit(seen, found, cloud, now).plan()
-        case IdentityTrouble() as problem:
-            about = told_of_identity(problem)
-        case CloudFailure() as failure:
-            about = told(failure, doing="ask the cloud", part=POOL_READY)
-        case None:
-            return Plan.nothing("the cloud has not been asked")
+    if isinstance(seen.cloud, Cloud):
+        return _Visit(seen, found, seen.cloud, now).plan()
+    about = told_of_no_access(seen.cloud, part=POOL_READY)
     until = about.due(now, since=lasting_since(found.object.status.conditions, about.type))
     rest = _deleting(about.message) if found.deleting else NOT_DELETING
     merge = _write(found, (about.condition, about.progress(until), rest, NOT_PAUSED), now=now)
-    return Plan.of(merge).then(RequeueAfter((until - now).total_seconds(), about.message))
+    return Plan.of(merge).then(at(until, about.message, now=now))
 
 
 def without_cloud(seen: Snapshot, found: Present[OpenStackFloatingIPPool], *, now: datetime) -> Plan | None:
@@ -131,9 +124,9 @@ class _Visit(Struct, frozen=True):
             return Plan.of(merge, *objects, *calls(found, sending.now, "floating IPs for claims"))
         plan = Plan.of(merge, *objects)
         if sending.now:
-            return plan.then(RequeueAfter(SOON, "send the rest"))
+            return plan.then(THE_REST)
         if until is not None:
-            return plan.then(RequeueAfter(max((until - self.now).total_seconds(), 0.05), why))
+            return plan.then(at(until, why, now=self.now))
         if not estate.certain:
             return plan.then(RequeueAfter(estate.certain_in + SOON, "an earlier request may still arrive"))
         return plan.then(WaitFor("the IPAddresses to go")) if found.deleting else plan
@@ -155,9 +148,9 @@ class _Visit(Struct, frozen=True):
 
     # what is asked of the cloud
 
-    def _deletions(self, surplus: Iterable[FloatingIp]) -> Iterator[DeleteFloatingIp]:
+    def _deletions(self, surplus: Iterable[FloatingIp]) -> Iterator[CloudRequest]:
         for each in surplus:
-            yield DeleteFloatingIp(**self._naming(each))
+            yield delete(each, **self._whose)
 
     def _creations(self, allocation: Allocation) -> Iterator[CreateFloatingIp]:
         external = self._network()
@@ -178,23 +171,16 @@ class _Visit(Struct, frozen=True):
         for each in self.cloud.estate.floating_ips:
             ours = mark_on(each) == mark
             if tag in each.tags and not mark_on(each) and not self._is_users(each):
-                yield Describe(
-                    **self._naming(each),
-                    collection="floatingips",
-                    before=each.description,
-                    description=described(each.description, mark),
-                )
+                yield adopt(each, **self._whose)
             elif ours and tag not in each.tags and TAGS in self.cloud.extensions:
-                yield SetTags(
-                    **self._naming(each), collection="floatingips", before=tuple(each.tags), tags=(*each.tags, tag)
-                )
+                yield upkeep.tag(each, (*each.tags, tag), **self._whose)
 
     def _is_users(self, floating: FloatingIp) -> bool:
         return floating.floating_ip_address in self.found.object.spec.pre_allocated_floating_ips
 
-    def _naming(self, floating: FloatingIp) -> dict[str, str]:
-        subject, mark = floating.floating_ip_address, mark_of(self.found)
-        return {"project": self.cloud.project, "mark": mark, "subject": subject, "id": floating.id}
+    @property
+    def _whose(self) -> dict[str, str]:
+        return {"project": self.cloud.project, "mark": mark_of(self.found)}
 
     # objects
 
@@ -273,7 +259,7 @@ class _Visit(Struct, frozen=True):
     ) -> tuple[Sequence[Condition], datetime | None, str]:
         """The conditions, and when what is in the way is tried again."""
         network = self._network()
-        authentic, rest = condition(AUTHENTICATED, True, Reason.READY), NOT_DELETING
+        authentic, rest = AUTHENTIC, NOT_DELETING
         if self.found.deleting:
             names = ", ".join(each.metadata.name for each in self.seen.addresses)
             rest = _deleting(f"Waiting for {len(self.seen.addresses)} IPAddresses to go: {names}")
@@ -290,7 +276,7 @@ class _Visit(Struct, frozen=True):
             full = condition(PROGRESSING, False, Reason.MAX_IPS_REACHED, text)
             return (authentic, rest, condition(POOL_READY, False, Reason.MAX_IPS_REACHED, text), full), None, text
         busy = ", ".join(allocation.missing) or ("claims" if self.found.deleting else "")
-        goes_on = condition(PROGRESSING, True, Reason.PROGRESSING, f"Waiting for the floating IPs of {busy}")
+        goes_on = progressing(f"Waiting for the floating IPs of {busy}")
         return (authentic, rest, good, goes_on if busy else condition(PROGRESSING, False, Reason.SUCCESS)), None, ""
 
     def _since(self, part: str) -> datetime | None:
@@ -308,15 +294,14 @@ class _Visit(Struct, frozen=True):
             return Plan.of(release(found, "nothing is left of it in the cloud"))
         what = f"Deleting {len(ours)} floating IPs" if ours else "An earlier request may still arrive"
         sending = self._post(self._deletions(ours))
-        progress = condition(PROGRESSING, True, Reason.PROGRESSING, what)
-        wait = estate.certain_in + SOON
+        progress, again = progressing(what), RequeueAfter(estate.certain_in + SOON, what)
         if (first := sending.first) is not None:
             what, progress = first.told.message, first.told.progress(first.until)
-            wait = max((first.until - self.now).total_seconds(), 0.05)
+            again = at(first.until, what, now=self.now)
         merge = _write(self.found, (_deleting(what, Reason.DELETING_FLOATING_IPS), progress, NOT_PAUSED), now=self.now)
         if sending.now and not sending.later:
             return Plan.of(merge, *calls(found, sending.now, "the pool is deleted"))
-        return Plan.of(merge).then(RequeueAfter(SOON if sending.now else wait, what))
+        return Plan.of(merge).then(THE_REST if sending.now else again)
 
 
 def _one(external: External, *, named: bool) -> Network | Told:

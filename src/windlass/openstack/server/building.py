@@ -11,37 +11,26 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.requests import CloudRequest, CreateServer
 from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
 from windlass.openstack.objects import intend, is_held, mark_of
-from windlass.openstack.sending import Held, calls
+from windlass.openstack.sending import Held
 from windlass.openstack.server.resolved import to_status
-from windlass.openstack.server.sending import admit
-from windlass.openstack.server.snapshot import (
-    Cloud,
-    ServerVisit,
-    Snapshot,
-    Timing,
-    intent_of,
-    made,
-    recorded,
-)
+from windlass.openstack.server.sending import admit, look_again
+from windlass.openstack.server.snapshot import Cloud, ServerVisit, Snapshot, Timing, intent_of, made, recorded
 from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
-from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason
+from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason, dead_end
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
-
-SOON: Final = 0.2
-"""Seconds until the rest is sent, after a request of the same attempt failed."""
 
 
 def is_intended(found: Present[OpenStackServer]) -> bool:
@@ -62,14 +51,15 @@ def build(visit: ServerVisit) -> Plan:
         case None:
             return _resolve(visit)
         case Send(requests, why):
-            return _send(visit, requests, why)
+            sending = admit(requests, visit, without=_without(visit))
+            return sending.plan(found, why, held=partial(_in_the_way, visit))
         case Await(what):
-            return _await(visit, what)
+            going = going_on(found, what, now=now, fields=_resources(visit))
+            return Plan.of(going).then(look_again(visit, what))
         case Standing(server):
             return standing(found, made(found).resolved, visit.inventory, server, now=now)
         case Stuck(reason, message):
-            ready = condition(INSTANCE_READY, False, reason, message)
-            progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
+            ready, progress = dead_end(reason, message)
             return Plan.of(tell(found, ready, progress, now=now, fields=_resources(visit)), alarm(found, ready))
     return _vanished(visit)
 
@@ -120,38 +110,16 @@ def unresolved(
     return trouble, trouble.due(asked, since=trouble_since(found.object.status.conditions, trouble.type))
 
 
-def _send(visit: ServerVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
-    ready, starved = _with_user_data(visit, requests)
-    sending = admit(ready, visit)
-    if sending.now and not sending.later:
-        return Plan.of(*calls(visit.found, sending.now, why))
-    plan = Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
-    if (first := sending.first or starved) is not None:
-        told = in_the_way(visit.found, first.told, first.until, now=visit.now, held=first, fields=_resources(visit))
-        return told.then(plan.next) if sending.now else told
-    return plan
+def _in_the_way(visit: ServerVisit, held: Held) -> Plan:
+    return in_the_way(visit.found, held.told, held.until, now=visit.now, held=held, fields=_resources(visit))
 
 
-def _with_user_data(visit: ServerVisit, requests: Sequence[CloudRequest]) -> tuple[list[CloudRequest], Held | None]:
-    """The requests that may be made: a server is not created without the user data that it asks for."""
+def _without(visit: ServerVisit) -> Problem | None:
+    """Why the user data is missing; None if it is there, or none is wanted."""
     user_data = visit.seen.user_data
     if visit.found.object.spec.user_data_ref is None or isinstance(user_data, str):
-        return list(requests), None
-    others = [request for request in requests if not isinstance(request, CreateServer)]
-    waits = next((request for request in requests if isinstance(request, CreateServer)), None)
-    if waits is None:
-        return others, None
-    problem = user_data or Problem("Dependency", "userDataRef", "the user data has not been read yet")
-    about = told_of_problems([problem], delays=visit.timing.delays)
-    return others, Held(waits, about.due(visit.now, since=visit.since), about)
-
-
-def _await(visit: ServerVisit, what: str) -> Plan:
-    plan = Plan.of(going_on(visit.found, what, now=visit.now, fields=_resources(visit)))
-    if not visit.inventory.certain:
-        return plan.then(RequeueAfter(visit.inventory.certain_in + SOON, what))
-    began = trouble_since(visit.found.object.status.conditions, PROGRESSING, "True") or visit.now
-    return plan.then(RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what))
+        return None
+    return user_data or Problem("Dependency", "userDataRef", "the user data has not been read yet")
 
 
 def _vanished(visit: ServerVisit) -> Plan:
@@ -160,9 +128,7 @@ def _vanished(visit: ServerVisit) -> Plan:
     if left > 0:
         return Plan.nothing().then(RequeueAfter(left, "the server is missing: look again"))
     gone = f"The server was unexpectedly deleted: {recorded(visit.found).server} does not exist any more"
-    ready = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_FOUND, gone)
-    text = f"{gone}. Delete this object to replace it"
-    progress = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, text)
+    ready, progress = dead_end(Reason.INSTANCE_NOT_FOUND, gone, remedy="Delete this object to replace it")
     fields = {"ready": False, "instanceState": LOST}
     return Plan.of(tell(visit.found, ready, progress, now=visit.now, fields=fields), alarm(visit.found, ready))
 

@@ -16,14 +16,7 @@ from windlass.api.mapi import Machine
 from windlass.api.meta import Condition
 from windlass.kube.conditions import is_true
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import (
-    Permission,
-    calls,
-    changes_owners_of,
-    emits_events,
-    permission,
-    writes,
-)
+from windlass.kube.control.permissions import Permission, calls, changes_owners_of, emits_events, permission, writes
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
@@ -65,19 +58,20 @@ def server_controller(
 
     indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
     hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: marked})
+    watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            Watch(OpenStackServer, lambda server: [server.key], namespace=namespace, indexes=indexes),
-            Watch(Cluster, partial(by, BY_CLUSTER), namespace=namespace, when=spec_differs),
-            Watch(Secret, partial(by, BY_USER_DATA), namespace=namespace, metadata_only=True),
+            watch(OpenStackServer, lambda server: [server.key], indexes=indexes),
+            watch(Cluster, partial(by, BY_CLUSTER), when=spec_differs),
+            watch(Secret, partial(by, BY_USER_DATA), metadata_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([hand_overs] if machine_api else []),
         ),
         sources=(clouds.polls,),
         permissions=(
-            writes(OpenStackServer, "patch", namespace=namespace),
-            writes(OpenStackServer, "patch", subresource="status", namespace=namespace),
+            may_write(OpenStackServer, "patch"),
+            may_write(OpenStackServer, "patch", subresource="status"),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS),
             *(_of_hand_overs(namespace, machine_api) if machine_api else ()),

@@ -14,7 +14,7 @@
 | else | resolve, create, tell | `building`, `sending`, `telling` |
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, find, is_true
@@ -22,7 +22,9 @@ from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.objects import intend, is_paused, unseen
+from windlass.openstack.sending import SOON
 from windlass.openstack.server import building, deleting
+from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import TIMING, Cloud, ServerVisit, Snapshot, Timing, cluster_of, made, recorded
 from windlass.openstack.server.telling import made_of, out_of_reach, write
 from windlass.openstack.status import (
@@ -35,7 +37,7 @@ from windlass.openstack.status import (
     first_visit,
     unvisited,
 )
-from windlass.openstack.trouble import told_of_no_access, trouble_since
+from windlass.openstack.trouble import told_of_no_access
 
 
 def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
@@ -64,7 +66,7 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
         rests = _pause(seen, found, now=now, timing=timing)
         if visit.inventory.certain:
             return rests
-        wait = visit.inventory.certain_in + building.SOON
+        wait = visit.inventory.certain_in + SOON
         return rests.then(RequeueAfter(wait, "a request of an earlier process may still arrive"))
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
@@ -97,14 +99,9 @@ def _pause(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, ti
     first = first_visit(INSTANCE, awaited="Paused") if unvisited(found, INSTANCE) else ()
     if not _is_in_between(found):
         return Plan.of(write(found, (*first, RESTS), now=now))
-    since = trouble_since(found.object.status.conditions, PAUSED, "Unknown") or now
-    patient = now - since < timedelta(seconds=timing.pausing)
     inventory = seen.cloud.inventory if isinstance(seen.cloud, Cloud) else None
-    if patient and (inventory is None or not inventory.certain):
-        what = "A request may be under way"
-        wait = inventory.certain_in if inventory is not None else timing.pausing
-        merge = write(found, (*first, condition(PAUSED, None, Reason.PAUSING, what)), now=now)
-        return Plan.of(merge).then(RequeueAfter(max(wait, 1.0), what))
+    if (again := under_way(found.object.status.conditions, inventory, now=now, timing=timing)) is not None:
+        return Plan.of(write(found, (*first, condition(PAUSED, None, Reason.PAUSING, again.why)), now=now)).then(again)
     fields = made_of(made(found).resolved, inventory or Inventory())
     return Plan.of(write(found, (*first, RESTS), now=now, fields=fields))
 

@@ -5,43 +5,44 @@ anything is left, so the object stays, and says who has to restore them.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import Final
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddressClaim
 from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition
-from windlass.kube.control.plan import Merge, Plan, RequeueAfter, target
+from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Present, Seen
+from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.requests import (
-    CloudRequest,
-    DeletePort,
-    DeleteServer,
-    DeleteTrunk,
-    DeleteVolume,
-    RemoveSubports,
-)
-from windlass.openstack.cloud.resources import Markable
 from windlass.openstack.constants import KEPT_ANNOTATION
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.objects import event, intend, is_held, mark_of, release
-from windlass.openstack.sending import calls
-from windlass.openstack.server.building import SOON
-from windlass.openstack.server.sending import admit
+from windlass.openstack.sending import Held, at
+from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
-from windlass.openstack.server.telling import AUTHENTIC, LOST, out_of_reach, write
-from windlass.openstack.status import AUTHENTICATED, DELETING, INSTANCE_READY, NOT_PAUSED, PROGRESSING, Reason
-from windlass.openstack.trouble import Told, trouble_since
+from windlass.openstack.server.telling import LOST, out_of_reach, write
+from windlass.openstack.status import (
+    AUTHENTIC,
+    AUTHENTICATED,
+    DELETING,
+    INSTANCE_READY,
+    NOT_PAUSED,
+    Reason,
+    dead_end,
+    progressing,
+)
+from windlass.openstack.trouble import Told
 
 _ORDER: Final = (
-    (DeleteServer, Reason.DELETING_SERVER),
-    (DeletePort | DeleteTrunk | RemoveSubports, Reason.DELETING_PORTS),
-    (DeleteVolume, Reason.DELETING_VOLUMES),
+    (requests.DeleteServer, Reason.DELETING_SERVER),
+    (requests.DeletePort | requests.DeleteTrunk | requests.RemoveSubports, Reason.DELETING_PORTS),
+    (requests.DeleteVolume, Reason.DELETING_VOLUMES),
 )
 _SAID: Final = {
     Reason.DELETING_SERVER: "Deleting server {}",
@@ -79,16 +80,16 @@ def delete(visit: ServerVisit) -> Plan:
         step = next_deletion(inventory, recorded=had, project=project, mark=mark)
     match step:
         case Send(requests, why):
-            return _send(visit, requests, why)
+            reason = _reason_of(inventory, requests)
+            told = _tell(found, reason, _SAID[reason].format(found.metadata.name), now=now)
+            return admit(requests, visit).plan(found, why, told=told, held=partial(_failed, visit, reason))
         case Await(what):
             reason = _reason_of(inventory, ())
             goes = reason == Reason.DELETING_SERVER and not visit.cloud.awaited
             said = _SAID[reason].format(found.metadata.name) if goes else what
-            return Plan.of(_tell(found, reason, said, now=now)).then(RequeueAfter(_patience(visit), what))
+            return Plan.of(_tell(found, reason, said, now=now)).then(look_again(visit, what, part=DELETING))
         case Stuck(reason=reason, message=message):
-            told = condition(INSTANCE_READY, False, reason, message)
-            stop = condition(PROGRESSING, False, Reason.UNRECOVERABLE_ERROR, message)
-            return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=(told, stop)))
+            return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=dead_end(reason, message)))
         case Vanished():
             gone = found.object.status.instance_id
             note = f"Deleted server {found.metadata.name} with id {gone}"
@@ -104,8 +105,7 @@ def given_up(visit: ServerVisit) -> Plan | None:
     The other owner is the object of the other API that the machine has moved to, and deletes the server with itself.
     """
     found, inventory, mark = visit.found, visit.inventory, mark_of(visit.found)
-    held: tuple[Markable, ...] = (*inventory.servers, *inventory.ports, *inventory.volumes, *inventory.trunks)
-    if not inventory.certain or any(mark_on(each) in ("", mark) for each in held):
+    if not inventory.certain or any(mark_on(each) in ("", mark) for each in inventory.all):
         return None
     owners = ", ".join(f"server {each.id} belongs to {mark_on(each)} now" for each in inventory.servers)
     keeping = _keeping(visit.seen.claim, found, mark_on(inventory.servers[0])) if inventory.servers else None
@@ -142,34 +142,22 @@ def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime
     return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
 
 
-def _send(visit: ServerVisit, requests: Sequence[CloudRequest], why: str) -> Plan:
+def _failed(visit: ServerVisit, reason: Reason, held: Held) -> Plan:
     found, now = visit.found, visit.now
-    sending = admit(requests, visit)
-    reason = _reason_of(visit.inventory, requests)
-    first = sending.first
-    if sending.now and not sending.later:
-        said = _SAID[reason].format(found.metadata.name)
-        return Plan.of(_tell(found, reason, said, now=now), *calls(found, sending.now, why))
-    if first is None:
-        return Plan.nothing().then(RequeueAfter(SOON, "send the rest"))
-    failed = f"Deleting instance failed: {first.told.message}"
-    told = (condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed), first.told.progress(first.until))
-    wait = SOON if sending.now else max((first.until - now).total_seconds(), 0.05)
-    return Plan.of(_tell(found, reason, failed, now=now, more=told)).then(RequeueAfter(wait, failed))
+    failed = f"Deleting instance failed: {held.told.message}"
+    told = (condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed), held.told.progress(held.until))
+    return Plan.of(_tell(found, reason, failed, now=now, more=told)).then(at(held.until, failed, now=now))
 
 
 def _tell(
     found: Present[OpenStackServer], reason: Reason, what: str, *, now: datetime, more: Sequence[Condition] = ()
 ) -> Merge:
-    told = more or (
-        condition(INSTANCE_READY, False, reason, what),
-        condition(PROGRESSING, True, Reason.PROGRESSING, what),
-    )
+    told = more or (condition(INSTANCE_READY, False, reason, what), progressing(what))
     going = condition(DELETING, True, reason, what)
     return write(found, (AUTHENTIC, *told, going, NOT_PAUSED), now=now, fields={"ready": False})
 
 
-def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason:
+def _reason_of(inventory: Inventory, requests: Sequence[requests.CloudRequest]) -> Reason:
     """The step of the deletion: the server goes first."""
     for kinds, reason in _ORDER:
         if any(isinstance(request, kinds) for request in requests):
@@ -177,10 +165,3 @@ def _reason_of(inventory: Inventory, requests: Sequence[CloudRequest]) -> Reason
     if inventory.servers:
         return Reason.DELETING_SERVER
     return Reason.DELETING_VOLUMES if inventory.volumes else Reason.DELETING_PORTS
-
-
-def _patience(visit: ServerVisit) -> float:
-    if not visit.inventory.certain:
-        return visit.inventory.certain_in + SOON
-    began = trouble_since(visit.found.object.status.conditions, DELETING, "True") or visit.now
-    return min(max((visit.now - began) / timedelta(seconds=4), 1.0), 10.0)

@@ -9,13 +9,7 @@ from typing import Any
 from windlass.api import capo, capo_server
 from windlass.api.meta import tree
 from windlass.openstack.instance.resolve import volumes_of
-from windlass.openstack.instance.spec import (
-    InstanceSpec,
-    Resolved,
-    ResolvedAddress,
-    ResolvedPort,
-    ResolvedVolume,
-)
+from windlass.openstack.instance.spec import InstanceSpec, Resolved, ResolvedAddress, ResolvedPort, ResolvedVolume
 from windlass.openstack.server.spec import ATTRIBUTES, plain
 
 

@@ -1,19 +1,28 @@
-"""Which requests for a server may be sent now, and how their failures are told."""
+"""Which requests for a server may be sent now, how their failures are told, and when the cloud is looked at again."""
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
+from windlass.kube.conditions import TRUE
+from windlass.kube.control.plan import RequeueAfter
 from windlass.kube.errors import Failure
-from windlass.openstack.cloud.requests import CloudRequest, CreatePort, CreateTrunk, Creation, Deletion, RemoveSubports
-from windlass.openstack.sending import Post, Sending
-from windlass.openstack.server.snapshot import Visit
-from windlass.openstack.status import Reason
-from windlass.openstack.trouble import Told, told
+from windlass.openstack.cloud import requests
+from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.requests import CloudRequest
+from windlass.openstack.instance.spec import Problem
+from windlass.openstack.sending import SOON, Held, Post, Sending
+from windlass.openstack.server.snapshot import Timing, Visit
+from windlass.openstack.status import PAUSED, PROGRESSING, Reason
+from windlass.openstack.trouble import Told, told, told_of_problems, trouble_since
 
 
-def admit(requests: Iterable[CloudRequest], visit: Visit[Any, Any]) -> Sending:
-    """Those that may be sent now, and what the others wait for."""
+def admit(wanted: Iterable[CloudRequest], visit: Visit[Any, Any], *, without: Problem | None = None) -> Sending:
+    """Those that may be sent now, and what the others wait for. `without`: why the user data is missing that the server
+    asks for, so that it is not created."""
     post = Post(
         weather=visit.cloud.weather,
         last=visit.seen.last,
@@ -21,7 +30,33 @@ def admit(requests: Iterable[CloudRequest], visit: Visit[Any, Any]) -> Sending:
         since=lambda _: visit.since,
         tell=partial(_told, visit),
     )
-    return post.admit(requests)
+    wanted = tuple(wanted)
+    starved = next((each for each in wanted if isinstance(each, requests.CreateServer)), None)
+    if without is None or starved is None:
+        return post.admit(wanted)
+    about = told_of_problems([without], delays=visit.timing.delays)
+    sending = post.admit(each for each in wanted if each is not starved)
+    return replace(sending, first=sending.first or Held(starved, about.due(visit.now, since=visit.since), about))
+
+
+def look_again(visit: Visit[Any, Any], what: str, *, part: str = PROGRESSING) -> RequeueAfter:
+    """When the cloud is asked what became of it: the longer condition `part` has been True, the later."""
+    if not visit.inventory.certain:
+        return RequeueAfter(visit.inventory.certain_in + SOON, what)
+    began = trouble_since(visit.found.object.status.conditions, part, TRUE) or visit.now
+    return RequeueAfter(min(max((visit.now - began).total_seconds() / 4, 1.0), 10.0), what)
+
+
+def under_way(
+    conditions: Iterable[Any], inventory: Inventory | None, *, now: datetime, timing: Timing
+) -> RequeueAfter | None:
+    """The next look while a request of an object that is paused may be under way; None: none can be. `inventory` None:
+    the cloud cannot say."""
+    since = trouble_since(conditions, PAUSED, "Unknown") or now
+    if now - since >= timedelta(seconds=timing.pausing) or (inventory is not None and inventory.certain):
+        return None
+    wait = inventory.certain_in if inventory is not None else timing.pausing
+    return RequeueAfter(max(wait, 1.0), "A request may be under way")
 
 
 def _told(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> Told:
@@ -38,10 +73,10 @@ def _told(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> To
 def _reason_of(request: CloudRequest) -> Reason:
     """The reason of a condition when the request fails."""
     match request:
-        case CreatePort() | CreateTrunk():
+        case requests.CreatePort() | requests.CreateTrunk():
             return Reason.PORT_CREATE_FAILED
-        case Creation():
+        case requests.Creation():
             return Reason.INSTANCE_CREATE_FAILED
-        case Deletion() | RemoveSubports():
+        case requests.Deletion() | requests.RemoveSubports():
             return Reason.INSTANCE_DELETE_FAILED
     return Reason.OPENSTACK_ERROR

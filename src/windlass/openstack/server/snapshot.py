@@ -17,10 +17,7 @@ from windlass.openstack.cloud.inventory import Inventory, Quota, Recorded, Weath
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource
-from windlass.openstack.constants import (
-    ADOPT_ANNOTATION,
-    CLUSTER_LABEL,
-)
+from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.objects import is_held, mark_of

@@ -8,26 +8,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from windlass.api.capo import (
-    AdditionalBlockDevice,
-    AddressPair,
-    FixedIP,
-    Port,
-    SchedulerHintValue,
-    SecurityGroup,
-    VolumeAvailabilityZone,
-)
+from windlass.api import capo
 from windlass.api.capo_server import OpenStackServer, ResolvedPort
+from windlass.openstack import filters
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.constants import CLUSTER_LABEL
-from windlass.openstack.filters import (
-    flavor_query,
-    image_query,
-    network_query,
-    security_group_query,
-    server_group_query,
-    subnet_query,
-)
 from windlass.openstack.instance.spec import FixedAddress, InstanceSpec, LocalDisk, PortSpec, Problem, VolumeSpec
 
 ATTRIBUTES: Final = {
@@ -53,8 +38,8 @@ def instance_spec(server: OpenStackServer) -> InstanceSpec | tuple[Problem, ...]
     spec = server.spec
     return InstanceSpec(
         name=server.metadata.name,
-        image=image_query(spec.image) or _NOWHERE,
-        flavor=flavor_query(id=spec.flavor_id, name=spec.flavor) or _NOWHERE,
+        image=filters.image_query(spec.image) or _NOWHERE,
+        flavor=filters.flavor_query(id=spec.flavor_id, name=spec.flavor) or _NOWHERE,
         ports=tuple(map(_port, spec.ports)),
         groups=_groups(spec.security_groups),
         key_name=spec.ssh_key_name,
@@ -65,7 +50,7 @@ def instance_spec(server: OpenStackServer) -> InstanceSpec | tuple[Problem, ...]
         if spec.root_volume is not None and spec.root_volume.size_gib > 0
         else None,
         disks=tuple(map(_disk, spec.additional_block_devices)),
-        server_group=server_group_query(spec.server_group),
+        server_group=filters.server_group_query(spec.server_group),
         tags=tuple(spec.tags),
         trunk=bool(spec.trunk),
         hints={each.name: _hint(each.value) for each in spec.scheduler_hint_additional_properties},
@@ -84,19 +69,19 @@ def _problems(server: OpenStackServer) -> Iterator[Problem]:
         yield _invalid("floatingIPPoolRef.apiGroup", "is missing: name the API group of the pool")
     if spec.image.image_ref is not None:
         yield _invalid("image.imageRef", "is not supported yet: name the image by id or filter")
-    elif image_query(spec.image) is None:
+    elif filters.image_query(spec.image) is None:
         yield _invalid("image", "names no image: set id, filter.name or filter.tags")
-    if flavor_query(id=spec.flavor_id, name=spec.flavor) is None:
+    if filters.flavor_query(id=spec.flavor_id, name=spec.flavor) is None:
         yield _invalid("flavor", "is empty, and so is flavorID: set one of them")
     of_ports = ((f"ports[{place}].securityGroups", port.security_groups) for place, port in enumerate(spec.ports))
     for field, groups in (*of_ports, ("securityGroups", spec.security_groups)):
         for at, group in enumerate(groups):
-            if security_group_query(group) is None:
+            if filters.security_group_query(group) is None:
                 yield _invalid(f"{field}[{at}]", "names no security group: set id or a filter")
     for at, tag in enumerate(spec.tags):
         if not is_tag(tag):
             yield _invalid(f"tags[{at}]", f"is {tag!r}, {NO_TAG} here, or in the OpenStackCluster")
-    if spec.server_group is not None and server_group_query(spec.server_group) is None:
+    if spec.server_group is not None and filters.server_group_query(spec.server_group) is None:
         yield _invalid("serverGroup", "names no server group: set id or filter.name")
     for place, device in enumerate(spec.additional_block_devices):
         if device.storage.type not in ("Volume", "Local"):
@@ -108,10 +93,10 @@ def _invalid(field: str, text: str) -> Problem:
     return Problem("Invalid", field, f"spec.{field} {text}")
 
 
-def _port(port: Port) -> PortSpec:
+def _port(port: capo.Port) -> PortSpec:
     return PortSpec(
         suffix=port.name_suffix or "",
-        network=network_query(port.network),
+        network=filters.network_query(port.network),
         addresses=tuple(map(_address, port.fixed_ips)),
         groups=_groups(port.security_groups) or None,
         trunk=port.trunk,
@@ -119,7 +104,7 @@ def _port(port: Port) -> PortSpec:
     )
 
 
-def plain(port: Port | ResolvedPort) -> dict[str, Any]:
+def plain(port: capo.Port | ResolvedPort) -> dict[str, Any]:
     """The fields of a `PortSpec` or a resolved port that name nothing in the cloud."""
     profile = port.profile
     extra = {each.key: each.value for each in port.value_specs or ()}
@@ -135,25 +120,25 @@ def plain(port: Port | ResolvedPort) -> dict[str, Any]:
     }
 
 
-def _address(fixed: FixedIP) -> FixedAddress:
-    return FixedAddress(subnet_query(fixed.subnet), fixed.ip_address or "")
+def _address(fixed: capo.FixedIP) -> FixedAddress:
+    return FixedAddress(filters.subnet_query(fixed.subnet), fixed.ip_address or "")
 
 
-def _pair(pair: AddressPair) -> dict[str, str]:
+def _pair(pair: capo.AddressPair) -> dict[str, str]:
     return {"ip_address": pair.ip_address, **({"mac_address": pair.mac_address} if pair.mac_address else {})}
 
 
-def _groups(groups: Sequence[SecurityGroup]) -> tuple[Query, ...]:
-    return tuple(query for group in groups if (query := security_group_query(group)) is not None)
+def _groups(groups: Sequence[capo.SecurityGroup]) -> tuple[Query, ...]:
+    return tuple(query for group in groups if (query := filters.security_group_query(group)) is not None)
 
 
-def _volume(name: str, size: int, kind: str, zone: VolumeAvailabilityZone | None) -> VolumeSpec:
+def _volume(name: str, size: int, kind: str, zone: capo.VolumeAvailabilityZone | None) -> VolumeSpec:
     of_server = zone is not None and zone.from_ == "Machine"
     named = zone.name or "" if zone is not None and not of_server else ""
     return VolumeSpec(name=name, size=size, type=kind, zone=named, zone_of_server=of_server)
 
 
-def _disk(device: AdditionalBlockDevice) -> VolumeSpec | LocalDisk:
+def _disk(device: capo.AdditionalBlockDevice) -> VolumeSpec | LocalDisk:
     if device.storage.type == "Local":
         return LocalDisk(name=device.name, size=device.size_gib)
     volume = device.storage.volume
@@ -162,7 +147,7 @@ def _disk(device: AdditionalBlockDevice) -> VolumeSpec | LocalDisk:
     )
 
 
-def _hint(value: SchedulerHintValue) -> bool | int | str:
+def _hint(value: capo.SchedulerHintValue) -> bool | int | str:
     match value.type:
         case "Bool":
             return bool(value.bool_)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition, tree
-from windlass.kube.conditions import condition, find
+from windlass.kube.conditions import FALSE, condition, find
 from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
@@ -15,21 +15,22 @@ from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
-from windlass.openstack.sending import Held
+from windlass.openstack.sending import Held, at
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted, parts_of
 from windlass.openstack.status import (
+    AUTHENTIC,
     AUTHENTICATED,
     INSTANCE_READY,
     NOT_DELETING,
     NOT_PAUSED,
     PROGRESSING,
     Reason,
+    progressing,
 )
 from windlass.openstack.trouble import Told, lasting_since
 
 R = TypeVar("R", Port, Volume, Trunk)
 
-AUTHENTIC = condition(AUTHENTICATED, True, Reason.READY)
 WAITING = "Waiting for instance to be created"
 LOST = "DELETED"
 """The state of a server that somebody else has deleted."""
@@ -65,7 +66,7 @@ def going_on(
 ) -> Merge:
     """The server is being made: nothing is in the way."""
     ready = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
-    return tell(found, ready, condition(PROGRESSING, True, Reason.PROGRESSING, what), now=now, fields=fields)
+    return tell(found, ready, progressing(what), now=now, fields=fields)
 
 
 def in_the_way(
@@ -82,12 +83,9 @@ def in_the_way(
     rest = (NOT_DELETING, NOT_PAUSED) if trouble.type == AUTHENTICATED else (AUTHENTIC, NOT_DELETING, NOT_PAUSED)
     merge = write(found, (trouble.condition, progress, *rest), now=now, fields=fields)
     news = None
-    before = find(found.object.status.conditions, trouble.type)
-    if held is not None and (before is None or before.reason != trouble.reason or before.status != "False"):
-        failed = f"Failed{held.request.verb.replace(' ', '')}"
-        occasion = (before and before.last_transition_time) or ""
-        news = event(found, failed, trouble.message, warning=True, occasion=occasion)
-    return Plan.of(merge, news).then(RequeueAfter(max((until - now).total_seconds(), 0.05), trouble.message))
+    if held is not None:
+        news = news_of(found, f"Failed{held.request.verb.replace(' ', '')}", trouble.condition)
+    return Plan.of(merge, news).then(at(until, trouble.message, now=now))
 
 
 def out_of_reach(
@@ -111,7 +109,7 @@ def out_of_reach(
     elif not trouble.by_itself or (since is not None and (now - since).total_seconds() >= timing.overdue):
         told.append(condition(INSTANCE_READY, None, trouble.reason, trouble.message))
     merge = write(found, told, now=now)
-    return Plan.of(merge).then(RequeueAfter((until - now).total_seconds(), trouble.message))
+    return Plan.of(merge).then(at(until, trouble.message, now=now))
 
 
 def standing(
@@ -122,7 +120,7 @@ def standing(
     if says.building:
         message = "Instance is building"  # without its tasks, which would be a write each
         told = condition(INSTANCE_READY, False, Reason.INSTANCE_NOT_READY, message)
-        progress = condition(PROGRESSING, True, Reason.PROGRESSING, message)
+        progress = progressing(message)
     else:
         told = condition(INSTANCE_READY, says.ready, says.reason, says.message)
         progress = _at_rest(says.ready, says.reason, says.message)
@@ -147,13 +145,18 @@ def standing(
 
 def alarm(found: Present[OpenStackServer], told: Condition) -> Emit | None:
     """An Event of a server that is lost or broken, when that is new."""
-    before = find(found.object.status.conditions, INSTANCE_READY)
-    if told.status != "False" or told.reason == Reason.INSTANCE_NOT_READY:
+    if told.status != FALSE or told.reason == Reason.INSTANCE_NOT_READY:
         return None
+    return news_of(found, told.reason, told)
+
+
+def news_of(found: Present[Any], reason: str, told: Condition) -> Emit | None:
+    """An Event of a trouble, as its condition tells it, when that is new."""
+    before = find(found.object.status.conditions, told.type)
     if before is not None and (before.status, before.reason) == (told.status, told.reason):
         return None
     occasion = (before and before.last_transition_time) or ""
-    return event(found, told.reason, told.message, warning=True, occasion=occasion)
+    return event(found, reason, told.message, warning=True, occasion=occasion)
 
 
 def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:

@@ -19,14 +19,7 @@ from windlass.openstack.cloud.failures import (
 )
 from windlass.openstack.cloud.inventory import MARK, Quota, Recorded
 from windlass.openstack.cloud.query import Query
-from windlass.openstack.cloud.requests import (
-    CreatePort,
-    CreateServer,
-    DeletePort,
-    DeleteServer,
-    Describe,
-    Intent,
-)
+from windlass.openstack.cloud.requests import CreatePort, CreateServer, DeletePort, DeleteServer, Describe, Intent
 from windlass.openstack.cloud.resources import Flavor, Image
 from windlass.openstack.cloud.session import Reply
 from windlass.openstack.cloud.wire import Http

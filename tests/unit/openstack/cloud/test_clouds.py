@@ -14,13 +14,7 @@ from windlass.kube.control.queue import Priority
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
-from windlass.openstack.cloud.failures import (
-    CloudFailure,
-    NotSent,
-    OverQuota,
-    Unauthenticated,
-    Unavailable,
-)
+from windlass.openstack.cloud.failures import CloudFailure, NotSent, OverQuota, Unauthenticated, Unavailable
 from windlass.openstack.cloud.inventory import MARK, Recorded
 from windlass.openstack.cloud.requests import CreateServer, CreateVolume, Intent
 

@@ -16,14 +16,7 @@ from tests.unit.kube.client.tls import AUTHORITY, tls_server
 from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, Seen, served
 from windlass.openstack.cloud.classify import classify
 from windlass.openstack.cloud.credentials import Credentials
-from windlass.openstack.cloud.failures import (
-    CloudFailure,
-    Doubtful,
-    Rejected,
-    Throttled,
-    Unauthenticated,
-    Unavailable,
-)
+from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Rejected, Throttled, Unauthenticated, Unavailable
 from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
 from windlass.openstack.cloud.wire import Http

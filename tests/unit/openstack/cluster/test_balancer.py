@@ -180,7 +180,7 @@ def test_none_is_created_while_an_earlier_request_may_arrive() -> None:
     part = asked(certain=False)
     assert part.requests == ()
     assert "in the next 7 s" in part.waits
-    assert part.again == 7.0
+    assert part.again == 7.2
 
 
 @pytest.mark.parametrize("status", ["PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"])

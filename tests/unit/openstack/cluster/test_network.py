@@ -7,17 +7,9 @@ import pytest
 
 from windlass.api.capo_cluster import OpenStackClusterSpec
 from windlass.openstack.cloud.failures import Unavailable
-from windlass.openstack.cloud.query import Query
+from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
-from windlass.openstack.cluster.network import (
-    Found,
-    failure_domains,
-    look_up,
-    queries,
-    told_network,
-    told_router,
-)
-from windlass.openstack.cluster.snapshot import Answers
+from windlass.openstack.cluster.network import Found, failure_domains, look_up, queries, told_network, told_router
 
 Tree = dict[str, Any]
 

@@ -96,7 +96,7 @@ def test_rules_of_the_user(given: dict[str, Any], becomes: list[str]) -> None:
 def test_a_rule_of_a_user_from_its_own_group_and_its_description() -> None:
     given = {"workerNodesSecurityGroupRules": [rule(remoteGroupID="self", description="BGP")]}
     rules, _ = desired(spec(managedSecurityGroups=given), (), IDS)
-    assert rules["worker"][canonical(direction="ingress", group="W")] == "BGP"
+    assert rules["worker"][canonical(Rule(direction="ingress", group="W"))] == "BGP"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_rule_that_says_nothing_possible_is_named_and_the_others_stay(given: d
     managed = {"allNodesSecurityGroupRules": [given, rule(name="s", protocol="vrrp")]}
     rules, (obstacle,) = desired(spec(managedSecurityGroups=managed), (), IDS)
     assert f"spec.managedSecurityGroups.allNodesSecurityGroupRules, rule r: {says}" in str(obstacle.why)
-    assert canonical(direction="ingress", protocol="vrrp") in rules["worker"]
+    assert canonical(Rule(direction="ingress", protocol="vrrp")) in rules["worker"]
 
 
 TCP = {"ethertype": "IPv4", "protocol": "tcp", "port_range_min": 22, "port_range_max": 22}

@@ -10,14 +10,7 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer, Describe, Intent, SetTags
 from windlass.openstack.cloud.resources import Attachment, Port, Server, Trunk, Volume
 from windlass.openstack.instance.next import USER_DATA_LIMIT, needs_extensions, next_step
-from windlass.openstack.instance.spec import (
-    InstanceSpec,
-    PortSpec,
-    Resolved,
-    ResolvedPort,
-    ResolvedVolume,
-    VolumeSpec,
-)
+from windlass.openstack.instance.spec import InstanceSpec, PortSpec, Resolved, ResolvedPort, ResolvedVolume, VolumeSpec
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
 
 TAGGING = frozenset({"standard-attr-tag", "trunk"})

@@ -5,16 +5,7 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached
-from tests.unit.openstack.machine_api.cases import (
-    NAME,
-    Fleet,
-    MachineProcess,
-    built,
-    floating_ip,
-    machine,
-    node,
-    pod,
-)
+from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, built, floating_ip, machine, node, pod
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http

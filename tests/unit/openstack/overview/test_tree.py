@@ -29,15 +29,7 @@ from windlass.openstack.cloud.resources import (
     Trunk,
     Volume,
 )
-from windlass.openstack.overview.tree import (
-    FOREIGN,
-    GONE,
-    UNRECORDED,
-    Members,
-    members,
-    recorded_elsewhere,
-    tree,
-)
+from windlass.openstack.overview.tree import FOREIGN, GONE, UNRECORDED, Members, members, recorded_elsewhere, tree
 
 from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, holdings, outline, owned_by, present, ready, uuid
 

@@ -53,14 +53,7 @@ from windlass.openstack.instance.spec import Problem
 from windlass.openstack.server.decide import decide
 from windlass.openstack.server.snapshot import Snapshot, intent_of
 from windlass.openstack.server.snapshot import made as made_of
-from windlass.openstack.status import (
-    AUTHENTICATED,
-    INSTANCE,
-    INSTANCE_READY,
-    PAUSED,
-    PROGRESSING,
-    READY,
-)
+from windlass.openstack.status import AUTHENTICATED, INSTANCE, INSTANCE_READY, PAUSED, PROGRESSING, READY
 
 LATER = NOW + timedelta(minutes=10)
 

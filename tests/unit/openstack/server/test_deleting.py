@@ -101,7 +101,7 @@ def test_s10_m12_the_server_goes_first_then_its_port_then_the_finalizer() -> Non
         ),
         pytest.param(
             made(**GOING),
-            asked(Inventory(ports=(neutron(),), trunks=(Trunk("t", "a-0", PORT, described("", "mark-a")),))),
+            asked(Inventory(ports=(neutron(),), trunks=(Trunk("t", "a-0", described("", "mark-a"), port_id=PORT),))),
             ["delete trunk"],
             id="a trunk goes before its port",
         ),

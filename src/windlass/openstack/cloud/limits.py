@@ -1,0 +1,39 @@
+"""The quotas of a project: their limits, and how much of them is used."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
+
+import msgspec
+
+from windlass.openstack.cloud.inventory import Quota
+from windlass.openstack.cloud.wire import Answer, Http, Service
+
+Ask: TypeAlias = Callable[[Http], Awaitable[Answer]]
+
+_LIMITS: Final[Mapping[Service, tuple[tuple[str, str, str], ...]]] = {
+    "compute": (
+        ("instances", "maxTotalInstances", "totalInstancesUsed"),
+        ("cores", "maxTotalCores", "totalCoresUsed"),
+        ("ram", "maxTotalRAMSize", "totalRAMUsed"),
+    ),
+    "block-storage": (
+        ("volumes", "maxTotalVolumes", "totalVolumesUsed"),
+        ("gigabytes", "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+    ),
+}
+"""What we call a quota, and its limit and use as the service calls them."""
+
+
+async def limits(ask: Ask, service: Service) -> list[Quota]:
+    """Those of Nova or Cinder."""
+    answer = await ask(Http(service, "GET", "/limits"))
+    found = msgspec.json.decode(answer.body)["limits"]["absolute"]
+    return [Quota(name, found.get(limit, -1), found.get(used, 0)) for name, limit, used in _LIMITS[service]]
+
+
+async def network_limits(ask: Ask, project_id: str) -> list[Quota]:
+    """Those of Neutron: of ports and trunks."""
+    answer = await ask(Http("network", "GET", f"/v2.0/quotas/{project_id}/details.json"))
+    quotas = msgspec.json.decode(answer.body)["quota"]
+    found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
+    return [Quota(name, each["limit"], each["used"] + each["reserved"]) for name, each in found]
