@@ -1768,6 +1768,13 @@ _SHOWING_IN_BROWSERS = (
         ("        await self._streams.allow(request, view)\n        if view.details", "        if view.details"),
     ),
     *_in(
+        "web/views/update_troubles.py",
+        "web/test_update_troubles.py",
+        ("if now - renewed > PATIENCE", "if now - renewed > 10 * PATIENCE"),
+        ("if not lease.spec.holder_identity or renewed is None:", "if renewed is None:"),
+        ("*filter(None, [silence]), ", ""),
+    ),
+    *_in(
         "kube/process/guard.py",
         "kube/process/test_guard.py",
         ("for asked in self._asked:", "for asked in self._asked[:1]:"),

@@ -25,7 +25,6 @@ from windlass.api.authorization import ResourceAttributes
 from windlass.api.coordination import Lease
 from windlass.api.update import UPDATE_STATUS, UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import NodeTook, Took, UpdateRecord
-from windlass.kube.cache.health import FollowStage
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.seen import Present, Unreadable, seen
@@ -36,12 +35,13 @@ from windlass.update_status.assessment import assess
 from windlass.update_status.document import NothingWritten, read
 from windlass.update_status.history import followed
 from windlass.update_status.reading import Reading
-from windlass.update_status.reading.kept import HOME, LEASE, PATIENCE
+from windlass.update_status.reading.kept import HOME, LEASE
 from windlass.update_status.report import Report
 from windlass.update_status.text.records import newest_first
-from windlass.update_status.times import SECOND, Moment, known_moment, rfc3339
+from windlass.update_status.times import Moment, rfc3339
 from windlass.web.board import Board
 from windlass.web.view import TROUBLES, View
+from windlass.web.views.update_troubles import silence, troubles
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -59,10 +59,6 @@ BREATH: Final = 0.1
 """Seconds between two documents: several changes that come together make one."""
 
 NO_OBJECT: Final = f"there is no UpdateStatus {UPDATE_STATUS} yet: see whether Update status runs (docs/runbook.md)"
-INSTALL: Final = "install Update status (docs/install.md), or use `windlass status`"
-
-_AMISS: Final = {"Available": "False", "Degraded": "True", "Truncated": "True"}
-"""The status of each condition of the controller that people have to know of."""
 _PASSING: Final = ("duration",)
 """What a page computes itself, from moments."""
 
@@ -252,22 +248,8 @@ class _Following:
         return {**parts(report, records, now=now), TROUBLES: self._troubles(status)}
 
     def _troubles(self, status: UpdateStatusStatus | None) -> list[str]:
-        """Why what is shown is old, or lacks something."""
-        found = []
-        for reflector, kind in ((self._of_status, UpdateStatus), (self._of_records, UpdateRecord)):
-            pulse = reflector.pulse
-            if pulse.stage is FollowStage.NOT_SERVED:
-                found.append(f"the cluster has no {kind.RESOURCE.kind} API: {INSTALL}")
-            elif pulse.failing and (pulse.failing_seconds or 0) > 2:
-                found.append(f"{kind.RESOURCE.plural} cannot be read: {pulse.failing}")
-        if self._silence and status is not None:
-            found.append(self._silence)
-        conditions = status.conditions if status else ()
-        return found + [
-            f"{one.type} of the UpdateStatus is {one.status} ({one.reason}): {one.message}"
-            for one in conditions
-            if one.status == _AMISS[one.type]
-        ]
+        followed = ((UpdateStatus, self._of_status.pulse), (UpdateRecord, self._of_records.pulse))
+        return troubles(status, followed, silence=self._silence)
 
     async def _mind_controller(self) -> None:
         while True:
@@ -279,14 +261,9 @@ class _Following:
     async def _why_silent(self) -> str:
         place = f"{self._home}/{LEASE}"
         try:
-            spec = (await self._client.get(Lease, LEASE, namespace=self._home)).decode().spec
-            renewed = known_moment(spec.renew_time)
+            lease = (await self._client.get(Lease, LEASE, namespace=self._home)).decode()
+            return silence(lease, place=place, now=time.time_ns())
         except NotFound:
-            return f"no controller has a Lease {place}: nobody keeps this up to date"
+            return silence(None, place=place, now=time.time_ns())
         except (KubeError, ValueError) as error:
             return f"whether the controller lives is unknown: {error}"
-        if not spec.holder_identity or renewed is None:
-            return f"no controller holds the Lease {place}: nobody keeps this up to date"
-        if time.time_ns() - renewed > PATIENCE * (spec.lease_duration_seconds or 0) * SECOND:
-            return f"the controller has not renewed the Lease {place} since {rfc3339(renewed)}: this may be out of date"
-        return ""

@@ -1,0 +1,49 @@
+"""Why the update that is shown may be old, or lack something: pure, a line for people for each reason."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from windlass.api.coordination import Lease
+from windlass.api.update import UpdateStatusStatus
+from windlass.kube.cache.health import FollowStage, Pulse
+from windlass.update_status.reading.kept import PATIENCE
+from windlass.update_status.times import SECOND, Moment, known_moment, rfc3339
+
+INSTALL: Final = "install Update status (docs/install.md), or use `windlass status`"
+PASSING: Final = 2.0
+"""Seconds for which a watch may fail before people hear of it."""
+_AMISS: Final = {"Available": "False", "Degraded": "True", "Truncated": "True"}
+"""The status of each condition of the controller that people have to know of."""
+
+
+def troubles(
+    status: UpdateStatusStatus | None, followed: Iterable[tuple[type[Any], Pulse]], *, silence: str
+) -> list[str]:
+    """`status` None: there is no UpdateStatus. `followed`: kinds with how their watches do. `silence`: see there."""
+    found = [text for kind, pulse in followed if (text := _unfollowed(kind, pulse))]
+    if status is None:
+        return found
+    amiss = (one for one in status.conditions if one.status == _AMISS[one.type])
+    said = (f"{one.type} of the UpdateStatus is {one.status} ({one.reason}): {one.message}" for one in amiss)
+    return [*found, *filter(None, [silence]), *said]
+
+
+def silence(lease: Lease | None, *, place: str, now: Moment) -> str:
+    """Why the controller, whose Lease is `place`, seems not to live; empty if it does. Raises ValueError if the Lease
+    has a time that is none."""
+    if lease is None:
+        return f"no controller has a Lease {place}: nobody keeps this up to date"
+    renewed = known_moment(lease.spec.renew_time)
+    if not lease.spec.holder_identity or renewed is None:
+        return f"no controller holds the Lease {place}: nobody keeps this up to date"
+    if now - renewed > PATIENCE * (lease.spec.lease_duration_seconds or 0) * SECOND:
+        return f"the controller has not renewed the Lease {place} since {rfc3339(renewed)}: this may be out of date"
+    return ""
+
+
+def _unfollowed(kind: type[Any], pulse: Pulse) -> str:
+    if pulse.stage is FollowStage.NOT_SERVED:
+        return f"the cluster has no {kind.RESOURCE.kind} API: {INSTALL}"
+    if pulse.failing and (pulse.failing_seconds or 0) > PASSING:
+        return f"{kind.RESOURCE.plural} cannot be read: {pulse.failing}"
+    return ""
