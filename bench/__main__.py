@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import (
+    clusters,
     converge,
     estimate,
     first_list,
@@ -53,6 +54,7 @@ BENCHMARKS = {
     "estimate": Benchmark(estimate.measure, 200),
     "web": Benchmark(web.measure, 200),
     "servers": Benchmark(servers.measure, 50),
+    "clusters": Benchmark(clusters.measure, 3),
     "server-fleet": Benchmark(server_fleet.measure, 1000),
     "server-migration": Benchmark(server_migration.measure, 20),
     "os-build": Benchmark(os_builds.measure, 20),

@@ -156,14 +156,23 @@ def _bare(project: Project, count: int) -> dict[str, float]:
 
 
 @contextmanager
-def at_work(plane: BlockingControlPlane, project: Place, log: Path, *flags: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """`windlass run openstack`, and a Cluster on `project` whose infrastructure is provisioned; all goes at the end."""
+def at_work(
+    plane: BlockingControlPlane, project: Place, log: Path, *flags: str, cluster: Tree | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """`windlass run openstack`, and a Cluster on `project` whose infrastructure is provisioned; all goes at the end.
+
+    `cluster`: the spec of its OpenStackCluster, but for the credentials; by default it is on the project's network.
+    """
     plane.apply_crds(*(owned.manifest() for owned in OWNED))
     if not cluster_api.runs(plane):
         cluster_api.start(plane)
     for name in ("bench", "windlass-openstack"):
         plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    plane.apply(*_cluster(project))
+    on_network = {
+        "network": {"id": project.network_id},
+        "controlPlaneEndpoint": {"host": "10.6.0.2", "port": 6443},
+    }
+    plane.apply(*_cluster(project, on_network if cluster is None else cluster))
     argv = [sys.executable, "-m", "windlass", "run", "openstack", "--kubeconfig", str(plane.kubeconfig(USER))]
     argv += ["--health-probe-bind-address", "0", *(flags or ("--metrics-bind-address", "0"))]
     with log.open("w") as output, subprocess.Popen(argv, stdout=output, stderr=output, env=environment()) as process:
@@ -276,25 +285,16 @@ def until(true: Callable[[], bool], *, seconds: float = 900.0, pace: float = 0.1
         time.sleep(pace)
 
 
-def _cluster(project: Place) -> list[Tree]:
+def _cluster(project: Place, spec: Tree) -> list[Tree]:
     infrastructure = {"apiGroup": GROUP, "kind": "OpenStackCluster", "name": "bench"}
     identity = {"type": "Secret", "name": "credentials", "cloudName": "openstack"}
     machine = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}, "sshKeyName": ""}
     return [
-        _named("v1", "Secret", "credentials", stringData={"clouds.yaml": project.clouds_yaml}),
-        _named("v1", "Secret", "bootstrap", stringData={"value": "#cloud-config"}),
-        _named(
-            f"{GROUP}/v1beta1",
-            "OpenStackCluster",
-            "bench",
-            spec={
-                "identityRef": identity,
-                "network": {"id": project.network_id},
-                "controlPlaneEndpoint": {"host": "10.6.0.2", "port": 6443},
-            },
-        ),
-        _named("cluster.x-k8s.io/v1beta2", "Cluster", "bench", spec={"infrastructureRef": infrastructure}),
-        _named(f"{GROUP}/v1beta1", "OpenStackMachineTemplate", "bench", spec={"template": {"spec": machine}}),
+        named("v1", "Secret", "credentials", stringData={"clouds.yaml": project.clouds_yaml}),
+        named("v1", "Secret", "bootstrap", stringData={"value": "#cloud-config"}),
+        named(f"{GROUP}/v1beta1", "OpenStackCluster", "bench", spec={"identityRef": identity, **spec}),
+        named("cluster.x-k8s.io/v1beta2", "Cluster", "bench", spec={"infrastructureRef": infrastructure}),
+        named(f"{GROUP}/v1beta1", "OpenStackMachineTemplate", "bench", spec={"template": {"spec": machine}}),
     ]
 
 
@@ -309,10 +309,10 @@ def machine_set(count: int) -> Tree:
     }
     selector = {"matchLabels": {"set": "bench", **LABELS}}
     spec = {"clusterName": "bench", "replicas": count, "selector": selector, "template": template}
-    made = _named("cluster.x-k8s.io/v1beta2", "MachineSet", "bench", spec=spec)
+    made = named("cluster.x-k8s.io/v1beta2", "MachineSet", "bench", spec=spec)
     made["metadata"]["labels"] = LABELS
     return made
 
 
-def _named(version: str, kind: str, name: str, **content: Any) -> Tree:
+def named(version: str, kind: str, name: str, **content: Any) -> Tree:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "bench"}, **content}

@@ -1113,7 +1113,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/account.py",
-        "openstack/cluster",
+        "openstack/cluster/test_request_counts.py",
         ("self.knowledge.needed(mark).since == NEVER and own", "own"),
         ("and own.issuperset(addresses)", ""),
     ),
@@ -1131,7 +1131,7 @@ _IN_THE_CLOUD = (
         ("or (again and not version)", ""),
         ("known.read + KEPT if known.confirmed", "inf if known.confirmed"),
         ("version=version, since=now, ours=False)", "version=version, ours=False)"),
-        ("parts=laid, read=NEVER,", "parts=laid,"),
+        ("parts=laid, ours=True,", "parts=known.parts, ours=True,"),
         ("return inf if self._now() - changed > _LONG_AGO else 0.0", "return inf"),
         ("replace(each, default_pool_id=made.id)", "replace(each)"),
     ),

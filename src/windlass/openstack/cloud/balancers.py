@@ -65,9 +65,9 @@ class Parts(Struct, frozen=True):
 
 
 class _Known(Struct, frozen=True):
-    """`parts` as they were `read` at a moment (NEVER: they follow from answers), when `updated_at` was `version`, which
-    had been so `since`. `ours`: a request of ours has changed them, and the next `updated_at` is its doing. `open`: it
-    has not been answered."""
+    """`parts` as they were `read` at a moment (NEVER: they follow from answers alone), and as requests of ours were
+    answered since. `updated_at` is `version`, and has been so `since`. `ours`: a request of ours has changed them, and
+    the next `updated_at` is its doing. `open`: one has not been answered."""
 
     parts: Parts = Parts()
     version: str = ""
@@ -138,7 +138,7 @@ class Balancers:
                 self._known[made.id] = _Known(ours=True)
             elif isinstance(request, PartOfBalancer) and (known := self._known.get(request.balancer)) is not None:
                 laid = after(known.parts, request, answer.body)
-                self._known[request.balancer] = replace(known, parts=laid, read=NEVER, ours=True, open=False)
+                self._known[request.balancer] = replace(known, parts=laid, ours=True, open=False)
 
     def forget(self, *which: str) -> None:
         """Read the parts of these load balancers, or of all, at the next look."""

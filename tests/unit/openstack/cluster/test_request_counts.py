@@ -82,12 +82,30 @@ async def test_a_new_process_looks_before_it_makes_anything() -> None:
     world = managed(**WHOLE)
     await world.process.step()
     made = dict(world.held())
+    world.cloud.services.balance = 100.0
     world.cloud.pass_time(100.0)
     before = len(world.cloud.requests)
     process = type(world.process)(world)
     await process.step()
     asked = Counter(each.path.rpartition("/")[2] for each in world.cloud.requests[before:] if each.method == "GET")
     assert asked >= LISTS
+    world.cloud.pass_time(40.0)
+    await process.step()
+    before = len(world.cloud.requests)
+    world.cloud.pass_time(31.0)
+    await process.step()
+    asked = Counter(each.path.rpartition("/")[2] for each in world.cloud.requests[before:] if each.method == "GET")
+    assert asked >= LISTS, "what another process has made is not known by our answers"
     await process.settle()
     assert {kind: world.held()[kind] for kind in made} == made
     assert world.condition("Ready")[0] == "True"
+
+
+async def test_an_address_that_the_spec_names_is_looked_for() -> None:
+    world = managed(**WHOLE)
+    (public,) = [each["id"] for each in world.cloud.services.networks.values() if each["router:external"]]
+    mine = ask(world, "POST", "/v2.0/floatingips", {"floatingip": {"floating_network_id": public}})["floatingip"]
+    world.change(apiServerFloatingIP=mine["floating_ip_address"])
+    await until_ready(world)
+    (floating,) = world.cloud.services.floatingips.values()
+    assert (floating["id"], bool(floating["port_id"])) == (mine["id"], True)
