@@ -1,6 +1,6 @@
 // How the update of the cluster goes: verdict, progress, what needs attention, timeline, operators and nodes.
 
-import { arrange, count, documentation, h, Keyed, setLong, setText } from "./dom.js";
+import { arrange, compare, count, documentation, h, Keyed, setLong, setText } from "./dom.js";
 import { Table } from "./table.js";
 import { age, between, clock, duration, now } from "./time.js";
 import { Timeline } from "./timeline.js";
@@ -14,10 +14,6 @@ function all(parts, kind) {
   const found = [];
   for (const [key, value] of parts) if (key.startsWith(`${kind}/`)) found.push([key, value]);
   return found.sort(([, a], [, b]) => (a.place ?? 0) - (b.place ?? 0) || compare(a.name, b.name));
-}
-
-function compare(a = "", b = "") {
-  return a.localeCompare(b, "en", { numeric: true });
 }
 
 export function mount() {
