@@ -1,6 +1,7 @@
 // Machines and MachineSets of both APIs: authority, phases, whether the sides agree; and one of them in full.
 
 import { arrange, compare, count, h, setLong, setText } from "./dom.js";
+import { badge } from "./pieces.js";
 import { Table } from "./table.js";
 import { age } from "./time.js";
 
@@ -9,10 +10,6 @@ const KINDS = [
   ["Machine", "Machines", "machine"],
   ["MachineSet", "MachineSets", "MachineSet"],
 ];
-
-function badge(text, tone) {
-  return h("span", { class: "badge", "data-tone": tone }, text);
-}
 
 // As `windlass machines --unsynced` counts: not known to agree.
 function unsynced(row) {
