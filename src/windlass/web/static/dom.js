@@ -74,6 +74,13 @@ export class Keyed {
   }
 }
 
+// Compares names as people sort them: worker-2 before worker-10. One collator, since making one costs more than to sort.
+const collator = new Intl.Collator("en", { numeric: true });
+
+export function compare(a = "", b = "") {
+  return collator.compare(a, b);
+}
+
 // A text that takes a few lines: what is longer can be opened.
 export function long(text, most = 240) {
   const start = text.split("\n", 3).join("\n").slice(0, most);

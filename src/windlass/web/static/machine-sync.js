@@ -1,6 +1,7 @@
 // Machines and MachineSets of both APIs: authority, phases, whether the sides agree; and one of them in full.
 
-import { arrange, count, h, setLong, setText } from "./dom.js";
+import { arrange, compare, count, h, setLong, setText } from "./dom.js";
+import { badge } from "./pieces.js";
 import { Table } from "./table.js";
 import { age } from "./time.js";
 
@@ -9,10 +10,6 @@ const KINDS = [
   ["Machine", "Machines", "machine"],
   ["MachineSet", "MachineSets", "MachineSet"],
 ];
-
-function badge(text, tone) {
-  return h("span", { class: "badge", "data-tone": tone }, text);
-}
 
 // As `windlass machines --unsynced` counts: not known to agree.
 function unsynced(row) {
@@ -86,7 +83,7 @@ export function mount({ details }) {
     draw(parts, keys) {
       rows = [...parts].filter(([key]) => KINDS.some(([kind]) => key.startsWith(`${kind}/`)));
       // What somebody may have to look at stands first, even among thousands.
-      rows.sort(([, a], [, b]) => concern(b) - concern(a) || a.name.localeCompare(b.name, "en", { numeric: true }));
+      rows.sort(([, a], [, b]) => concern(b) - concern(a) || compare(a.name, b.name));
       redraw();
       dialog.changed(parts, keys);
       return null;

@@ -1,6 +1,6 @@
 // The timeline of the newest update: a bar for each operator, pool and node, from when it began until it was updated.
 
-import { count, h, Keyed, setText } from "./dom.js";
+import { compare, count, h, Keyed, setText } from "./dom.js";
 import { between, clock, duration, now } from "./time.js";
 
 const KINDS = [
@@ -82,7 +82,7 @@ class Group {
       const sick = this.kind === "operator" && parts.get(`operator/${took.name}`)?.health;
       this.items.push([key, { ...took, sick: sick && sick !== "Healthy" ? sick : "" }]);
     }
-    this.items.sort(([, a], [, b]) => begun(a).localeCompare(begun(b)) || a.name.localeCompare(b.name));
+    this.items.sort(([, a], [, b]) => compare(begun(a), begun(b)) || compare(a.name, b.name));
   }
 
   draw(scale) {

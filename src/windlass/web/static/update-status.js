@@ -1,24 +1,14 @@
 // How the update of the cluster goes: verdict, progress, what needs attention, timeline, operators and nodes.
 
-import { arrange, count, documentation, h, Keyed, setLong, setText } from "./dom.js";
+import { Attention, attentionInShort } from "./attention.js";
+import { arrange, compare, count, h, Keyed, setLong, setText } from "./dom.js";
+import { all, badge, tone, touched } from "./pieces.js";
 import { Table } from "./table.js";
 import { age, between, clock, duration, now } from "./time.js";
 import { Timeline } from "./timeline.js";
 
-const LEVELS = ["Critical", "Error", "Warning", "Info"];
 const BAD_NODE = ["Degraded", "Unavailable"];
 const BUSY_NODE = ["Progressing"];
-
-// The values of all parts whose key begins so, in the order of their names or of `place`.
-function all(parts, kind) {
-  const found = [];
-  for (const [key, value] of parts) if (key.startsWith(`${kind}/`)) found.push([key, value]);
-  return found.sort(([, a], [, b]) => (a.place ?? 0) - (b.place ?? 0) || compare(a.name, b.name));
-}
-
-function compare(a = "", b = "") {
-  return a.localeCompare(b, "en", { numeric: true });
-}
 
 export function mount() {
   const verdict = new Verdict();
@@ -43,23 +33,6 @@ export function mount() {
       return verdict.title;
     },
   };
-}
-
-function touched(keys, ...kinds) {
-  for (const key of keys) for (const kind of kinds) if (key === kind || key.startsWith(`${kind}/`)) return true;
-  return false;
-}
-
-function badge(text, tone) {
-  return h("span", { class: "badge", "data-tone": tone }, text);
-}
-
-function tone(word) {
-  if (/^(Degraded|Unavailable|Stalled|Failed|Critical|Error)/.test(word)) return "bad";
-  if (/(Slow|Warning|Excluded|Paused)/.test(word)) return "warn";
-  if (/^(Completed|Updated|Healthy)/.test(word)) return "good";
-  if (/^(Progressing|Draining|Updating|Rebooting)/.test(word)) return "busy";
-  return "calm";
 }
 
 class Verdict {
@@ -160,15 +133,6 @@ function expected({ earliest, latest, basis }) {
   return h("span", { class: "range", title: basis }, from === to ? `about ${from}` : `${from}–${to}`);
 }
 
-function attentionInShort(parts) {
-  const insights = all(parts, "insight").map(([, one]) => one);
-  const texts = LEVELS.slice(0, 3)
-    .map((level) => [insights.filter((one) => one.level === level).length, level])
-    .filter(([number]) => number)
-    .map(([number, level]) => badge(level === "Critical" ? `${number} critical` : count(number, level.toLowerCase()), tone(level)));
-  return texts.length ? texts.flatMap((text) => [text, " "]) : h("span", { class: "ok" }, "nothing");
-}
-
 function planeProgress(operators, updated) {
   const sick = operators.filter((one) => one.state !== "Updated" && one.health !== "Healthy").length;
   const busy = operators.filter((one) => one.state === "Progressing" && one.health === "Healthy").length;
@@ -225,87 +189,6 @@ function updateProgress(row, item) {
   const words = present.map(([, number, word]) => `${number} ${word}`).join(", ");
   setText(counts, item.total ? `${words}${item.paused ? " · pool is paused" : ""}` : `no ${item.unit}s`);
   if (item.expectedEnd) counts.append(" · expected ", expected(item.expectedEnd));
-}
-
-// Causes first, each with what follows from it; then everything else. The worst comes first.
-class Attention {
-  #list = h("ul", { class: "insights" });
-  #rows;
-
-  constructor() {
-    this.element = h("section", { id: "attention" }, h("h2", {}, "Needs attention"), this.#list);
-    this.#rows = new Keyed(this.#list, { make: () => h("li"), update: drawTrouble });
-  }
-
-  draw(parts, keys) {
-    if (!touched(keys, "insight", "cause")) return;
-    const insights = all(parts, "insight");
-    const items = all(parts, "cause").map(([key, cause]) => [key, { ...cause, symptoms: symptoms(cause, insights) }]);
-    const explained = new Set(items.flatMap(([, cause]) => cause.symptoms));
-    items.push(...insights.filter(([, insight]) => !explained.has(insight)));
-    items.sort(([, a], [, b]) => rank(a) - rank(b) || Boolean(b.symptoms) - Boolean(a.symptoms) || a.place - b.place);
-    this.shown = items.length > 0;
-    this.#rows.draw(items);
-  }
-}
-
-function rank({ level }) {
-  const place = LEVELS.indexOf(level);
-  return place < 0 ? LEVELS.length : place;
-}
-
-// The insights about what waits for the cause, or about the cause itself.
-function symptoms(cause, insights) {
-  const concerned = new Set([...(cause.affected ?? []), ...(cause.about ?? [])].map(identity));
-  return insights
-    .map(([, insight]) => insight)
-    .filter((insight) => [...(insight.resources ?? []), insight.follows].some((one) => one && concerned.has(identity(one))));
-}
-
-function identity({ group, resource: kind, namespace, name }) {
-  return [group, kind, namespace, name].join("/");
-}
-
-function drawTrouble(row, trouble) {
-  row.dataset.tone = tone(trouble.level);
-  const open = [...row.querySelectorAll("details")].map((one) => one.open);
-  const since = trouble.started ?? trouble.firstSeen;
-  const resources = trouble.resources ?? trouble.about ?? [];
-  const more = h("details", { open: open[0] }, h("summary", {}, "Details"));
-  if (trouble.description) more.append(h("p", { class: "text" }, trouble.description));
-  if (resources.length) more.append(h("ul", { class: "resources" }, resources.map(resource)));
-  const meta = [
-    since && h("span", {}, trouble.started ? "for " : "seen for ", age(since)),
-    trouble.impact && trouble.impact !== "None" && h("span", {}, `impact: ${trouble.impact}`),
-    trouble.pool && h("span", {}, `pool ${trouble.pool}`),
-    trouble.informer && h("span", { class: "informer" }, `says the informer ${trouble.informer}`),
-    documentation(trouble.reference, "What to do"),
-    trouble.description || resources.length ? more : null,
-  ];
-  row.replaceChildren(
-    h("p", { class: "summary" }, badge(trouble.level, tone(trouble.level)), " ", h("strong", {}, trouble.summary)),
-    ...(trouble.remedy ? [h("p", { class: "remedy" }, trouble.remedy)] : []),
-    h("div", { class: "meta" }, meta),
-    ...(trouble.affected?.length ? [waiting(trouble, open[1])] : []),
-  );
-}
-
-// What waits for a cause, and what is reported because of it.
-function waiting({ affected, symptoms: found }, open) {
-  const names = affected.map(({ resource: kind, name }) => `${kind.replace(/s$/, "")} ${name}`);
-  const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-  const summary = h("summary", {}, `Waiting: ${some}${found.length ? ` · ${count(found.length, "report")} of it` : ""}`);
-  return h(
-    "details",
-    { class: "waiting", open },
-    summary,
-    h("ul", { class: "resources" }, affected.map(resource)),
-    h("ul", { class: "symptoms" }, found.map(({ level, summary: text }) => h("li", {}, badge(level, tone(level)), " ", text))),
-  );
-}
-
-function resource({ group, resource: kind, namespace, name }) {
-  return h("li", {}, h("code", {}, `${kind}${group ? `.${group}` : ""} ${namespace ? `${namespace}/` : ""}${name}`));
 }
 
 class Operators {
