@@ -12,6 +12,7 @@ from windlass.api import capi, capo, config, core, mapi
 from windlass.machine_sync.constants import (
     CLUSTER_API_FINALIZER,
     MACHINE_API,
+    MACHINE_API_FINALIZER,
     PAUSED_ANNOTATION,
 )
 from windlass.testing import BlockingControlPlane
@@ -109,10 +110,17 @@ class Cluster(Objects):
 
     def let_machine_go(self, name: str) -> None:
         """What Cluster API's core controller does when the infrastructure of a machine is gone."""
-        before = self.get(capi.Machine, name)
+        self._take_off(capi.Machine, name, CLUSTER_API_FINALIZER)
+
+    def let_instance_go(self, name: str) -> None:
+        """What the Machine API's controller does when the instance of a machine is gone."""
+        self._take_off(mapi.Machine, name, MACHINE_API_FINALIZER)
+
+    def _take_off(self, kind: Kind, name: str, finalizer: str) -> None:
+        before = self.get(kind, name)
         if before is not None:
-            kept = [one for one in before["metadata"].get("finalizers", []) if one != CLUSTER_API_FINALIZER]
-            self.patch(capi.Machine, name, {"metadata": {"finalizers": kept}})
+            kept = [one for one in before["metadata"].get("finalizers", []) if one != finalizer]
+            self.patch(kind, name, {"metadata": {"finalizers": kept}})
 
     # what is seen
 
@@ -140,8 +148,8 @@ class Cluster(Objects):
     def until_event(self, namespace: str, about: str, reason: str, text: str = "") -> None:
         wait_until(f"event {reason} about {about}", lambda: self._reported(namespace, about, reason, text))
 
-    def until_deleting(self, name: str) -> None:
-        wait_until(f"{name} is being deleted", lambda: self.metadata(capi.Machine, name).get("deletionTimestamp"))
+    def until_deleting(self, name: str, *, kind: Kind = capi.Machine) -> None:
+        wait_until(f"{name} is being deleted", lambda: self.metadata(kind, name).get("deletionTimestamp"))
 
     def metadata(self, kind: Kind, name: str) -> Tree:
         metadata: Tree = self.there(kind, name)["metadata"]

@@ -118,6 +118,7 @@ def play_on_openstack(cluster: Cluster) -> None:
     play_from_machine_api(cluster, OPENSTACK)
     # Deleted where authority is, the MachineSet with its Machine.
     cluster.delete(mapi.Machine, "m")
+    cluster.let_instance_go("m")
     cluster.until_gone(mapi.Machine, capi.Machine, capo.OpenStackMachine, name="m")
     cluster.delete(mapi.MachineSet, "pool")
     cluster.until_gone(*MACHINE_SETS, name="pool")
@@ -132,6 +133,8 @@ def play_on_aws(cluster: Cluster) -> None:
     play_from_machine_api(cluster, AWS)
     # Deleted where the mirrors are.
     cluster.delete(capi.Machine, "m")
+    cluster.until_deleting("m", kind=mapi.Machine)
+    cluster.let_instance_go("m")
     cluster.until_gone(mapi.Machine, capi.Machine, capa.AWSMachine, name="m")
     cluster.delete(capi.MachineSet, "pool")
     cluster.until_gone(*MACHINE_SETS, name="pool")
