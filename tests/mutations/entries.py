@@ -1344,6 +1344,22 @@ _IN_THE_CLOUD = (
         ("if move.spec == MACHINE_API and MACHINE_API_FINALIZER not in found.metadata.finalizers:", "if False:"),
     ),
     *_in(
+        "openstack/pool/addresses.py",
+        "openstack/pool/test_addresses.py",
+        ("if each.name in unknown or (", "if ("),
+        (" and (each.address in there or not certain)", ""),
+        ("each.address in there or not certain", "each.address in there"),
+        ("    kept |= given\n", ""),
+        ("each in there and not there[each].port_id]", "each in there]"),
+        ("max(most - len(kept), 0)", "most"),
+        ("        and each.floating_ip_address not in users\n", ""),
+        (
+            "        if mark_of(each) == mark\n        and each.floating_ip_address not",
+            "        if each.floating_ip_address not",
+        ),
+        ("surplus=tuple(surplus) if deletes else ()", "surplus=tuple(surplus)"),
+    ),
+    *_in(
         "openstack/floating/decide.py",
         "test_migration_on_openstack.py",
         ("if claim.deleting or not seen.lives_on:", "if claim.deleting:"),
@@ -1518,6 +1534,8 @@ _IN_THE_CLOUD = (
         ("or self.place.led or self._known() is not None", "or True"),
         ("or self.place.led or self._known() is not None", "or self._known() is not None"),
         ("        if ours and pinned:\n", "        if False:\n"),
+        ("        if ours and not pinned:\n", "        if not pinned:\n"),
+        ("        if ours and not pinned:\n", "        if ours:\n"),
     ),
     *_in(
         "openstack/cluster/ingress.py",
