@@ -1183,7 +1183,7 @@ _IN_THE_CLOUD = (
         "openstack/instance/delete.py",
         "openstack/instance",
         (
-            "each for each in marked(inventory.servers, mark) if each.status not in DELETED",
+            "each for each in own(inventory.servers, mark) if each.status not in DELETED",
             "each for each in inventory.servers if each.status not in DELETED",
         ),
         (
@@ -1204,6 +1204,17 @@ _IN_THE_CLOUD = (
         ("if each.network_id == network]", "]"),
         ('if isinstance(each, Image) and each.status in ("active", "")', "if isinstance(each, Image)"),
         ("        if not isinstance(self._answers.get(unless_failed), CloudFailure):", "        if True:"),
+    ),
+    *_in(
+        "openstack/instance/delete.py",
+        "openstack/instance/test_delete.py",
+        ("in own(inventory.servers, mark)", "in marked(inventory.servers, mark)"),
+        ('not in ("", mark):', "!= mark:"),
+    ),
+    *_in(
+        "openstack/instance/next.py",
+        "openstack/instance/test_next.py",
+        (" and not (isinstance(each, Server) and is_going(each))", ""),
     ),
     *_in(
         "openstack/create.py",

@@ -83,6 +83,21 @@ async def test_a_deletion_drains_the_node_then_takes_server_node_and_machine() -
     assert {"DrainProceeds", "DrainSucceeded", "Deleted"} <= set(world.events())
 
 
+async def test_a_server_that_nova_lists_without_its_metadata_while_it_goes_gets_no_mark() -> None:
+    world = Fleet()
+    process = await built(world)
+    await world.delete()
+    server = world.cloud.services.servers[server_id(world)]
+    while server["gone"] is None:
+        await process.step()
+    server["metadata"].clear()
+    server["gone"] += 10.0
+    await process.settle()
+    assert world.is_gone
+    assert world.held() == {}
+    assert not [each for each in world.cloud.requests if each.path.endswith("/metadata")]
+
+
 async def test_drain_a_budget_holds_the_deletion_and_is_named() -> None:
     world = Fleet()
     process = await linked(world, pod("p"), pod("q"))
