@@ -216,6 +216,11 @@ def test_of_two_with_the_mark_the_recorded_one_stays() -> None:
     assert (delete.verb, getattr(delete, "id", "")) == ("delete load balancer", "lb0")
 
 
+def test_only_a_second_one_with_the_mark_is_surplus() -> None:
+    theirs = balancer(id="lb0", ports=(), description="mine")
+    assert asked({}, balancer(), theirs, status=RECORDED).is_there
+
+
 def without(found: Balancer, kind: str) -> Balancer:
     if kind == "listeners":
         return replace(found, listeners=found.listeners[1:])

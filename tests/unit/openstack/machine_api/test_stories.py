@@ -9,7 +9,7 @@ from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, 
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
-from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
+from windlass.openstack.constants import MACHINE_API_FINALIZER, MACHINE_MARK_ANNOTATION
 from windlass.testing.memory.refusals import unevictable
 
 QUOTA = b'{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1"}}'
@@ -303,6 +303,55 @@ async def test_a_server_group_is_made_once_and_found_again_after_a_lost_answer()
     assert [each["name"] for each in world.cloud.services.server_groups.values()] == ["workers"]
     (server,) = world.cloud.services.servers.values()
     assert server["body"]["os:scheduler_hints"] == {"group": next(iter(world.cloud.services.server_groups))}
+
+
+async def test_a_machine_of_another_platform_is_left_alone() -> None:
+    world = Fleet()
+    world.api.load(machine(world, kind="AWSMachineProviderConfig"))
+    before = world.machine
+    await MachineProcess(world).settle()
+    assert world.machine == before
+    assert (world.events(), world.cloud.requests) == ([], [])
+
+
+async def test_a_machine_that_failed_stays_failed_although_its_server_is_there() -> None:
+    world = Fleet()
+    process = await built(world)
+    await world.change({"status": {"phase": "Failed"}}, part="status")
+    asked = len(world.cloud.requests)
+    await process.settle()
+    assert world.status["phase"] == "Failed"
+    assert len(world.cloud.requests) == asked
+
+
+async def test_a_machine_with_a_mark_and_without_the_finalizer_gets_it_before_its_server() -> None:
+    world = Fleet()
+    world.api.load(machine(world, meta={"annotations": {MACHINE_MARK_ANNOTATION: MARK}}))
+    await MachineProcess(world).settle()
+    assert world.status["phase"] == "Provisioned"
+    assert world.machine["metadata"]["finalizers"] == [MACHINE_API_FINALIZER]
+
+
+async def test_a_server_that_nobody_can_ask_for_is_unknown_after_five_minutes() -> None:
+    world = Fleet()
+    await built(world)
+    world.cloud.fault(service="compute", status=503, count=1000)
+    process = MachineProcess(world)
+    await process.step()
+    assert world.says("Progressing") == "True TransientError"
+    assert world.says("InstanceReady") == "True Ready"
+    for _ in range(7):
+        world.cloud.pass_time(60.0)
+        await process.step()
+    assert world.says("InstanceReady").startswith("Unknown")
+    assert world.says("InstanceExists") == "Unknown ErrorCheckingProvider"
+
+
+async def test_a_server_group_is_not_made_for_a_machine_that_cannot_be_built() -> None:
+    world = Fleet()
+    await begun(world, serverGroupName="workers", flavor="m9.huge")
+    assert "m9.huge" in world.message("InstanceReady")
+    assert world.posts("/os-server-groups") == 0
 
 
 async def test_user_data_is_waited_for_before_the_server_is_made() -> None:
