@@ -336,6 +336,11 @@ def test_an_entry_that_is_not_ipv4_is_told() -> None:
     assert [(each.reason, each.note.split()[0]) for each in part.news] == [("FailedIPAddressValidation", "fd00::/64")]
 
 
+def test_all_its_parts_go_with_it() -> None:
+    (delete,) = removal(OURS, estate(balancer())).requests
+    assert delete.http.query == (("cascade", "true"),)
+
+
 DIFFERENCES = (FieldChange("timeout", 7, 5), FieldChange("max_retries", 5, 9))
 
 

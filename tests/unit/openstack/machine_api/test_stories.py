@@ -436,3 +436,17 @@ async def test_a_floating_ip_of_the_project_is_led_to_the_server_and_stays() -> 
     await process.settle()
     assert world.is_gone
     assert floating["id"] in world.cloud.services.floatingips
+
+
+async def test_a_floating_ip_that_leads_elsewhere_is_not_taken_from_there() -> None:
+    world = Fleet()
+    floating = floating_ip(world)
+    port = {"port": {"network_id": world.network}}
+    _, made = world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body=port))
+    world.cloud.services.floatingips[floating["id"]]["port_id"] = made["port"]["id"]
+    process = await begun(world, floatingIP=floating["floating_ip_address"])
+    world.cloud.pass_time(5.0)
+    await process.settle()
+    assert "FailedUpdate" in world.events()
+    assert world.says("InstanceReady") == "True Ready"
+    assert world.cloud.services.floatingips[floating["id"]]["port_id"] == made["port"]["id"]
