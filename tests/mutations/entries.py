@@ -1183,7 +1183,7 @@ _IN_THE_CLOUD = (
         "openstack/instance/delete.py",
         "openstack/instance",
         (
-            "each for each in marked(inventory.servers, mark) if each.status not in DELETED",
+            "each for each in own(inventory.servers, mark) if each.status not in DELETED",
             "each for each in inventory.servers if each.status not in DELETED",
         ),
         (
@@ -1204,6 +1204,17 @@ _IN_THE_CLOUD = (
         ("if each.network_id == network]", "]"),
         ('if isinstance(each, Image) and each.status in ("active", "")', "if isinstance(each, Image)"),
         ("        if not isinstance(self._answers.get(unless_failed), CloudFailure):", "        if True:"),
+    ),
+    *_in(
+        "openstack/instance/delete.py",
+        "openstack/instance/test_delete.py",
+        ("in own(inventory.servers, mark)", "in marked(inventory.servers, mark)"),
+        ('not in ("", mark):', "!= mark:"),
+    ),
+    *_in(
+        "openstack/instance/next.py",
+        "openstack/instance/test_next.py",
+        (" and not (isinstance(each, Server) and is_going(each))", ""),
     ),
     *_in(
         "openstack/create.py",
@@ -1342,6 +1353,22 @@ _IN_THE_CLOUD = (
         "machine_sync/machine/decide.py",
         "test_migration_on_openstack.py",
         ("if move.spec == MACHINE_API and MACHINE_API_FINALIZER not in found.metadata.finalizers:", "if False:"),
+    ),
+    *_in(
+        "openstack/pool/addresses.py",
+        "openstack/pool/test_addresses.py",
+        ("if each.name in unknown or (", "if ("),
+        (" and (each.address in there or not certain)", ""),
+        ("each.address in there or not certain", "each.address in there"),
+        ("    kept |= given\n", ""),
+        ("each in there and not there[each].port_id]", "each in there]"),
+        ("max(most - len(kept), 0)", "most"),
+        ("        and each.floating_ip_address not in users\n", ""),
+        (
+            "        if mark_of(each) == mark\n        and each.floating_ip_address not",
+            "        if each.floating_ip_address not",
+        ),
+        ("surplus=tuple(surplus) if deletes else ()", "surplus=tuple(surplus)"),
     ),
     *_in(
         "openstack/floating/decide.py",
@@ -1518,6 +1545,8 @@ _IN_THE_CLOUD = (
         ("or self.place.led or self._known() is not None", "or True"),
         ("or self.place.led or self._known() is not None", "or self._known() is not None"),
         ("        if ours and pinned:\n", "        if False:\n"),
+        ("        if ours and not pinned:\n", "        if not pinned:\n"),
+        ("        if ours and not pinned:\n", "        if ours:\n"),
     ),
     *_in(
         "openstack/cluster/ingress.py",

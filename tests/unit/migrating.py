@@ -116,13 +116,15 @@ class Land(pools.World):
         return {**_tree(mapi.Machine, NAME, OURS, labels=labels), "spec": spec}
 
     def infra_machine(self, **spec: Any) -> Sequence[Tree]:
-        """A Machine of Cluster API with its OpenStackMachine, and the Machine of the Machine API that asks for it."""
+        """A Machine of Cluster API with its OpenStackMachine, and the Machine of the Machine API that asks for it. A
+        field that is None is left out."""
         reference = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": NAME}
         labels = {"cluster.x-k8s.io/cluster-name": CLUSTER}
         data = {"dataSecretName": "worker-user-data"}
         identity = {"name": "credentials", "cloudName": "one"}
         image = {"filter": {"name": "rhcos"}}
         made = {"identityRef": identity, "image": image, "flavor": "m1.small", "ports": self._ports, **spec}
+        made = {name: value for name, value in made.items() if value is not None}
         body = {"clusterName": CLUSTER, "bootstrap": data, "infrastructureRef": reference}
         user_data = {**_tree(Secret, "worker-user-data", THEIRS), "data": {"value": "e30="}}
         asking = self.machine(CLUSTER_API)

@@ -99,6 +99,27 @@ async def test_one_that_cluster_api_made_goes_to_the_machine_api_and_back_and_is
     assert land.held() == NOTHING
 
 
+async def test_one_with_the_credentials_of_its_cluster_names_them_in_the_machine_api() -> None:
+    land = await made({"identityRef": None}, by=CLUSTER_API)
+    (server,), before = [*land.cloud.services.servers], uids(land)
+    machine, infra = land.tree(mapi.Machine), land.tree(OpenStackMachine)
+    assert machine is not None
+    assert infra is not None
+    assert "identityRef" not in infra["spec"]
+    value = machine["spec"]["providerSpec"]["value"]
+    assert (value["cloudsSecret"], value["cloudName"]) == ({"name": "credentials"}, "one")
+    for authority in (MACHINE_API, CLUSTER_API, MACHINE_API):
+        await land.move(authority)
+        await play(land)
+        assert land.is_at(authority), land.status
+        assert uids(land) == before
+    assert [*land.cloud.services.servers] == [server]
+    await land.api.delete(mapi.Machine, NAME, namespace=OURS)
+    await play(land)
+    assert not uids(land)
+    assert land.held() == NOTHING
+
+
 HINTS: Tree = {"schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": "String", "string": "x"}}]}
 """What the Machine API has no field for, so that the OpenStackMachine is recreated."""
 

@@ -26,13 +26,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
-from windlass.openstack.cloud import upkeep
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
-from windlass.openstack.cloud.upkeep import TAGS
 from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
 from windlass.openstack.cluster.new_balancer import Place
@@ -189,7 +187,7 @@ class _Step(Struct, frozen=True):
         return ENDPOINT.needs(create, why="the API servers are reached by it")
 
     def _upkeep(self, floating: FloatingIp) -> list[CloudRequest]:
-        """The mark of one that is ours, or was an earlier provider's; none on one that the user has pinned; tags."""
+        """Mark and tags of one that is ours, or was an earlier provider's; neither on one that the user has pinned."""
         pinned, ours = self.infra.spec.api_server_floating_ip, self._is_ours(floating)
         text, requests = "", list[CloudRequest]()
         if ours and pinned:
@@ -198,9 +196,8 @@ class _Step(Struct, frozen=True):
             text = described(self.ours.description(PURPOSE), self.ours.mark)
         if text:
             requests.append(self.ours.describe(floating, text))
-        wanted, project = self.ours.tags, self.ours.project
-        if ours and wanted and TAGS in self.ours.extensions and set(wanted) != set(floating.tags):
-            requests.append(upkeep.tag(floating, wanted, project=project, mark=self.ours.mark))
+        if ours and not pinned:
+            requests += self.ours.tag(floating)
         return requests
 
     def _is_ours(self, floating: FloatingIp) -> bool:

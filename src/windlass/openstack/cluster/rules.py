@@ -64,6 +64,9 @@ _PROTOCOLS: Final = {
     "136": "udplite",
 }
 """The names that Neutron has for numbers."""
+_WITH_PORTS: Final = frozenset({"tcp", "udp", "dccp", "sctp", "udplite"})
+_ICMP: Final = frozenset({"icmp", "ipv6-icmp"})
+"""Their type and code are where others have ports."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -209,4 +212,22 @@ def _of_user(rule: api.SecurityGroupRule, role: str, ids: Mapping[str, str]) -> 
         high=rule.port_range_max,
         prefix=rule.remote_ip_prefix,
     )
+    _check(common)
     return [canonical(replace(common, group=remote)) for remote in remotes]
+
+
+def _check(rule: Rule) -> None:
+    """Raises ValueError if Neutron would refuse the rule, and with it all others of the same request."""
+    exact = canonical(rule)
+    if rule.prefix and exact.ethertype != f"IPv{ip_network(rule.prefix, strict=False).version}":
+        raise ValueError(f"etherType {rule.ethertype} does not fit remoteIPPrefix {rule.prefix}")
+    low, high = exact.low, exact.high
+    if (low is None and high is None) or exact.protocol in _ICMP:
+        return
+    if exact.protocol not in _WITH_PORTS:
+        raise ValueError(f"protocol {rule.protocol or 'any'} has no ports, but there is a port range")
+    if low is None or high is None or not 1 <= low <= high <= 65535:
+        given = ", ".join(
+            f"portRange{name} {'missing' if port is None else port}" for name, port in (("Min", low), ("Max", high))
+        )
+        raise ValueError(f"no port range: {given}")

@@ -24,7 +24,7 @@ from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.requests import CloudRequest, RemoveSubports
 from windlass.openstack.cloud.resources import Trunk, Volume
 from windlass.openstack.cloud.upkeep import delete
-from windlass.openstack.instance.match import DELETABLE, is_going, marked, trunk_on
+from windlass.openstack.instance.match import DELETABLE, is_going, marked, own, trunk_on
 from windlass.openstack.instance.next import marking, releases
 from windlass.openstack.instance.state import DELETED
 from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
@@ -34,7 +34,7 @@ def next_deletion(inventory: Inventory, *, recorded: Recorded = NONE, project: s
     """The next step. `project` is the key of the project that is asked; `recorded`: what the owner's status has."""
     if marks := tuple(marking(inventory, project=project, mark=mark)):
         return Send(marks, "only what has the owner's mark is deleted")
-    servers = [each for each in marked(inventory.servers, mark) if each.status not in DELETED]
+    servers = [each for each in own(inventory.servers, mark) if each.status not in DELETED]
     if sent := tuple(delete(each, project=project, mark=mark) for each in servers if not is_going(each)):
         return Send(sent, "the server goes first")
     if servers:
@@ -85,7 +85,7 @@ def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool
 
 def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
     for each in inventory.all:
-        if mark_of(each) != mark:
+        if mark_of(each) not in ("", mark):
             yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {mark_of(each)}"
     for volume in marked(inventory.volumes, mark):
         if _elsewhere(volume, inventory, recorded):

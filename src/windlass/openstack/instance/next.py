@@ -30,7 +30,7 @@ from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.resources import Port, Server, Trunk
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete, tag
 from windlass.openstack.instance import bodies
-from windlass.openstack.instance.match import Matched, match, server_of, trunk_on
+from windlass.openstack.instance.match import Matched, is_going, match, server_of, trunk_on
 from windlass.openstack.instance.resolve import is_complete
 from windlass.openstack.instance.spec import InstanceSpec, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
@@ -207,9 +207,12 @@ class _Build(Struct, frozen=True):
 
 
 def marking(inventory: Inventory, *, project: str, mark: str, former: str = "") -> Iterator[requests.CloudRequest]:
-    """Marks what has no mark, or the `former` one: it is in the inventory because the owner's status records it."""
+    """Marks what has no mark, or the `former` one: it is in the inventory because the owner's status records it.
+
+    Nova takes no mark for a server that is being deleted, and may list such a server without its metadata.
+    """
     for each in inventory.all:
-        if mark_of(each) in ("", former):
+        if mark_of(each) in ("", former) and not (isinstance(each, Server) and is_going(each)):
             yield adopt(each, project=project, mark=mark)
 
 

@@ -14,12 +14,15 @@ IMAGE = capo.Image(filter=capo.ImageFilter(name="rhcos"))
 BY_NAME = "MAPO only supports defining images by names"
 
 
-def converted(machine: capi.Machine | None = None, /, **spec: Any) -> ConvertedToMachineAPI:
-    """The conversion of an OpenStackMachine with these fields in its spec, and an image unless given."""
+def converted(
+    machine: capi.Machine | None = None, /, *, of_cluster: capo.IdentityReference | None = None, **spec: Any
+) -> ConvertedToMachineAPI:
+    """The conversion of an OpenStackMachine with these fields in its spec, and an image unless given. `of_cluster` are
+    the credentials of its cluster."""
     return OPENSTACK.to_machine_api(
         machine or capi.Machine(),
         capo.OpenStackMachine(spec=capo.OpenStackMachineSpec(**{"image": IMAGE, **spec})),
-        capo_cluster.OpenStackCluster(),
+        capo_cluster.OpenStackCluster(spec=capo_cluster.OpenStackClusterSpec(identity_ref=of_cluster)),
     )
 
 
@@ -43,6 +46,62 @@ def test_a_minimal_machine_has_what_is_always_there() -> None:
     }
     assert result.machine is not None
     assert plain(result.machine.status) == {}
+
+
+OWN = capo.IdentityReference(type="Secret", name="own", cloud_name="mine")
+
+
+@pytest.mark.parametrize(
+    ("own", "of_cluster", "expected", "lost"),
+    [
+        pytest.param(OWN, capo.IdentityReference(name="all"), ("own", "mine"), [], id="its own come first"),
+        pytest.param(
+            None, capo.IdentityReference(name="all", cloud_name="one"), ("all", "one"), [], id="those of its cluster"
+        ),
+        pytest.param(
+            capo.IdentityReference(cloud_name="lost"),
+            capo.IdentityReference(type="Secret", name="all", cloud_name="one"),
+            ("all", "one"),
+            ["spec.identityRef.cloudName"],
+            id="nameless",
+        ),
+        pytest.param(
+            None,
+            capo.IdentityReference(name="all", region="east"),
+            ("all", ""),
+            ["OpenStackCluster.spec.identityRef.region"],
+            id="with a region",
+        ),
+        pytest.param(
+            None,
+            capo.IdentityReference(type="ClusterIdentity", name="all", cloud_name="one"),
+            None,
+            ["OpenStackCluster.spec.identityRef.type"],
+            id="of no Secret",
+        ),
+        pytest.param(None, capo.IdentityReference(cloud_name="one"), None, [], id="neither has any"),
+        pytest.param(None, None, None, [], id="nor does the cluster say anything"),
+    ],
+)
+def test_a_machine_without_credentials_gets_those_of_its_cluster(
+    own: capo.IdentityReference | None,
+    of_cluster: capo.IdentityReference | None,
+    expected: tuple[str, str] | None,
+    lost: list[str],
+) -> None:
+    result = converted(identity_ref=own, of_cluster=of_cluster)
+    spec = provider_spec(result)
+    named = None if spec.clouds_secret is None else (spec.clouds_secret.name, spec.cloud_name)
+    assert named == expected
+    assert [each.partition(":")[0] for each in map(str, result.losses)] == lost
+
+
+def test_credentials_that_the_machine_api_cannot_have_are_told_with_the_remedy() -> None:
+    shared = capo.IdentityReference(type="ClusterIdentity", name="all", cloud_name="one")
+    assert list(map(str, converted(of_cluster=shared).losses)) == [
+        'OpenStackCluster.spec.identityRef.type: Invalid value: "ClusterIdentity": type has no equivalent in the '
+        "Machine API and becomes no credentials: name a Secret in identityRef of the machine"
+    ]
 
 
 @pytest.mark.parametrize(

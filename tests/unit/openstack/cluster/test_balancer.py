@@ -216,6 +216,11 @@ def test_of_two_with_the_mark_the_recorded_one_stays() -> None:
     assert (delete.verb, getattr(delete, "id", "")) == ("delete load balancer", "lb0")
 
 
+def test_only_a_second_one_with_the_mark_is_surplus() -> None:
+    theirs = balancer(id="lb0", ports=(), description="mine")
+    assert asked({}, balancer(), theirs, status=RECORDED).is_there
+
+
 def without(found: Balancer, kind: str) -> Balancer:
     if kind == "listeners":
         return replace(found, listeners=found.listeners[1:])
@@ -329,6 +334,11 @@ def test_l5_allowed_cidrs(spec: list[str], status: Tree, router: Any, expected: 
 def test_an_entry_that_is_not_ipv4_is_told() -> None:
     part = asked({"allowedCIDRs": ["fd00::/64", "192.0.2.0/24"]}, balancer())
     assert [(each.reason, each.note.split()[0]) for each in part.news] == [("FailedIPAddressValidation", "fd00::/64")]
+
+
+def test_all_its_parts_go_with_it() -> None:
+    (delete,) = removal(OURS, estate(balancer())).requests
+    assert delete.http.query == (("cascade", "true"),)
 
 
 DIFFERENCES = (FieldChange("timeout", 7, 5), FieldChange("max_retries", 5, 9))

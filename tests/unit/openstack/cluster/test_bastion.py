@@ -138,3 +138,11 @@ def test_c16_another_server_is_told_with_what_differs_before_it_is_deleted(found
     assert (
         next_step.ready.message == news.note == f"Deleting OpenStackServer one-bastion: {text}: the bastion is replaced"
     )
+
+
+def test_an_openstackserver_of_another_owner_is_left_alone_and_named() -> None:
+    other = made()
+    other["metadata"]["ownerReferences"][0]["name"] = "two"
+    next_step = step(cluster({"flavor": "m1.medium"}), other)
+    assert next_step.actions == ()
+    assert next_step.ready.message.startswith("OpenStackServer one-bastion belongs to OpenStackCluster two: delete it")

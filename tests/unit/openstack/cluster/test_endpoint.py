@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
-from windlass.openstack.cloud.requests import Describe
+from windlass.openstack.cloud.requests import Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.cluster.endpoint import Endpoint, name_to_resolve
 from windlass.openstack.cluster.endpoint import endpoint as step
@@ -206,11 +206,30 @@ def test_an_earlier_providers_floating_ip_gets_the_mark(spec: Tree, status: Tree
     assert describe.description.endswith(f"windlass-owner={MARK}")
 
 
-def test_p23_tags_are_set_where_neutron_has_them() -> None:
-    tagged = replace(OURS, tags=("blue",), extensions=frozenset({"standard-attr-tag"}))
-    assert sent(asked({}, MINE, ours=tagged).part.requests) == ["set tags 203.0.113.9"]
-    assert asked({}, replace(MINE, tags=["blue"]), ours=tagged).part.requests == ()
-    assert asked({}, MINE, ours=replace(OURS, tags=("blue",))).part.requests == ()
+TAGGED = replace(OURS, tags=("blue",), extensions=frozenset({"standard-attr-tag"}))
+
+
+@pytest.mark.parametrize(
+    ("there", "ours", "tags"),
+    [
+        pytest.param([], TAGGED, ["blue"], id="missing"),
+        pytest.param(["mine"], TAGGED, ["mine", "blue"], id="beside those of others"),
+        pytest.param(["mine", "blue"], TAGGED, None, id="there already"),
+        pytest.param([], replace(TAGGED, extensions=frozenset()), None, id="a Neutron without tags"),
+    ],
+)
+def test_p23_tags_are_added_and_those_of_others_stay(there: list[str], ours: Any, tags: list[str] | None) -> None:
+    requests = asked({}, replace(MINE, tags=there), ours=ours).part.requests
+    assert [list(each.tags) for each in requests if isinstance(each, SetTags)] == ([tags] if tags else [])
+    assert len(requests) == (1 if tags else 0)
+
+
+def test_p23_the_users_floating_ip_gets_no_tags() -> None:
+    assert asked({"apiServerFloatingIP": "203.0.113.50"}, USERS, ours=TAGGED).part.requests == ()
+    lent = asked(LB, USERS, status=recorded("203.0.113.50"), ours=TAGGED)
+    assert sent(lent.part.requests) == ["associate floating ip 203.0.113.50"]
+    (release,) = asked({"apiServerFloatingIP": "203.0.113.9"}, MINE, ours=TAGGED).part.requests
+    assert isinstance(release, Describe), "only the mark goes"
 
 
 @pytest.mark.parametrize(

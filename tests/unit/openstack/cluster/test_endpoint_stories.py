@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from windlass.api.capi import Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
+from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.cloud.wire import Http
+from windlass.openstack.cluster.control_plane import reached_otherwise
 from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory import MemoryApi
@@ -224,6 +227,46 @@ async def test_c5_without_a_load_balancer_the_floating_ip_follows_the_machines()
     await world.process.settle()
     assert world.is_gone
     assert not world.cloud.services.floatingips
+
+
+async def test_c5_the_floating_ip_leads_to_the_port_on_the_network_of_the_cluster() -> None:
+    world = laid_out(FLOATING, control_machine("cp-0", "10.0.0.21"))
+    storage = world.cloud.services.network("storage")
+    other = ask(world, "POST", "/v2.0/ports", {"port": {"network_id": storage}})["port"]["id"]
+    server = server_of(world, "cp-0")
+    (own,) = server["status"]["resources"]["ports"]
+    networks = [{"networkID": storage}, {"networkID": world.network}]
+    server["status"] = {"resources": {"ports": [{"id": other}, own]}, "resolved": {"ports": networks}}
+    world.api.load(server)
+    await world.process.settle()
+    (floating,) = world.cloud.services.floatingips.values()
+    assert floating["port_id"] == own["id"]
+
+
+async def test_a_machine_whose_owner_is_of_the_control_plane_is_of_it_too() -> None:
+    by = {"apiVersion": Machine.RESOURCE.api_version, "kind": "Machine", "name": "cp-0", "uid": "m"}
+    labels = {"cluster.x-k8s.io/cluster-name": "one"}
+    own = control_machine("cp-0", "10.0.0.21", labels=labels, ownerReferences=[by])
+    owner = tree(Machine, "cp-0", {"clusterName": "one"}, labels={**labels, "cluster.x-k8s.io/control-plane": ""})
+    world = laid_out(FLOATING, own, owner)
+    world.api.load(server_of(world, "cp-0"))
+    await world.process.settle()
+    assert ingress(world, "cp-0")
+
+
+async def test_a_machine_wakes_its_cluster_when_its_addresses_or_our_annotation_change() -> None:
+    world = laid_out(FLOATING, control_machine("cp-0", "10.0.0.21"))
+
+    async def changed(body: Tree, part: Any = "") -> bool:
+        before = world.api.peek(OpenStackMachine, "cp-0", namespace="ns")
+        await world.api.patch(OpenStackMachine, "cp-0", body, type=PatchType.MERGE, namespace="ns", subresource=part)
+        return reached_otherwise(before, world.api.peek(OpenStackMachine, "cp-0", namespace="ns"))
+
+    address = {"type": "InternalIP", "address": "10.0.0.22"}
+    assert await changed({"status": {"addresses": [address]}}, "status")
+    assert await changed({"metadata": {"annotations": {INGRESS: "somebody's"}}})
+    assert not await changed({"metadata": {"annotations": {"other": "x"}}})
+    assert not await changed({"status": {"instanceState": "ACTIVE"}}, "status")
 
 
 @pytest.mark.parametrize("may_choose", [True, False], ids=["administrator", "member"])

@@ -78,9 +78,18 @@ def rule(**fields: Any) -> dict[str, Any]:
         (rule(protocol="udp", portRangeMin=5, portRangeMax=9), ["ingress IPv4 udp 5-9 from anywhere"]),
         (rule(remoteManagedGroups=[], remoteGroupID="X"), ["ingress IPv4 any from X"]),
         (rule(remoteIPPrefix="fd00::/8"), ["ingress IPv6 any from fd00::/8"]),
+        (rule(protocol="icmp", portRangeMin=8, portRangeMax=0), ["ingress IPv4 icmp 8-0 from anywhere"]),
         (rule(direction="egress", etherType="IPv6"), []),
     ],
-    ids=["G1 one for each group", "G2 prefix", "G2 no remote", "G1 none", "etherType of the prefix", "there already"],
+    ids=[
+        "G1 one for each group",
+        "G2 prefix",
+        "G2 no remote",
+        "G1 none",
+        "etherType of the prefix",
+        "ICMP type and code",
+        "there already",
+    ],
 )
 def test_rules_of_the_user(given: dict[str, Any], becomes: list[str]) -> None:
     for field, roles in (
@@ -105,8 +114,24 @@ def test_a_rule_of_a_user_from_its_own_group_and_its_description() -> None:
         (rule(remoteManagedGroups=["bastion", "worker"]), "remoteManagedGroups names bastion, which the cluster does"),
         (rule(remoteManagedGroups=["storage"]), "remoteManagedGroups names storage"),
         (rule(remoteIPPrefix="everywhere"), "'everywhere' does not appear to be an IPv4 or IPv6 network"),
+        (rule(etherType="IPv4", remoteIPPrefix="::/0"), "etherType IPv4 does not fit remoteIPPrefix ::/0: correct it"),
+        (rule(portRangeMin=22, portRangeMax=22), "protocol any has no ports, but there is a port range: correct it"),
+        (rule(protocol="vrrp", portRangeMin=1, portRangeMax=2), "protocol vrrp has no ports"),
+        (rule(protocol="TCP", portRangeMin=9, portRangeMax=5), "no port range: portRangeMin 9, portRangeMax 5"),
+        (rule(protocol="17", portRangeMin=9), "no port range: portRangeMin 9, portRangeMax missing"),
+        (rule(protocol="tcp", portRangeMin=0, portRangeMax=65536), "no port range: portRangeMin 0, portRangeMax 65536"),
     ],
-    ids=["G1 no bastion", "G1 unknown", "no CIDR"],
+    ids=[
+        "G1 no bastion",
+        "G1 unknown",
+        "no CIDR",
+        "two IP versions",
+        "ports without a protocol",
+        "ports of a protocol that has none",
+        "ports in the wrong order",
+        "half a range",
+        "no such ports",
+    ],
 )
 def test_a_rule_that_says_nothing_possible_is_named_and_the_others_stay(given: dict[str, Any], says: str) -> None:
     managed = {"allNodesSecurityGroupRules": [given, rule(name="s", protocol="vrrp")]}

@@ -89,6 +89,12 @@ def test_sent_next(resources: dict[str, Any], requests: list[str]) -> None:
             id="the server goes",
         ),
         pytest.param(
+            ALL,
+            {"servers": (replace(SERVER, task_state="deleting", metadata={}),), "ports": (PORT,)},
+            "server w (s) is being deleted",
+            id="Nova lists it without its mark while it goes",
+        ),
+        pytest.param(
             None, {"volumes": (replace(VOLUME, status="creating"),)}, "volume w-root (v) is creating", id="volume"
         ),
         pytest.param(
@@ -120,6 +126,7 @@ def test_waited_for(recorded: Recorded | None, resources: dict[str, Any], what: 
 def test_it_ends_when_nothing_is_left() -> None:
     assert step() == Vanished()
     assert step(ALL) == Vanished()
+    assert step(ALL, servers=(replace(SERVER, status="SOFT_DELETED", metadata={}),)) == Vanished()
 
 
 def test_what_is_recorded_is_marked_before_it_is_deleted() -> None:

@@ -263,6 +263,13 @@ def test_s2_what_is_recorded_gets_the_mark_before_anything_else() -> None:
     assert described == ["old windlass-owner=m", "windlass-owner=m"]
 
 
+@pytest.mark.parametrize("state", [{"task_state": "deleting"}, {"status": "SOFT_DELETED"}])
+def test_a_server_that_is_being_deleted_gets_no_mark(state: dict[str, str]) -> None:
+    """Nova would refuse it, or say that there is no such server."""
+    going = replace(SERVER, metadata=NOBODYS, **state)
+    assert step(inv(servers=(going,)), recorded=Recorded(server="s")) == Standing(going)
+
+
 def test_s27_a_server_of_somebody_else_is_not_taken() -> None:
     found = step(inv(servers=(replace(SERVER, metadata=THEIRS),)), recorded=Recorded(server="s"))
     assert isinstance(found, Stuck)

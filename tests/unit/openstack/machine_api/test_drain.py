@@ -9,8 +9,9 @@ import pytest
 from tests.unit.openstack.machine_api.cases import node, pod
 from windlass.api.core import Node, Pod
 from windlass.api.mapi import Machine
+from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Evict, Merge
-from windlass.kube.control.seen import Absent, Present
+from windlass.kube.control.seen import Absent, Present, Unreadable
 from windlass.openstack.machine_api.drain import Blocked, Drained, Draining, NodeView, Skipped, next_drain, why_refused
 from windlass.testing.memory.refusals import unevictable
 
@@ -88,12 +89,26 @@ MIRROR: dict[str, Any] = {"annotations": {"kubernetes.io/config.mirror": "x"}}
             Drained("node-0"),
             id="goes on",
         ),
+        pytest.param(
+            machine(),
+            NodeView(
+                node=present(Node, node(**CORDONED)), pods=(Unreadable(ObjectMeta(name="p", namespace="shop"), "odd"),)
+            ),
+            Draining(waits="Pod shop/p cannot be read"),
+            id="a Pod that cannot be read may not have gone",
+        ),
     ],
 )
 def test_drain_what_comes_next(about: Machine, seen: NodeView | None, expected: Any) -> None:
     if isinstance(expected, Draining) and "budget" in expected.waits and seen is not None:
         seen = msgspec.structs.replace(seen, refused={"q": "budget"})
     assert next_drain(about, seen, now=NOW) == expected
+
+
+def test_drain_of_a_worker_waits_for_no_control_plane() -> None:
+    found = next_drain(machine(), view(cordoned=("node-1",), on=node()), now=NOW)
+    assert isinstance(found, Draining)
+    assert [type(each) for each in found.actions] == [Merge]
 
 
 @pytest.mark.parametrize("labels", [{}, CONTROL_PLANE])

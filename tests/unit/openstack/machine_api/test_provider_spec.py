@@ -141,6 +141,19 @@ NAMED = Query("subnet", filters=(("name", "s"), ("tags", "x,y")))
             id="the ID in a filter wins",
         ),
         pytest.param(
+            {"networks": [{"uuid": NET, "filter": {"id": SUB}}]},
+            [PortSpec(network=Query("network", id=NET))],
+            id="the ID beside a filter wins",
+        ),
+        pytest.param(
+            {"networks": [{"portSecurity": False, "subnets": [{"uuid": SUB}, {"uuid": SUB, "portSecurity": True}]}]},
+            [
+                PortSpec(addresses=(FixedAddress(SUBNET),), port_security=False),
+                PortSpec(addresses=(FixedAddress(SUBNET),), port_security=True),
+            ],
+            id="a subnet decides on the security of its port",
+        ),
+        pytest.param(
             {"networks": [{"uuid": NET, "portSecurity": False, "profile": {"capabilities": '["switchdev"]'}}]},
             [PortSpec(network=Query("network", id=NET), port_security=False, switchdev=True)],
             id="without port security, offloaded",

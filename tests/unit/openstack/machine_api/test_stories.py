@@ -9,7 +9,7 @@ from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, 
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
-from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
+from windlass.openstack.constants import MACHINE_API_FINALIZER, MACHINE_MARK_ANNOTATION
 from windlass.testing.memory.refusals import unevictable
 
 QUOTA = b'{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1"}}'
@@ -81,6 +81,21 @@ async def test_a_deletion_drains_the_node_then_takes_server_node_and_machine() -
     assert world.api.listing(Node) == []
     assert [each.name for each in world.api.listing(Pod)] == ["other"]
     assert {"DrainProceeds", "DrainSucceeded", "Deleted"} <= set(world.events())
+
+
+async def test_a_server_that_nova_lists_without_its_metadata_while_it_goes_gets_no_mark() -> None:
+    world = Fleet()
+    process = await built(world)
+    await world.delete()
+    server = world.cloud.services.servers[server_id(world)]
+    while server["gone"] is None:
+        await process.step()
+    server["metadata"].clear()
+    server["gone"] += 10.0
+    await process.settle()
+    assert world.is_gone
+    assert world.held() == {}
+    assert not [each for each in world.cloud.requests if each.path.endswith("/metadata")]
 
 
 async def test_drain_a_budget_holds_the_deletion_and_is_named() -> None:
@@ -290,6 +305,55 @@ async def test_a_server_group_is_made_once_and_found_again_after_a_lost_answer()
     assert server["body"]["os:scheduler_hints"] == {"group": next(iter(world.cloud.services.server_groups))}
 
 
+async def test_a_machine_of_another_platform_is_left_alone() -> None:
+    world = Fleet()
+    world.api.load(machine(world, kind="AWSMachineProviderConfig"))
+    before = world.machine
+    await MachineProcess(world).settle()
+    assert world.machine == before
+    assert (world.events(), world.cloud.requests) == ([], [])
+
+
+async def test_a_machine_that_failed_stays_failed_although_its_server_is_there() -> None:
+    world = Fleet()
+    process = await built(world)
+    await world.change({"status": {"phase": "Failed"}}, part="status")
+    asked = len(world.cloud.requests)
+    await process.settle()
+    assert world.status["phase"] == "Failed"
+    assert len(world.cloud.requests) == asked
+
+
+async def test_a_machine_with_a_mark_and_without_the_finalizer_gets_it_before_its_server() -> None:
+    world = Fleet()
+    world.api.load(machine(world, meta={"annotations": {MACHINE_MARK_ANNOTATION: MARK}}))
+    await MachineProcess(world).settle()
+    assert world.status["phase"] == "Provisioned"
+    assert world.machine["metadata"]["finalizers"] == [MACHINE_API_FINALIZER]
+
+
+async def test_a_server_that_nobody_can_ask_for_is_unknown_after_five_minutes() -> None:
+    world = Fleet()
+    await built(world)
+    world.cloud.fault(service="compute", status=503, count=1000)
+    process = MachineProcess(world)
+    await process.step()
+    assert world.says("Progressing") == "True TransientError"
+    assert world.says("InstanceReady") == "True Ready"
+    for _ in range(7):
+        world.cloud.pass_time(60.0)
+        await process.step()
+    assert world.says("InstanceReady").startswith("Unknown")
+    assert world.says("InstanceExists") == "Unknown ErrorCheckingProvider"
+
+
+async def test_a_server_group_is_not_made_for_a_machine_that_cannot_be_built() -> None:
+    world = Fleet()
+    await begun(world, serverGroupName="workers", flavor="m9.huge")
+    assert "m9.huge" in world.message("InstanceReady")
+    assert world.posts("/os-server-groups") == 0
+
+
 async def test_user_data_is_waited_for_before_the_server_is_made() -> None:
     world = Fleet()
     process = await begun(world, userDataSecret={"name": "worker-user-data"})
@@ -372,3 +436,17 @@ async def test_a_floating_ip_of_the_project_is_led_to_the_server_and_stays() -> 
     await process.settle()
     assert world.is_gone
     assert floating["id"] in world.cloud.services.floatingips
+
+
+async def test_a_floating_ip_that_leads_elsewhere_is_not_taken_from_there() -> None:
+    world = Fleet()
+    floating = floating_ip(world)
+    port = {"port": {"network_id": world.network}}
+    _, made = world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body=port))
+    world.cloud.services.floatingips[floating["id"]]["port_id"] = made["port"]["id"]
+    process = await begun(world, floatingIP=floating["floating_ip_address"])
+    world.cloud.pass_time(5.0)
+    await process.settle()
+    assert "FailedUpdate" in world.events()
+    assert world.says("InstanceReady") == "True Ready"
+    assert world.cloud.services.floatingips[floating["id"]]["port_id"] == made["port"]["id"]

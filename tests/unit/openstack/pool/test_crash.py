@@ -12,12 +12,13 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.constants import MARK_ANNOTATION, POOL_FINALIZER
 from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.memory.garbage import collect_garbage
 
 from ..clouded import NAMESPACE
 from ..weather import FAULTS, OF_CREATION
-from .cases import POOL, All, Pools, World, claim, pool, wanting
+from .cases import MARK, POOL, All, Pools, World, claim, pool, wanting
 
 
 async def delete_server(api: Any) -> None:
@@ -79,6 +80,25 @@ async def test_a_floating_ip_that_meets_a_fault_is_created_once(fault: dict[str,
     assert ordered.hits == 1
     assert sorted(world.given.values()) == world.addresses
     assert len(world.addresses) == 2
+
+
+@pytest.mark.parametrize("deleted", [False, True], ids=["a claim waits", "the pool is deleted"])
+async def test_p23_a_new_process_waits_for_what_an_earlier_one_may_have_asked_for(deleted: bool) -> None:
+    stored = pool()
+    stored["metadata"] |= {"finalizers": [POOL_FINALIZER], "annotations": {MARK_ANNOTATION: MARK}}
+    world = World(stored, claim("a"))
+    if deleted:
+        await world.delete(OpenStackFloatingIPPool, POOL)
+    process = Pools(world)
+    for _ in range(3):
+        await process.step()
+    assert world.addresses == []
+    assert world.posts("/floatingips") == 0
+    assert POOL in world.here(OpenStackFloatingIPPool)
+    world.cloud.pass_time(32.0)
+    await process.settle()
+    assert len(world.addresses) == (0 if deleted else 1)
+    assert (POOL in world.here(OpenStackFloatingIPPool)) is not deleted
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())

@@ -6,6 +6,7 @@ import pytest
 
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.kube.verbs import PatchType
 
 from ..clouded import NAMESPACE
 from .cases import MARK, POOL, REF, TAG, Pools, World, claim, pool, tree
@@ -112,6 +113,54 @@ async def test_p23_a_deleted_pool_waits_for_its_addresses_and_then_goes(policy: 
     assert world.addresses == sorted([user] if policy == "Delete" else [user, made])
 
 
+async def test_p23_a_pool_that_is_being_deleted_gives_nothing_any_more() -> None:
+    world = await settled(pool(), claim("a"))
+    await world.delete(OpenStackFloatingIPPool, POOL)
+    world.api.load(claim("b"))
+    await Pools(world).settle()
+    assert list(world.given) == ["a"]
+    assert world.addresses == [world.given["a"]]
+
+
+async def test_p23_an_ip_address_stays_until_its_floating_ip_is_deleted() -> None:
+    world = await settled(pool(), claim("a"))
+    fault = world.cloud.fault(service="network", method="DELETE", path="/floatingips/", status=503, count=1000)
+    await world.delete(IPAddressClaim, "a")
+    await world.delete(IPAddress, "a")
+    process = Pools(world)
+    for _ in range(3):
+        await process.step()
+        world.cloud.pass_time(2.0)
+    assert list(world.here(IPAddress)) == ["a"]
+    world.cloud.faults.remove(fault)
+    world.cloud.pass_time(301.0)
+    await process.settle()
+    assert (world.here(IPAddress), world.addresses) == ({}, [])
+
+
+async def test_p23_one_that_the_user_has_named_since_is_the_users() -> None:
+    world = await settled(pool(), claim("a"))
+    address = world.given["a"]
+    named = {"spec": {"preAllocatedFloatingIPs": [address]}}
+    await world.api.patch(OpenStackFloatingIPPool, POOL, named, type=PatchType.MERGE, namespace=NAMESPACE)
+    await world.delete(IPAddressClaim, "a")
+    await world.delete(IPAddress, "a")
+    await world.delete(OpenStackFloatingIPPool, POOL)
+    await Pools(world).settle()
+    assert world.here(OpenStackFloatingIPPool) == {}
+    assert world.addresses == [address]
+
+
+async def test_p23_a_claim_is_not_told_of_the_ip_address_of_an_earlier_claim_of_its_name() -> None:
+    world = World()
+    address = world.floating_ip()
+    owner = {"apiVersion": IPAddressClaim.RESOURCE.api_version, "kind": "IPAddressClaim", "name": "a", "uid": "earlier"}
+    given = {"claimRef": {"name": "a"}, "poolRef": REF, "address": address, "prefix": 32}
+    left = tree(IPAddress, "a", given, ownerReferences=[owner])
+    await settled(pool(preAllocatedFloatingIPs=[address]), claim("a"), left, world=world)
+    assert "addressRef" not in world.here(IPAddressClaim)["a"].get("status", {})
+
+
 async def test_p23_what_the_provider_made_is_taken_over_with_its_tags() -> None:
     world = World()
     address = world.floating_ip(tags=["mine", TAG], description="Created by somebody")
@@ -124,6 +173,22 @@ async def test_p23_what_the_provider_made_is_taken_over_with_its_tags() -> None:
         ["mine", TAG],
     )
     assert world.given == {"a": address}
+
+
+async def test_p23_the_users_gets_no_mark_although_the_provider_has_tagged_it() -> None:
+    world = World()
+    address = world.floating_ip(tags=[TAG], description="mine")
+    await settled(pool(preAllocatedFloatingIPs=[address]), claim("a"), world=world)
+    (floating,) = world.cloud.services.floatingips.values()
+    assert floating["description"] == "mine"
+
+
+async def test_p23_the_tag_comes_back_beside_those_of_others() -> None:
+    world = await settled(pool(), claim("a"))
+    (floating,) = world.cloud.services.floatingips.values()
+    floating["tags"] = ["mine"]
+    await Pools(world).settle()
+    assert floating["tags"] == ["mine", TAG]
 
 
 async def test_p23_an_address_that_does_not_exist_or_is_in_use_is_given_to_nobody() -> None:

@@ -9,6 +9,7 @@ from windlass.machine_sync.platforms.openstack.ports import is_network
 
 _BY: Final = "the Machine API"
 _SECRET: Final = "Secret"
+_OF_CLUSTER: Final = "OpenStackCluster.spec.identityRef"
 
 Fields = Iterator[tuple[str, Any]]
 """Paths and values, including fields that are not set."""
@@ -26,6 +27,19 @@ def find_losses(spec: capo.OpenStackMachineSpec, found: Findings) -> None:
         if port.allowed_address_pairs == [] and not is_network(port):
             # An empty list: the Machine API can express it for a network, but not for a port.
             found.lose(f"spec.ports[{index}].allowedAddressPairs", port.allowed_address_pairs, by=_BY)
+
+
+def inherited(identity: capo.IdentityReference | None, found: Findings) -> capo.IdentityReference | None:
+    """The credentials of the cluster, for a machine that names none; None if the Machine API cannot have them."""
+    if identity is None or not identity.name:
+        return None
+    if identity.type not in ("", _SECRET):
+        becomes = f"no credentials: name a {_SECRET} in identityRef of the machine"
+        found.lose(f"{_OF_CLUSTER}.type", identity.type, by=_BY, becomes=becomes)
+        return None
+    if identity.region:
+        found.lose(f"{_OF_CLUSTER}.region", identity.region, by=_BY)
+    return identity
 
 
 def _examine_kind(identity: capo.IdentityReference, found: Findings) -> None:

@@ -1,7 +1,8 @@
 """Converts an OpenStackMachine and its OpenStackCluster to an OpenstackProviderSpec.
 
 The Machine API's provider finds flavors and images by name only, so a reference by ID is an error. Fields that it does
-not have are mostly `losses`. The spec's providerID is no loss: the Machine has it too.
+not have are mostly `losses`. The spec's providerID is no loss: the Machine has it too. A machine without credentials of
+its own has those of its cluster, and there is no cluster in the Machine API: so the provider spec names them.
 """
 
 from typing import Final
@@ -11,7 +12,7 @@ from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, ZONE_LABEL
-from windlass.machine_sync.platforms.openstack.losses import find_losses
+from windlass.machine_sync.platforms.openstack.losses import find_losses, inherited
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
 
 _BY_NAME: Final = "MAPO only supports defining images by names"
@@ -22,11 +23,14 @@ _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 def provider_part(
     machine: capi.Machine, infra_machine: capo.OpenStackMachine, infra_cluster: capo_cluster.OpenStackCluster
 ) -> ProviderPart:
-    """The OpenStack-specific part of the Machine API Machine. The cluster must exist, but is not read."""
+    """The OpenStack-specific part of the Machine API Machine. Of the cluster only the credentials are read."""
     spec, found = infra_machine.spec, Findings()
     find_losses(spec, found)
+    identity = spec.identity_ref if spec.identity_ref is not None and spec.identity_ref.name else None
+    if identity is None:
+        identity = inherited(infra_cluster.spec.identity_ref, found)
     return ProviderPart(
-        spec=_provider_spec(machine.spec, spec, found.errors, warnings=found.warnings),
+        spec=_provider_spec(machine.spec, spec, found.errors, identity=identity, warnings=found.warnings),
         labels=(
             (INSTANCE_TYPE_LABEL, spec.flavor or ""),
             (ZONE_LABEL, machine.spec.failure_domain),
@@ -41,6 +45,7 @@ def _provider_spec(
     spec: capo.OpenStackMachineSpec,
     errors: list[FieldError],
     *,
+    identity: capo.IdentityReference | None,
     warnings: list[FieldError],
 ) -> mapi_openstack.OpenstackProviderSpec:
     # The order of these calls is the order in which errors and warnings are reported.
@@ -53,7 +58,6 @@ def _provider_spec(
         detail = "MAPO only supports defining flavors via names"
         errors.append(invalid_json("spec.flavorID", spec.flavor_id, detail))
 
-    identity = spec.identity_ref if spec.identity_ref is not None and spec.identity_ref.name else None
     user_data = machine.bootstrap.data_secret_name
     return mapi_openstack.OpenstackProviderSpec(
         kind="OpenstackProviderSpec",
