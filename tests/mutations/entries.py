@@ -492,10 +492,14 @@ _ASSESSING = (
         ("for cause in self.causes if cause.since != ZERO)", "for cause in self.causes)"),
     ),
     *_in(
-        "update_status/assessment/pools.py",
+        "update_status/selectors.py",
         "update_status/assessment/test_pools.py",
         ("labels.get(key) not in values", "key in labels and labels[key] not in values"),
         ("if selector is None:\n        return lambda _: False", "if selector is None:\n        return lambda _: True"),
+    ),
+    *_in(
+        "update_status/assessment/pools.py",
+        "update_status/assessment/test_pools.py",
         ("rank = {MASTER: 0, WORKER: 2}", "rank = {MASTER: 0, WORKER: 1}"),
         (' and progressing is not None and progressing.status == "True"', ""),
     ),
@@ -522,6 +526,58 @@ _ASSESSING = (
         "update_status/report.py",
         "update_status/assessment/test_pools.py",
         ("if self.pending == self.total:", "if self.pending == self.total and not self.degraded:"),
+    ),
+)
+
+_EXPLAINING = (
+    *_in(
+        "update_status/causes/budgets.py",
+        "update_status/causes/test_budgets.py",
+        ("if needs_no_budget(pod):", "if False:"),
+        ("status.current_healthy >= status.desired_healthy > 0", "status.current_healthy >= status.desired_healthy"),
+        ("return _is_uncounted(budget) or status", "return status"),
+        ("status.desired_healthy >= status.expected_pods", "status.desired_healthy > status.expected_pods"),
+        ("if budget.metadata.namespace != pod.metadata.namespace:", "if False:"),
+    ),
+    *_in(
+        "update_status/causes/drains.py",
+        "update_status/causes/test_drains.py",
+        ("now - since > PATIENCE", "now - since >= PATIENCE"),
+        ("if node.degraded or (since", "if (since"),
+        ("if grace > PATIENCE:", "if grace >= PATIENCE:"),
+        ("elif now > end + LATE:", "elif now > end:"),
+        ("    if _MIRROR in pod.metadata.annotations:\n        return False\n", ""),
+        ("return finished or not any(", "return not any("),
+        ("if isinstance(workload.budgets, Unknown):\n        return tuple(found)", "if False:\n        return ()"),
+        ("return found if len(found) > 1 or any(", "return found if any("),
+        (" if refusal(budget).recovers else []", ""),
+    ),
+    *_in(
+        "update_status/causes/starts.py",
+        "update_status/causes/test_starts.py",
+        ("if pod.metadata.deletion_timestamp or", "if"),
+        ("now - moved > MADE_WITHIN", "now - moved >= MADE_WITHIN"),
+    ),
+    *_in(
+        "update_status/causes/waits.py",
+        "update_status/causes/test_waits.py",
+        ("if node.name not in explained and _is_in_trouble", "if _is_in_trouble"),
+        ("now - since > TOLERATED", "now - since >= TOLERATED"),
+        ("(?<![\\w.-])", ""),
+        ("if operator.health is not Health.HEALTHY:", "if True:"),
+        ("if name not in known:", "if True:"),
+    ),
+    *_in(
+        "update_status/causes/pauses.py",
+        "update_status/causes/test_waits.py",
+        (" if not (node.degraded or node.out_of_service)]", "]"),
+        ("if machine_config.health is Health.HEALTHY:", "if True:"),
+    ),
+    *_in(
+        "update_status/causes/symptoms.py",
+        "update_status/causes/test_waits.py",
+        ("{*insight.resources, insight.follows}", "{*insight.resources}"),
+        (" and cause.kind is not CauseKind.PAUSE:", ":"),
     ),
 )
 
@@ -1820,6 +1876,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_OBSERVING,
     *_MIRRORING,
     *_ASSESSING,
+    *_EXPLAINING,
     *_REPORTING,
     *_FOLLOWING,
     *_KEEPING,

@@ -95,9 +95,19 @@ class Secret(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=Tr
     type: str = ""
 
 
+class Taint(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`time_added`: when the node got it."""
+
+    key: str = always(str)
+    value: str = ""
+    effect: str = always(str)
+    time_added: str | None = None
+
+
 class NodeSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     provider_id: str = field(default="", name="providerID")
     unschedulable: bool = False
+    taints: list[Taint] = field(default_factory=list)
 
 
 class NodeCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -188,6 +198,7 @@ class PodStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     conditions: list[PodCondition] = field(default_factory=list)
     reason: str = ""
     message: str = ""
+    init_container_statuses: list[ContainerStatus] = field(default_factory=list)
     container_statuses: list[ContainerStatus] = field(default_factory=list)
 
 
@@ -198,7 +209,7 @@ class PodSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
 
 
 class Pod(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Read to see how it ended, and what runs on a Node."""
+    """Read to see how it ended, what runs on a Node, and what keeps it there."""
 
     RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Pod", plural="pods")
 

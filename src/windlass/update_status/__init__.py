@@ -8,12 +8,14 @@
 | `report` | the report: what is true of control plane, pools and nodes, and what needs attention |
 | `estimate` | how far the control plane is at a moment, and how long it will still take, as `oc` computes it |
 | `expectation` | in what range of time the control plane and each pool will end, by what this cluster took before |
+| `causes` | why things wait, and which insights are symptoms of it |
 | `text` | the report as text for terminals |
 | `as_tree` | the report for programs |
 | `document` | the report as the status of UpdateStatus, and back |
 | `history` | the record of an update, as it follows from reports |
 | `controller` | keeps the UpdateStatus and the records up to date |
 | `capability`, `metrics` | all of it as a value for the command line |
+| `selectors` | which labels a selector selects |
 | `times` | moments and durations, as Go programs compute and print them |
 | `semver` | which of two versions is older |
 """

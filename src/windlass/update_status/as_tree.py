@@ -6,7 +6,17 @@ Times are RFC 3339, durations seconds; a time that is not known is null.
 from typing import Any
 
 from windlass.update_status.estimate import progress
-from windlass.update_status.report import ControlPlane, Estimate, Insight, Node, Operator, Pool, Reference, Report
+from windlass.update_status.report import (
+    Cause,
+    ControlPlane,
+    Estimate,
+    Insight,
+    Node,
+    Operator,
+    Pool,
+    Reference,
+    Report,
+)
 from windlass.update_status.times import SECOND, ZERO, Duration, Moment, rfc3339_nano
 
 
@@ -18,6 +28,7 @@ def tree(report: Report, *, now: Moment) -> dict[str, Any]:
         "controlPlane": _control_plane(report.control_plane, now),
         "pools": [_pool(pool) for pool in report.pools],
         "unassignedNodes": list(report.unassigned),
+        "causes": [_cause(cause) for cause in report.causes],
         "insights": [_insight(insight) for insight in report.insights],
         "alerts": report.alerts,
         "gaps": list(report.gaps),
@@ -121,6 +132,21 @@ def _insight(insight: Insight) -> dict[str, Any]:
         "scope": insight.scope.value,
         "pool": insight.pool,
         "resources": [_reference(one) for one in insight.resources],
+        "follows": None if insight.follows is None else _reference(insight.follows),
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "type": cause.kind.value,
+        "level": cause.level.title,
+        "summary": cause.summary,
+        "description": cause.description,
+        "remedy": cause.remedy,
+        "started": _time(cause.started),
+        "firstSeen": _time(cause.first_seen),
+        "about": [_reference(one) for one in cause.about],
+        "affected": [_reference(one) for one in cause.affected],
     }
 
 

@@ -30,6 +30,9 @@ CURRENT_IMAGE: Final = f"{GROUP}/currentImage"
 DESIRED_IMAGE: Final = f"{GROUP}/desiredImage"
 """Annotations of nodes, by the Machine Config Daemon and its controller."""
 
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+"""The taint of a node that is cordoned."""
+
 RELEASE_VERSION: Final = f"{GROUP}/release-image-version"
 """The annotation of a rendered MachineConfig with the release that it is of."""
 LAYERING_LABEL: Final = f"{GROUP}/layering-enabled"

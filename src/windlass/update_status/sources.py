@@ -6,8 +6,9 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from windlass.api.config import ClusterOperator, ClusterVersion
-from windlass.api.core import Node
+from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update_record import UpdateRecord
 
 T = TypeVar("T")
@@ -23,9 +24,13 @@ Known: TypeAlias = T | Unknown
 
 
 class AlertLabels(Struct, frozen=True):
+    """`name`: of the ClusterOperator, `poddisruptionbudget`: of the budget that an alert is about."""
+
     alertname: str = ""
     namespace: str = ""
     severity: str = ""
+    name: str = ""
+    poddisruptionbudget: str = ""
 
 
 class AlertAnnotations(Struct, frozen=True):
@@ -44,6 +49,19 @@ class Alert(Struct, rename="camel", frozen=True):
     active_at: str | None = None
 
 
+class Workload(Struct, frozen=True, kw_only=True):
+    """What can hold a drain. It is read only for nodes that drain for long.
+
+    nodes    the nodes that it was read for
+    pods     those on these nodes, and those of budgets that allow no eviction
+    budgets  of all namespaces
+    """
+
+    nodes: tuple[str, ...] = ()
+    pods: Known[tuple[Pod, ...]] = ()
+    budgets: Known[tuple[PodDisruptionBudget, ...]] = ()
+
+
 class Sources(Struct, frozen=True, kw_only=True):
     """All that a report depends on, apart from the time.
 
@@ -53,6 +71,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     operator_image   the image that the Machine Config Operator runs, "" if it has no such container
     alerts_trouble   the line that says why alerts are missing, "" if none are
     progress         MachineConfigNodes by name, where they are served
+    workload         what can hold drains
     records          of this update and of earlier ones, as far as there are any
     """
 
@@ -65,5 +84,6 @@ class Sources(Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
     alerts_trouble: str = ""
     progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
+    workload: Workload = Workload()
     records: tuple[UpdateRecord, ...] = ()
     gaps: tuple[str, ...] = ()

@@ -7,7 +7,7 @@
 | `nodes`, `availability` | what happens to a node, and whether it can take Pods |
 | `insights`, `alerts` | what needs attention |
 
-Causes and expected ends are not `oc`'s: `windlass.update_status.expectation` has the latter.
+Causes and expected ends are not `oc`'s: they are in `windlass.update_status.causes` and `expectation`.
 
 Where `oc` ends with an error or crashes because something is missing, the report says what is known, and what is
 missing is one of its `gaps`.
@@ -18,6 +18,7 @@ Source: `github.com/openshift/oc`, `pkg/cli/admin/upgrade/status`, revision 6b8e
 from windlass.update_status.assessment.control_plane import Problem, assess_control_plane
 from windlass.update_status.assessment.insights import find_insights
 from windlass.update_status.assessment.pools import assess_pools
+from windlass.update_status.causes import explain
 from windlass.update_status.expectation import expect
 from windlass.update_status.report import Report
 from windlass.update_status.sources import Sources
@@ -42,4 +43,5 @@ def assess(sources: Sources, *, now: Moment, wall: Moment | None = None) -> Repo
     if not report.updating:
         return report
     report = find_insights(report, sources, pools.insights, now=now)
+    report = explain(report, sources, now=now)
     return expect(report, records=sources.records, at_a_time=pools.at_a_time, now=now)

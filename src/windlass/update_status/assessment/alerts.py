@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from windlass.update_status.report import Impact, Insight, Level, Reference
-from windlass.update_status.sources import Alert
+from windlass.update_status.sources import Alert, AlertLabels
 from windlass.update_status.times import ZERO, Moment, moment
 
 KNOWN: Final = frozenset({"PodDisruptionBudgetLimit", "PodDisruptionBudgetAtLimit"})
 """Alerts that affect updates even if they are older."""
+
+OF_OPERATORS: Final = frozenset({"ClusterOperatorDown", "ClusterOperatorDegraded", "ClusterOperatorFlapping"})
+"""Alerts that the Cluster Version Operator fires for an operator."""
 
 NO_RUNBOOK: Final = "<alert does not have a runbook_url annotation>"
 
@@ -33,7 +36,17 @@ def insights_of_alerts(alerts: Iterable[Alert], *, started: Moment) -> Iterator[
             reference=alert.annotations.runbook_url or NO_RUNBOOK,
             started=None if began == ZERO else began,
             resources=(Reference("config.openshift.io", "alerts", name, alert.labels.namespace),),
+            follows=_followed(alert.labels),
         )
+
+
+def _followed(labels: AlertLabels) -> Reference | None:
+    """The object whose trouble the alert reports again."""
+    if labels.alertname in OF_OPERATORS and labels.name:
+        return Reference("config.openshift.io", "clusteroperators", labels.name)
+    if labels.alertname in KNOWN and labels.poddisruptionbudget:
+        return Reference("policy", "poddisruptionbudgets", labels.poddisruptionbudget, labels.namespace)
+    return None
 
 
 def _why(name: str, *, during: bool) -> str:

@@ -1,6 +1,7 @@
 """Assesses a node: its phase by the annotations of the Machine Config Operator, and what needs attention.
 
-A MachineConfigNode, where it is served, knows when a step began; annotations do not.
+A MachineConfigNode, where it is served, knows when a step began; annotations do not. Of a drain, the taint that comes
+with the cordon knows it too.
 """
 
 from collections.abc import Mapping
@@ -19,9 +20,10 @@ from windlass.update_status.constants import (
     MASTER,
     REASON,
     STATE,
+    UNSCHEDULABLE,
 )
 from windlass.update_status.report import Impact, Insight, Level, Node, Phase, Reference, Scope
-from windlass.update_status.times import Moment, known_moment
+from windlass.update_status.times import ZERO, Moment, known_moment
 
 _DOCS: Final = "https://docs.openshift.com/container-platform/latest"
 NODE_DOCS: Final = (
@@ -58,12 +60,14 @@ class Update(Struct, frozen=True, kw_only=True):
     """What all nodes are judged by.
 
     target      the version of the newest history item, None without a history
+    began       when that item began; ZERO: unknown
     multi_arch  a migration to several architectures is in progress: all nodes get new configurations of one version
     versions    the releases of MachineConfigs
     progress    MachineConfigNodes by name
     """
 
     target: str | None
+    began: Moment = ZERO
     multi_arch: bool
     versions: Mapping[str, str]
     progress: Mapping[str, MachineConfigNode]
@@ -84,6 +88,8 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
     degraded = bool(said.get(DESIRED_CONFIG)) and said.get(STATE) in DEGRADED_STATES
     progress = update.progress.get(node.metadata.name)
     since, step = _step(progress, phase, degraded=degraded)
+    if since is None and phase is Phase.DRAINING:
+        since = _cordoned(node, update.began)
     found = Node(
         name=node.metadata.name,
         phase=phase,
@@ -156,6 +162,12 @@ def _step(found: MachineConfigNode | None, phase: Phase, *, degraded: bool) -> t
         settled = updated is not None and updated.status == ("True" if phase is Phase.UPDATED else "False")
         return (known_moment(updated.last_transition_time) if updated and settled else None), ""
     return known_moment(conditions[under_way[-1]].last_transition_time), STEPS[under_way[-1]]
+
+
+def _cordoned(node: core.Node, began: Moment) -> Moment | None:
+    """When the node was cordoned, if that was during the update: it may have been for another reason before."""
+    times = [known_moment(taint.time_added) for taint in node.spec.taints if taint.key == UNSCHEDULABLE]
+    return next((time for time in times if time is not None and time >= began), None)
 
 
 def _degraded_since(found: MachineConfigNode | None) -> Moment | None:

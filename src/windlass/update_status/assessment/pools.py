@@ -1,21 +1,19 @@
 """Finds the pool of each node, and assesses the nodes of each pool."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
 from windlass.api import core
-from windlass.api.machineconfiguration import LabelSelector, LabelSelectorRequirement, MachineConfigPool
-from windlass.kube.labels import is_key, is_value
+from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.update_status.assessment.control_plane import Problem, condition, is_multi_arch
 from windlass.update_status.assessment.nodes import NodeFound, Update, assess_node, paused_pool
 from windlass.update_status.constants import MASTER, WORKER
 from windlass.update_status.report import Insight, Node, Phase, Pool, Summary
+from windlass.update_status.selectors import Selects, selects
 from windlass.update_status.sources import Sources, Unknown
-from windlass.update_status.times import Moment
-
-Selects = Callable[[Mapping[str, str]], bool]
+from windlass.update_status.times import ZERO, Moment, moment
 
 
 class PoolsFound(Struct, frozen=True, kw_only=True):
@@ -84,38 +82,6 @@ def summarize(nodes: Sequence[Node]) -> Summary:
     )
 
 
-def selects(selector: LabelSelector | None) -> Selects | None:
-    """The selector as a predicate on labels; None if Kubernetes would refuse it. No selector selects nothing."""
-    if selector is None:
-        return lambda _: False
-    tests = [_equals(key, value) for key, value in selector.match_labels.items()]
-    tests += [_requirement(one) for one in selector.match_expressions]
-    known = [test for test in tests if test is not None]
-    if len(known) < len(tests):
-        return None
-    return known[0] if len(known) == 1 else lambda labels: all(test(labels) for test in known)
-
-
-def _equals(key: str, value: str) -> Selects | None:
-    return (lambda labels: labels.get(key) == value) if is_key(key) and is_value(value) else None
-
-
-def _requirement(one: LabelSelectorRequirement) -> Selects | None:
-    key, values = one.key, frozenset(one.values)
-    if not is_key(key) or not all(map(is_value, values)):
-        return None
-    match one.operator:
-        case "In" if values:
-            return lambda labels: labels.get(key) in values
-        case "NotIn" if values:
-            return lambda labels: labels.get(key) not in values
-        case "Exists" if not values:
-            return lambda labels: key in labels
-        case "DoesNotExist" if not values:
-            return lambda labels: key not in labels
-    return None
-
-
 def _members(
     pools: Sequence[MachineConfigPool], nodes: Sequence[core.Node], gaps: list[str]
 ) -> tuple[dict[str, list[core.Node]], list[str]]:
@@ -155,6 +121,7 @@ def _update(sources: Sources, wall: Moment) -> Update:
     progressing = condition(status.conditions, "Progressing")
     return Update(
         target=status.history[0].version if status.history else None,
+        began=moment(status.history[0].started_time) if status.history else ZERO,
         multi_arch=is_multi_arch(status.history) and progressing is not None and progressing.status == "True",
         versions=sources.versions,
         progress=sources.progress,

@@ -48,11 +48,11 @@ def health_uids(insights: Iterable[Insight]) -> list[str]:
 
 
 def cause_uids(causes: Iterable[Cause]) -> list[str]:
-    """A uid for each: a digest of its kind and of what it is about. Causes that are alike are numbered."""
+    """A uid for each: a digest of its kind and of the first object that it is about. Causes that are alike are numbered."""
     seen = Counter[str]()
     found = []
     for cause in causes:
-        digest = _digest(msgspec.json.encode((cause.kind, cause.about)))[:32]
+        digest = _digest(msgspec.json.encode((cause.kind, cause.about[:1])))[:32]
         found.append(f"cause-{digest}" + (f"-{seen[digest]}" if seen[digest] else ""))
         seen[digest] += 1
     return found

@@ -10,9 +10,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from windlass.api.config import ClusterOperator, ClusterVersion
-from windlass.api.core import Node
+from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfigNode
 from windlass.api.meta import K, KubernetesObject
+from windlass.api.policy import PodDisruptionBudget
 from windlass.update_status.assessment import Problem
 from windlass.update_status.times import moment
 
@@ -78,7 +79,14 @@ def _times(found: KubernetesObject) -> Iterator[tuple[str, str | None]]:
                 yield f"status.history[{index}].startedTime", item.started_time
                 yield f"status.history[{index}].completionTime", item.completion_time
             yield from _transitions(found.status.conditions)
-        case ClusterOperator() | Node() | MachineConfigNode():
+        case ClusterOperator() | MachineConfigNode() | PodDisruptionBudget():
+            yield from _transitions(found.status.conditions)
+        case Node():
+            yield from _transitions(found.status.conditions)
+            for index, taint in enumerate(found.spec.taints):
+                yield f"spec.taints[{index}].timeAdded", taint.time_added
+        case Pod():
+            yield "metadata.deletionTimestamp", found.metadata.deletion_timestamp
             yield from _transitions(found.status.conditions)
 
 

@@ -110,8 +110,8 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
     """The document of a report and of the records that there are."""
     said = tree(report, now=now)
     plane = said["controlPlane"]
-    operators, pools, insights = plane.pop("operators"), said.pop("pools"), said.pop("insights")
-    causes = said.pop("causes", [])
+    operators, pools = plane.pop("operators"), said.pop("pools")
+    causes, insights = said.pop("causes"), said.pop("insights")
     said.pop("time")
     for passing in _PASSING:
         plane.pop(passing, None)

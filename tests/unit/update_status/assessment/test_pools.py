@@ -13,8 +13,9 @@ from windlass.api.machineconfiguration import (
 )
 from windlass.update_status.assessment.control_plane import Problem
 from windlass.update_status.assessment.nodes import PAUSED_DOCS
-from windlass.update_status.assessment.pools import PoolsFound, assess_pools, at_a_time, selects, summarize
+from windlass.update_status.assessment.pools import PoolsFound, assess_pools, at_a_time, summarize
 from windlass.update_status.report import Impact, Level, Node, Phase, Reference, Scope, Summary
+from windlass.update_status.selectors import selects
 from windlass.update_status.sources import Known, Sources, Unknown
 
 from .objects import MASTER, RELEASES, START, TARGET, WORKER, cluster_version, item, node, operator, pool, said, sources
