@@ -40,7 +40,7 @@ async def simulate_guest(settings: argparse.Namespace) -> None:
     """Play the kubelets of the servers of a real cloud until SIGTERM or SIGINT."""
     from windlass.testing.machines.simulators.guest import guest_simulator, guests_of
 
-    guests = await asyncio.to_thread(guests_of, settings.os_cloud)
+    guests = await asyncio.to_thread(guests_of, settings.os_cloud, without=settings.without)
     async with (
         Process() as process,
         _client(settings.workload_kubeconfig) as client,
@@ -115,6 +115,13 @@ def main(arguments: list[str] | None = None) -> int:
         "--kubeconfig also the installer of the clusters in --cluster-api-namespace",
     )
     parser.add_argument("--os-cloud", metavar="NAME", help="with --guest: the entry of your clouds.yaml")
+    parser.add_argument(
+        "--without",
+        metavar="SERVER",
+        action="append",
+        default=[],
+        help="with --guest: a server without a kubelet, such as a bastion; may be repeated",
+    )
     parser.add_argument("--region", default="", help="with --guest: the region in provider IDs, as identityRef has it")
     parser.add_argument("--platform", choices=sorted(PLATFORMS), default="OpenStack")
     parser.add_argument(

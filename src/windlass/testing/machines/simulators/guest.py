@@ -13,7 +13,7 @@ A Node that has another provider ID, or that nobody here has created, is left al
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -55,12 +55,23 @@ class Guest(Struct, frozen=True):
 
 
 class Guests:
-    """The servers of `project`, which `servers` lists: a blocking call, made in a thread every `period` seconds."""
+    """The servers of `project`, which `servers` lists: a blocking call, made in a thread every `period` seconds.
 
-    def __init__(self, project: str, servers: Callable[[], Sequence[Mapping[str, Any]]], *, period: float) -> None:
+    Those named in `without` have no kubelet, as a bastion has none.
+    """
+
+    def __init__(
+        self,
+        project: str,
+        servers: Callable[[], Sequence[Mapping[str, Any]]],
+        *,
+        period: float,
+        without: Collection[str] = (),
+    ) -> None:
         self.project = project
         self.poll: Poll[str] = Poll("servers", self._look, period=period, at_least=min(period, 1.0))
         self._servers = servers
+        self._without = without
         self._found: dict[str, list[Guest]] = {}
         self._answered = asyncio.Event()
 
@@ -72,7 +83,8 @@ class Guests:
     async def _look(self) -> Polled[str]:
         found: dict[str, list[Guest]] = {}
         for server in sorted(await asyncio.to_thread(self._servers), key=lambda each: str(each["created"])):
-            found.setdefault(server["name"], []).append(Guest.of(server))
+            if server["name"] not in self._without:
+                found.setdefault(server["name"], []).append(Guest.of(server))
         before, self._found = self._found, found
         self._answered.set()
         return Polled(tuple(name for name in {**before, **found} if before.get(name) != found.get(name)))
@@ -130,7 +142,7 @@ def _registers(seen: GuestSnapshot, guest: Guest) -> Create:
     return Create(target=Target(core.Node, seen.name), body=body, why=f"server {guest.id} is ACTIVE")
 
 
-def guests_of(cloud: str, *, period: float = 2.0) -> Guests:
+def guests_of(cloud: str, *, without: Collection[str] = (), period: float = 2.0) -> Guests:
     """The servers of the project of `cloud`, an entry of the user's clouds.yaml. Blocks until there is a token."""
     from openstack.config import OpenStackConfig
 
@@ -151,4 +163,4 @@ def guests_of(cloud: str, *, period: float = 2.0) -> Guests:
             url = next((link["href"] for link in page.get("servers_links", ()) if link["rel"] == "next"), "")
         return found
 
-    return Guests(str(session.get_project_id()), servers, period=period)
+    return Guests(str(session.get_project_id()), servers, period=period, without=without)

@@ -47,7 +47,7 @@ class World:
     async def settle(self, *servers: Tree) -> int:
         """The cloud has these servers; returns how many writes that takes until nothing is left to do."""
         self.servers = list(servers)
-        guests = Guests("project", lambda: list(self.servers), period=1.0)
+        guests = Guests("project", lambda: list(self.servers), period=1.0, without=["bastion"])
         controller = guest_simulator(MemoryReader(self.api), guests)
         woken: asyncio.Queue[str] = asyncio.Queue()
         detach = guests.poll.attach(lambda key, *, priority=None: woken.put_nowait(key))
@@ -113,6 +113,13 @@ async def test_a_server_that_is_being_built_has_no_node_yet() -> None:
     world = World()
     assert await world.settle(server(status="BUILD")) == 0
     assert world.names == []
+
+
+@in_virtual_time
+async def test_a_server_without_a_kubelet_has_no_node() -> None:
+    world = World()
+    await world.settle(server("bastion"), server(uuid="2"))
+    assert world.names == ["worker-0"]
 
 
 @in_virtual_time
