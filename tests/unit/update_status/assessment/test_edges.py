@@ -4,7 +4,7 @@ from msgspec import structs
 
 from windlass.update_status.assessment import assess
 from windlass.update_status.estimate import Progress, progress
-from windlass.update_status.report import Phase, Pool, Report, State, Versions
+from windlass.update_status.report import Impact, Phase, Pool, Report, State, Versions
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import HOUR, MINUTE, SECOND, ZERO
 
@@ -164,6 +164,7 @@ def test_a_slow_operator_may_be_failing() -> None:
     )
     (one,) = report(sources(version=cluster_version(said("Progressing", "True"), slow))).insights
     assert one.summary == "Cluster Version version may be failing to proceed with the update (SlowClusterOperator)"
+    assert one.impact is Impact.UPDATE_SPEED
 
 
 def test_a_node_whose_machine_config_was_removed_waits_with_an_unknown_version() -> None:

@@ -6,6 +6,7 @@ from windlass.api import apps, config, core
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
+from windlass.kube.clock import Clock
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import Ending, reconcile
@@ -42,7 +43,7 @@ class World:
         self.cluster = PlayedCluster(self.api, pace=1.0, clock=self.clock)
 
     async def settle(self, api: Api | None = None, reader: MemoryReader | None = None) -> Ending:
-        return await settled(api or self.api, reader or MemoryReader(self.api), self.clock.now())
+        return await settled(api or self.api, reader or MemoryReader(self.api), self.clock.now(), clock=self.clock)
 
     async def status(self) -> UpdateStatusStatus:
         return (await self.api.get(UpdateStatus, "cluster")).decode().status
@@ -54,8 +55,8 @@ class World:
         return [found.decode().reason for found in self.api.listing(core.Event)]
 
 
-async def settled(api: Api, reader: MemoryReader, now: datetime) -> Ending:
-    controller = update_status_controller(reader)
+async def settled(api: Api, reader: MemoryReader, now: datetime, *, clock: Clock | None = None) -> Ending:
+    controller = update_status_controller(reader, clock=clock)
     reader.only(controller)
     return await reconcile(
         "cluster",
