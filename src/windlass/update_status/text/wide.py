@@ -252,12 +252,18 @@ def _causes(report: Report, now: Moment) -> str:
         symptoms = [insight for insight in report.insights if cause_of(insight, report.causes) is cause]
         lines = [cause.summary, *filter(None, (cause.description,)), f"To do: {cause.remedy}"]
         if cause.affected:
-            lines.append(f"Waiting: {', '.join(map(_name, cause.affected))}")
+            lines.append(f"Waiting: {_waiting(cause.affected)}")
         word = "Intended" if cause.kind is CauseKind.PAUSE else cause.level.title
         since = cause.first_seen if cause.started is None else cause.started
         message = "\n".join((*lines, *_under(insights_in_order(symptoms), now)))
         rows.append((_age(since, now), word, cause.kind.value, message))
     return safe_table(("SINCE", "LEVEL", "CAUSE", "MESSAGE"), rows) if rows else ""
+
+
+def _waiting(objects: Sequence[Reference]) -> str:
+    """`nodes n1, n2; clusteroperators etcd`."""
+    kinds = dict.fromkeys(one.resource for one in objects)
+    return "; ".join(f"{kind} {', '.join(one.name for one in objects if one.resource == kind)}" for kind in kinds)
 
 
 def _under(insights: Iterable[Insight], now: Moment) -> Iterator[str]:

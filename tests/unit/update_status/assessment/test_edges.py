@@ -1,7 +1,9 @@
 """Odd situations during an update, each as a small cluster: the report as a whole."""
 
+import pytest
 from msgspec import structs
 
+from windlass.api.core import NodeSpec, Taint
 from windlass.update_status.assessment import assess
 from windlass.update_status.estimate import Progress, progress
 from windlass.update_status.report import Impact, Phase, Pool, Report, State, Versions
@@ -16,6 +18,7 @@ from .objects import (
     TARGET,
     UPDATED_BEFORE,
     after,
+    at,
     bad,
     cluster_version,
     item,
@@ -217,3 +220,21 @@ def test_what_is_missing_without_rights_is_named() -> None:
         "whether machine-config runs the image of the target: deployments is forbidden",
         "nodes: nodes is forbidden",
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "minutes", "since"),
+    [
+        ("node.kubernetes.io/unschedulable", 3, after(3)),
+        ("node.kubernetes.io/unschedulable", 0, after(0)),
+        ("node.kubernetes.io/unschedulable", -1, None),
+        ("node.kubernetes.io/not-ready", 3, None),
+    ],
+)
+def test_a_drain_is_dated_by_a_cordon_during_the_update(key: str, minutes: float, since: int | None) -> None:
+    cordoned = NodeSpec(unschedulable=True, taints=[Taint(key=key, effect="NoSchedule", time_added=at(minutes))])
+    drains = node(desired="new", state="Working", desiredDrain="drain-new", lastAppliedDrain="uncordon-old")
+    (one,) = workers(report(sources(nodes=[structs.replace(drains, spec=cordoned)]))).nodes
+    assert (one.phase, one.since) == (Phase.DRAINING, since)
+    waits = structs.replace(node(), spec=cordoned)
+    assert workers(report(sources(nodes=[waits]))).nodes[0].since is None

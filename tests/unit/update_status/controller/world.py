@@ -4,6 +4,7 @@ from datetime import datetime
 
 from windlass.api import apps, config, core
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.clock import Clock
@@ -16,7 +17,6 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory.schema import rules_of_crd
 from windlass.testing.updates import PlayedCluster
-from windlass.testing.updates.drain import Pod
 from windlass.update_status.capability import capability
 from windlass.update_status.controller.declare import update_status_controller
 
@@ -29,7 +29,8 @@ READ = (
     MachineConfig,
     MachineConfigNode,
     MachineConfigPool,
-    Pod,
+    core.Pod,
+    PodDisruptionBudget,
 )
 OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in capability().owned)
 
