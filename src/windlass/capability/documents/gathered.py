@@ -37,18 +37,20 @@ class Interest(Struct, frozen=True):
     """The objects of a must-gather that a reader needs.
 
     `groups`: API groups whose namespaced objects are all read. `cluster_scoped`: kinds. `in_namespaces`: kinds that are
-    read in one namespace each. The groups also distinguish a gathering from another directory that is called
-    `namespaces`.
+    read in one namespace each, `namespaced`: in all. The groups also distinguish a gathering from another directory
+    that is called `namespaces`.
     """
 
     groups: frozenset[str] = frozenset()
     cluster_scoped: tuple[Resource, ...] = ()
     in_namespaces: tuple[tuple[str, Resource], ...] = ()
+    namespaced: tuple[Resource, ...] = ()
 
     def __or__(self, other: "Interest") -> "Interest":
         kinds = dict.fromkeys((*self.cluster_scoped, *other.cluster_scoped))
         placed = dict.fromkeys((*self.in_namespaces, *other.in_namespaces))
-        return Interest(self.groups | other.groups, tuple(kinds), tuple(placed))
+        everywhere = dict.fromkeys((*self.namespaced, *other.namespaced))
+        return Interest(self.groups | other.groups, tuple(kinds), tuple(placed), tuple(everywhere))
 
 
 def files(directory: Path, interest: Interest) -> Iterator[Path]:
@@ -91,6 +93,9 @@ def _of_interest(gathered: Path, interest: Interest) -> Iterator[Path]:
         yield from _of_kind(gathered / _CLUSTER_SCOPED, resource, interest)
     for namespace, resource in interest.in_namespaces:
         yield from _of_kind(gathered / _NAMESPACES / namespace, resource, interest)
+    for namespace_directory in sorted((gathered / _NAMESPACES).glob("*")) if interest.namespaced else ():
+        for resource in interest.namespaced:
+            yield from _of_kind(namespace_directory, resource, interest)
     for group in sorted((gathered / _NAMESPACES).glob("*/*")):
         if group.name in interest.groups and group.is_dir():
             yield from files(group, interest)

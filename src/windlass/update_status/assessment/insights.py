@@ -20,6 +20,9 @@ HISTORY_DOCS: Final = (
     "gathering-data-cluster-update.html#gathering-clusterversion-history-cli_troubleshooting_updates"
 )
 
+SLOW: Final = "SlowClusterOperator"
+"""The reason of Failing while an operator takes long, and nothing fails. `oc` calls that a stall, too."""
+
 TOLERATED: Final[Duration] = 5 * MINUTE
 """So long an operator may be unavailable or degraded before it is worth a warning."""
 UNAVAILABLE_TOO_LONG: Final[Duration] = 20 * MINUTE
@@ -58,7 +61,7 @@ def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insigh
         verb = "may be" if failing.status == "Unknown" else "is"
         yield Insight(
             level=Level.WARNING,
-            impact=Impact.UPDATE_STALLED,
+            impact=Impact.UPDATE_SPEED if failing.reason == SLOW else Impact.UPDATE_STALLED,
             summary=f"Cluster Version {name} {verb} failing to proceed with the update ({failing.reason})",
             description=failing.message,
             reference=DEGRADED_DOCS,

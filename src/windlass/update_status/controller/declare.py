@@ -7,17 +7,20 @@ from msgspec import Struct, field
 
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion, OperatorCondition
-from windlass.api.core import Node
+from windlass.api.core import Node, Pod, Taint
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
+from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.pace import Pace
-from windlass.kube.control.permissions import emits_events, writes
+from windlass.kube.control.permissions import emits_events, permission, writes
 from windlass.kube.object import Object
 from windlass.update_status.constants import MCO_NAMESPACE
 from windlass.update_status.controller.alerts import Alerts, AlertsSettings
 from windlass.update_status.controller.decide import decide
+from windlass.update_status.controller.drains import Drains
 from windlass.update_status.controller.observe import NAME, Observer
 from windlass.update_status.controller.snapshot import Snapshot
 
@@ -28,7 +31,7 @@ PACE: Final = Pace(floor=1.0, factor=5.0)
 
 
 def update_status_controller(
-    reader: Any, *, alerts: AlertsSettings | None = None, resync: float = 600.0
+    reader: Any, *, alerts: AlertsSettings | None = None, resync: float = 600.0, clock: Clock | None = None
 ) -> Controller[str, Snapshot]:
     """Keeps the one object up to date."""
     feed = Alerts(alerts or AlertsSettings(), NAME)
@@ -52,8 +55,10 @@ def update_status_controller(
             writes(UpdateStatus, "patch", subresource="status"),
             writes(UpdateRecord, "create", "patch", "delete"),
             emits_events(namespace="default"),
+            permission(Pod, "list"),
+            permission(PodDisruptionBudget, "list"),
         ),
-        observe=Observer(reader, feed),
+        observe=Observer(reader, feed, Drains(reader, clock or SystemClock())),
         decide=decide,
         workers=1,
         resync=resync,
@@ -72,6 +77,7 @@ class _Metadata(Struct, frozen=True, gc=False):
 
 class _Spec(Struct, frozen=True, gc=False):
     unschedulable: bool = False
+    taints: list[Taint] = field(default_factory=list)
 
 
 class _Status(Struct, frozen=True, gc=False):

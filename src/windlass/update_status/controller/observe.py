@@ -21,6 +21,7 @@ from windlass.update_status.constants import (
     MCO_NAMESPACE,
 )
 from windlass.update_status.controller.alerts import Alerts
+from windlass.update_status.controller.drains import Drains
 from windlass.update_status.controller.snapshot import Snapshot
 from windlass.update_status.history import PROGRESSING
 from windlass.update_status.reading.facts import configs_of, image_of, releases_of
@@ -50,9 +51,10 @@ class _Kind(Struct, frozen=True):
 class Observer:
     """Observes for the one key; `alerts` are asked for outside."""
 
-    def __init__(self, reader: Reader, alerts: Alerts) -> None:
+    def __init__(self, reader: Reader, alerts: Alerts, drains: Drains) -> None:
         self._reader = reader
         self._alerts = alerts
+        self._drains = drains
 
     async def __call__(self, key: str, last: Outcome) -> Snapshot:
         stored = await self._reader.see(UpdateStatus, key)
@@ -62,7 +64,10 @@ class Observer:
         if not isinstance(sources, Unknown):
             alerts = self._alerts.latest
             kept = tuple(records.readable) if isinstance(records, Population) else ()
-            sources = structs.replace(sources, alerts=alerts.found, alerts_trouble=alerts.trouble, records=kept)
+            workload = await self._drains.look(stored)
+            sources = structs.replace(
+                sources, alerts=alerts.found, alerts_trouble=alerts.trouble, workload=workload, records=kept
+            )
         return Snapshot(stored, records, sources)
 
     async def _sources(self) -> Known[Sources]:

@@ -48,7 +48,7 @@ def health_uids(insights: Iterable[Insight]) -> list[str]:
 
 
 def cause_uids(causes: Iterable[Cause]) -> list[str]:
-    """A uid for each: a digest of its kind and of the first object that it is about. Equal ones are numbered."""
+    """A uid for each: a digest of its kind and of the first object that it is about; those alike are numbered."""
     seen = Counter[str]()
     found = []
     for cause in causes:

@@ -6,6 +6,7 @@
 | `mock` | the files of `--mock-clusterversion` |
 | `dump` | must-gathers, other dumps and files |
 | `alerts` | the answer of Prometheus |
+| `workload` | what can hold the drains of nodes |
 | `objects` | typed objects from trees of YAML, and their times |
 | `facts` | what is read of MachineConfigs and of the Machine Config Operator |
 | `clock` | the moment at which files are reported |

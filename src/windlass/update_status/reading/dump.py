@@ -15,19 +15,21 @@ from msgspec import structs
 
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
-from windlass.api.core import Node
+from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.meta import K
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update_record import UpdateRecord
 from windlass.capability.documents import Document, Interest, Undecodable, UnreadableInput, read_inputs, read_path
 from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
 from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import alerts_of_rules, read_alerts
 from windlass.update_status.reading.clock import last_transition
 from windlass.update_status.reading.facts import configs_of, image_of, releases_of
 from windlass.update_status.reading.objects import check_times
-from windlass.update_status.sources import Alert, Known, Sources, Unknown
+from windlass.update_status.sources import Alert, Known, Sources, Unknown, Workload
 from windlass.update_status.times import ZERO, Moment, moment
 
 _CLUSTER_SCOPED: Final = (
@@ -44,6 +46,8 @@ INTEREST: Final = Interest(
     in_namespaces=((MCO_NAMESPACE, Deployment.RESOURCE),),
 )
 """The part of a must-gather that is read."""
+_OF_DRAINS: Final = Interest(namespaced=(Pod.RESOURCE, PodDisruptionBudget.RESOURCE))
+"""The part that is read too if a node drains for long."""
 
 _MISSING: Final = "not among the files"
 _WRITTEN: Final = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?) ([+-]\d\d)(\d\d)")
@@ -79,10 +83,15 @@ def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Readin
     )
     now = max(_gathered(inputs), last_transition(sources))
     now = wall if now == ZERO else now
+    report = assess(sources, now=now)
+    if nodes_that_wait := long_drains(report, now=now) if report.updating else ():
+        found.add(read_inputs([one for one in inputs if Path(one).is_dir()], stdin=stdin, interest=_OF_DRAINS)[0])
+        workload = Workload(nodes=nodes_that_wait, pods=found.known(Pod), budgets=found.known(PodDisruptionBudget))
+        sources = structs.replace(sources, workload=workload)
     sources = structs.replace(sources, gaps=tuple(found.gaps))
     if (answer := _alerts(documents, inputs)) is not None:
         sources = structs.replace(sources, alerts=answer[0], alerts_trouble=answer[1])
-    elif assess(sources, now=now).updating:
+    elif report.updating:
         sources = structs.replace(sources, gaps=(*sources.gaps, f"alerts: {_MISSING}"))
     return Reading(sources=sources, now=now, wall=now)
 
@@ -93,6 +102,9 @@ class _Found:
     def __init__(self, documents: Iterable[Document]) -> None:
         self.gaps: list[str] = []
         self._documents: dict[tuple[str, str, str, str], Document] = {}
+        self.add(documents)
+
+    def add(self, documents: Iterable[Document]) -> None:
         for one in documents:
             self._documents[one.api_version, one.kind, one.namespace, one.name] = one
 

@@ -4,7 +4,7 @@
 everything else the report says what is missing, and why. No answer at all from the API server is always an error.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import structs
@@ -19,6 +19,7 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.errors import ApiError, DecodeError, Failure, NotFound, NotServed
 from windlass.kube.verbs import ReadApi
 from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.constants import (
     CLUSTER_VERSION,
     MCO_DEPLOYMENT,
@@ -30,6 +31,7 @@ from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import read_alerts
 from windlass.update_status.reading.facts import configs_of, image_of, releases_of
 from windlass.update_status.reading.objects import check_times
+from windlass.update_status.reading.workload import Ask, read_workload
 from windlass.update_status.sources import Alert, Known, Sources, Unknown
 from windlass.update_status.times import Moment
 
@@ -53,8 +55,8 @@ async def read_live(
 ) -> Reading:
     """The sources as they are now. Raises Problem, and KubeErrors that concern everything.
 
-    `metadata` reads the metadata of objects only. `steps`: read what `oc` does not: MachineConfigNodes, and the records
-    of updates.
+    `metadata` reads the metadata of objects only. `steps`: read what `oc` does not: MachineConfigNodes, the records of
+    updates, and what holds nodes that drain for long.
     """
     sources = Sources(cluster_version=await _cluster_version(api), operators=await _all(api, ClusterOperator))
     pools = await _pools(api)
@@ -72,9 +74,12 @@ async def read_live(
         sources = structs.replace(sources, records=await _records(api))
     sources = structs.replace(sources, gaps=tuple(gaps))
     now = clock()
-    if assess(sources, now=now).updating:
+    report = assess(sources, now=now)
+    if report.updating:
         found, trouble = await _alerts(api, alerts)
         sources = structs.replace(sources, alerts=found, alerts_trouble=trouble)
+    if steps and report.updating:
+        sources = structs.replace(sources, workload=await read_workload(_selected(api), long_drains(report, now=now)))
     return Reading(sources=sources, now=now, wall=now)
 
 
@@ -164,6 +169,14 @@ async def _records(api: ReadApi) -> tuple[UpdateRecord, ...]:
         return await _all(api, UpdateRecord)
     except _REFUSALS:
         return ()
+
+
+def _selected(api: ReadApi) -> Ask:
+    async def ask(kind: type[K], *, label_selector: str = "", field_selector: str = "") -> Iterable[K]:
+        listed = await api.list(kind, label_selector=label_selector, field_selector=field_selector)
+        return [item.decode() for item in listed.items]
+
+    return ask
 
 
 async def _alerts(api: ReadApi, ask: AskAlerts) -> tuple[tuple[Alert, ...], str]:

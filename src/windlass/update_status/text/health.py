@@ -15,7 +15,7 @@ HINT = "Run with --details=health for additional description and links to relate
 def health(report: Report, now: Moment) -> str:
     """A line for each insight."""
     rows = [
-        (since_when(insight.started, now), insight.level.title, insight.impact, insight.summary)
+        (since_when(insight.started, now), insight.level.title, _impact(insight), insight.summary)
         for insight in shown(report.insights)
     ]
     if not rows:
@@ -51,13 +51,19 @@ def since_when(start: Moment | None, now: Moment) -> str:
     return short(truncated(since(start, now), SECOND))
 
 
+def _impact(insight: Insight) -> Impact:
+    """As `oc` has it: it calls all that ClusterVersion says of the update a stall, slow operators too."""
+    of_version = any(one.resource == "clusterversions" for one in insight.resources)
+    return Impact.UPDATE_STALLED if of_version and insight.impact is Impact.UPDATE_SPEED else insight.impact
+
+
 def _paragraph(insight: Insight, now: Moment) -> str:
     description = insight.description.replace("\n", "\n" + " " * 15 + ", ")
     return (
         f"Message: {insight.summary}\n"
         f"  Since:       {since_when(insight.started, now)}\n"
         f"  Level:       {insight.level.title}\n"
-        f"  Impact:      {insight.impact}\n"
+        f"  Impact:      {_impact(insight)}\n"
         f"  Reference:   {insight.reference}\n"
         f"  Resources:\n{_resources(insight.resources)}"
         f"  Description: {description}\n"

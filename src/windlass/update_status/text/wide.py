@@ -9,9 +9,11 @@ from typing import Final
 
 from msgspec import structs
 
+from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.constants import MASTER
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import (
+    CauseKind,
     ControlPlane,
     Estimate,
     Health,
@@ -58,6 +60,7 @@ def render_wide(report: Report, *, now: Moment) -> str:
         _section("Unhealthy Cluster Operators", _unhealthy(operators, now)),
         _section("Pools", _pools(pools, now)),
         _section("Nodes", _nodes(pools, report.unassigned, now)),
+        _section("Causes", _causes(report, now)),
         _section("Update Health", _health(report, now)),
         unknown,
     ]
@@ -216,12 +219,17 @@ def _node(node: Node, pool: str, now: Moment) -> tuple[str, ...]:
 
 
 def _health(report: Report, now: Moment) -> str:
-    """All insights; those that only say that a pool is paused come last, for somebody wants it so."""
+    """The insights that are symptoms of no cause; those that only say that a pool is paused come last.
+
+    One that follows the object of another, as the alert of an operator does, stands under that.
+    """
     nodes = {node.name: node for pool in report.pools for node in pool.nodes}
     paused = {pool.name for pool in report.pools if pool.paused}
-    insights = insights_in_order(_dated(insight, nodes) for insight in report.insights)
-    if not insights:
-        return "Update is proceeding well\n"
+    alone = [insight for insight in report.insights if cause_of(insight, report.causes) is None]
+    if not alone:
+        return "All of it is told with its causes, above\n" if report.insights else "Update is proceeding well\n"
+    owners = {one: insight for insight in alone if insight.follows is None for one in insight.resources}
+    insights = insights_in_order(_dated(insight, nodes) for insight in alone if insight.follows not in owners)
     insights.sort(key=lambda insight: _is_intended(insight, paused))
     words = ["Intended" if _is_intended(insight, paused) else insight.level.title for insight in insights]
     counts = ", ".join(_counted(word, count) for word, count in Counter(words).items())
@@ -230,11 +238,44 @@ def _health(report: Report, now: Moment) -> str:
             _age(_since(insight), now),
             word,
             insight.impact,
-            "\n".join(_message(insight)),
+            "\n".join((*_message(insight), *_under(_followers(insight, alone), now))),
         )
         for word, insight in zip(words, insights, strict=True)
     ]
     return f"{counts}\n" + safe_table(("SINCE", "LEVEL", "IMPACT", "MESSAGE"), rows)
+
+
+def _causes(report: Report, now: Moment) -> str:
+    """The worst first, each with what waits for it and what is reported because of it."""
+    rows = []
+    for cause in sorted(report.causes, key=lambda cause: -cause.level):
+        symptoms = [insight for insight in report.insights if cause_of(insight, report.causes) is cause]
+        lines = [cause.summary, *filter(None, (cause.description,)), f"To do: {cause.remedy}"]
+        if cause.affected:
+            lines.append(f"Waiting: {_waiting(cause.affected)}")
+        word = "Intended" if cause.kind is CauseKind.PAUSE else cause.level.title
+        since = cause.first_seen if cause.started is None else cause.started
+        message = "\n".join((*lines, *_under(insights_in_order(symptoms), now)))
+        rows.append((_age(since, now), word, cause.kind.value, message))
+    return safe_table(("SINCE", "LEVEL", "CAUSE", "MESSAGE"), rows) if rows else ""
+
+
+def _waiting(objects: Sequence[Reference]) -> str:
+    """`nodes n1, n2; clusteroperators etcd`."""
+    kinds = dict.fromkeys(one.resource for one in objects)
+    return "; ".join(f"{kind} {', '.join(one.name for one in objects if one.resource == kind)}" for kind in kinds)
+
+
+def _under(insights: Iterable[Insight], now: Moment) -> Iterator[str]:
+    """Insights below what they belong to."""
+    for insight in insights:
+        first, *rest = _message(insight)
+        yield f"- {insight.level.title}, {insight.impact}, since {_age(_since(insight), now)}: {first}"
+        yield from (f"  {line}" for text in rest for line in text.split("\n"))
+
+
+def _followers(insight: Insight, insights: Iterable[Insight]) -> list[Insight]:
+    return [one for one in insights if one.follows is not None and one.follows in insight.resources]
 
 
 def _since(insight: Insight) -> Moment | None:

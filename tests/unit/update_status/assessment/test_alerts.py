@@ -34,6 +34,26 @@ def found(*alerts: Alert) -> list[Insight]:
     return [*insights_of_alerts(alerts, started=START)]
 
 
+@pytest.mark.parametrize(
+    ("labels", "follows"),
+    [
+        ({"alertname": "ClusterOperatorDown", "name": "etcd"}, ("clusteroperators", "etcd")),
+        ({"alertname": "ClusterOperatorDegraded", "name": "etcd"}, ("clusteroperators", "etcd")),
+        ({"alertname": "ClusterOperatorDegraded"}, None),
+        ({"alertname": "Slow", "name": "etcd"}, None),
+        ({"alertname": "PodDisruptionBudgetAtLimit", "poddisruptionbudget": "shop"}, ("poddisruptionbudgets", "shop")),
+        ({"alertname": "PodDisruptionBudgetAtLimit"}, None),
+        ({"alertname": "Slow", "poddisruptionbudget": "shop"}, None),
+    ],
+)
+def test_an_alert_follows_the_object_whose_trouble_it_reports_again(
+    labels: dict[str, str], follows: tuple[str, str] | None
+) -> None:
+    one = Alert(labels=AlertLabels(severity="warning", namespace="n", **labels), state="firing", active_at=at(1))
+    found = only(one).follows
+    assert (None if found is None else (found.resource, found.name)) == follows
+
+
 def only(one: Alert) -> Insight:
     (insight,) = found(one)
     return insight

@@ -1,10 +1,12 @@
 """Odd situations during an update, each as a small cluster: the report as a whole."""
 
+import pytest
 from msgspec import structs
 
+from windlass.api.core import NodeSpec, Taint
 from windlass.update_status.assessment import assess
 from windlass.update_status.estimate import Progress, progress
-from windlass.update_status.report import Phase, Pool, Report, State, Versions
+from windlass.update_status.report import Impact, Phase, Pool, Report, State, Versions
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import HOUR, MINUTE, SECOND, ZERO
 
@@ -16,6 +18,7 @@ from .objects import (
     TARGET,
     UPDATED_BEFORE,
     after,
+    at,
     bad,
     cluster_version,
     item,
@@ -164,6 +167,7 @@ def test_a_slow_operator_may_be_failing() -> None:
     )
     (one,) = report(sources(version=cluster_version(said("Progressing", "True"), slow))).insights
     assert one.summary == "Cluster Version version may be failing to proceed with the update (SlowClusterOperator)"
+    assert one.impact is Impact.UPDATE_SPEED
 
 
 def test_a_node_whose_machine_config_was_removed_waits_with_an_unknown_version() -> None:
@@ -216,3 +220,21 @@ def test_what_is_missing_without_rights_is_named() -> None:
         "whether machine-config runs the image of the target: deployments is forbidden",
         "nodes: nodes is forbidden",
     )
+
+
+@pytest.mark.parametrize(
+    ("key", "minutes", "since"),
+    [
+        ("node.kubernetes.io/unschedulable", 3, after(3)),
+        ("node.kubernetes.io/unschedulable", 0, after(0)),
+        ("node.kubernetes.io/unschedulable", -1, None),
+        ("node.kubernetes.io/not-ready", 3, None),
+    ],
+)
+def test_a_drain_is_dated_by_a_cordon_during_the_update(key: str, minutes: float, since: int | None) -> None:
+    cordoned = NodeSpec(unschedulable=True, taints=[Taint(key=key, effect="NoSchedule", time_added=at(minutes))])
+    drains = node(desired="new", state="Working", desiredDrain="drain-new", lastAppliedDrain="uncordon-old")
+    (one,) = workers(report(sources(nodes=[structs.replace(drains, spec=cordoned)]))).nodes
+    assert (one.phase, one.since) == (Phase.DRAINING, since)
+    waits = structs.replace(node(), spec=cordoned)
+    assert workers(report(sources(nodes=[waits]))).nodes[0].since is None

@@ -17,7 +17,7 @@ from .workload import DRAINED, LONG, NOW, at, budget, draining, pod, ready, unre
 
 NODE = Reference("", "nodes", "n1")
 UNMANAGED = pod(owner="")
-SEVERAL = (budget("a"), budget("b", allowed=1))
+SEVERAL = (budget("a", allowed=1), budget("b", allowed=1))
 RECOVERS = budget(healthy=2, desired=2, expected=3)
 
 

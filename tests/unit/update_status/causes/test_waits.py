@@ -80,6 +80,7 @@ def test_a_node_and_the_five_operators_that_wait_for_it_are_one_cause() -> None:
         (SICK, reports.operator("etcd", State.PENDING, message=f"waits for {NAME}"), False),
         (SICK, reports.operator("etcd", message=f"waited for {NAME}"), False),
         (SICK, ill("etcd", "something else"), False),
+        (SICK, ill("etcd", NOT_READY, Health.HEALTHY), False),
         (structs.replace(SICK, unavailable_since=NOW - 5 * MINUTE), ill("etcd", NOT_READY), False),
         (structs.replace(SICK, unavailable_since=None), ill("etcd", NOT_READY), False),
         (structs.replace(SICK, unavailable=False), ill("etcd", NOT_READY), False),

@@ -4,8 +4,10 @@ from datetime import datetime
 
 from windlass.api import apps, config, core
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
+from windlass.kube.clock import Clock
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import Ending, reconcile
@@ -15,7 +17,6 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory.schema import rules_of_crd
 from windlass.testing.updates import PlayedCluster
-from windlass.testing.updates.drain import Pod
 from windlass.update_status.capability import capability
 from windlass.update_status.controller.declare import update_status_controller
 
@@ -28,7 +29,8 @@ READ = (
     MachineConfig,
     MachineConfigNode,
     MachineConfigPool,
-    Pod,
+    core.Pod,
+    PodDisruptionBudget,
 )
 OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in capability().owned)
 
@@ -42,7 +44,7 @@ class World:
         self.cluster = PlayedCluster(self.api, pace=1.0, clock=self.clock)
 
     async def settle(self, api: Api | None = None, reader: MemoryReader | None = None) -> Ending:
-        return await settled(api or self.api, reader or MemoryReader(self.api), self.clock.now())
+        return await settled(api or self.api, reader or MemoryReader(self.api), self.clock.now(), clock=self.clock)
 
     async def status(self) -> UpdateStatusStatus:
         return (await self.api.get(UpdateStatus, "cluster")).decode().status
@@ -54,8 +56,8 @@ class World:
         return [found.decode().reason for found in self.api.listing(core.Event)]
 
 
-async def settled(api: Api, reader: MemoryReader, now: datetime) -> Ending:
-    controller = update_status_controller(reader)
+async def settled(api: Api, reader: MemoryReader, now: datetime, *, clock: Clock | None = None) -> Ending:
+    controller = update_status_controller(reader, clock=clock)
     reader.only(controller)
     return await reconcile(
         "cluster",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from windlass.capability.documents.yaml_dialect import dump_all
-from windlass.update_status.assessment import Problem
+from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.dump import read_dump
 from windlass.update_status.sources import Unknown
@@ -103,6 +103,80 @@ def test_a_must_gather_has_all_sources(gathering: Path) -> None:
     assert list(sources.progress) == ["master-0"]
     assert [alert.labels.alertname for alert in sources.alerts] == ["B"]
     assert sources.gaps == ()
+
+
+UPDATING = made(
+    "config.openshift.io/v1",
+    "ClusterVersion",
+    "version",
+    status={
+        "conditions": [condition("Progressing", "True")],
+        "history": [{"state": "Partial", "version": "4.16.0", "startedTime": "2024-02-27T14:00:00Z"}],
+    },
+)
+DRAINING = made(
+    "v1",
+    "Node",
+    "master-0",
+    metadata={
+        "labels": {"node-role.kubernetes.io/master": ""},
+        "annotations": {
+            f"{MC}/{name}": value
+            for name, value in {
+                "currentConfig": "rendered-a",
+                "desiredConfig": "rendered-b",
+                "desiredDrain": "drain-b",
+                "lastAppliedDrain": "uncordon-a",
+            }.items()
+        },
+    },
+    spec={"taints": [{"key": "node.kubernetes.io/unschedulable", "timeAdded": "2024-02-27T14:50:00Z"}]},
+)
+
+
+def held(gathering: Path) -> Path:
+    """The directory of namespace `shop` in a gathering of which a node drains."""
+    (cluster,) = gathering.glob("*/cluster-scoped-resources")
+    selector = {"matchLabels": {"node-role.kubernetes.io/master": ""}}
+    wanted = made(f"{MC}/v1", "MachineConfigPool", "master", spec={"nodeSelector": selector})
+    wanted["spec"]["configuration"] = {"name": "rendered-b"}
+    target: Tree = {"metadata": {"annotations": {f"{MC}/release-image-version": "4.16.0"}}}
+    for path, tree in {
+        "config.openshift.io/clusterversions/version.yaml": UPDATING,
+        "core/nodes/master-0.yaml": DRAINING,
+        f"{MC}/machineconfigpools/master.yaml": wanted,
+        f"{MC}/machineconfigs/rendered-b.yaml": made(f"{MC}/v1", "MachineConfig", "rendered-b", **target),
+    }.items():
+        (cluster / path).write_text(dump_all([tree]))
+    return cluster.parent / "namespaces" / "shop"
+
+
+def put(path: Path, kind: str, *items: Tree) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dump_all([{"apiVersion": items[0]["apiVersion"], "kind": f"{kind}List", "items": list(items)}]))
+
+
+def test_of_a_node_that_drains_for_long_the_pods_and_budgets_are_read(gathering: Path) -> None:
+    shop = held(gathering)
+    gap = "what holds the drain of master-0: not among the files"
+    reading = read(gathering)
+    assert gap in assess(reading.sources, now=reading.now).gaps
+    pod = made("v1", "Pod", "shop-0", namespace="shop", spec={"nodeName": "master-0"}, status={"phase": "Running"})
+    put(shop / "core" / "pods.yaml", "Pod", pod)
+    budget = made("policy/v1", "PodDisruptionBudget", "shop", namespace="shop", spec={"selector": {}})
+    put(shop / "policy" / "poddisruptionbudgets.yaml", "PodDisruptionBudget", budget)
+    reading = read(gathering)
+    report = assess(reading.sources, now=reading.now)
+    assert [cause.kind for cause in report.causes] == ["PodDisruptionBudget"]
+    assert gap not in report.gaps
+
+
+def test_the_pods_of_a_must_gather_are_not_read_without_need(gathering: Path) -> None:
+    (image,) = gathering.glob("quay*")
+    path = image / "namespaces" / "shop" / "core" / "pods.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("[nobody reads: this")
+    assert read(gathering).sources.workload.nodes == ()
 
 
 def test_the_moment_of_a_must_gather_is_its_beginning(gathering: Path) -> None:

@@ -7,16 +7,17 @@ import pytest
 
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion, Infrastructure
-from windlass.api.core import Namespace, Node
+from windlass.api.core import Namespace, Node, Pod
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.meta import KubernetesObject
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.route import Route
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.errors import Busy, Forbidden, Status, TransportError
 from windlass.kube.verbs import ApiRequest, ReadApi
 from windlass.testing.memory import MemoryApi
 from windlass.testing.updates import Layout, PlayedCluster, Pool
-from windlass.update_status.assessment import Problem
+from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.live import read_live
 from windlass.update_status.sources import Unknown
@@ -163,6 +164,91 @@ async def test_steps_of_nodes_are_read_if_they_are_wanted(world: World) -> None:
 
     assert "list MachineConfigNode" in world.made
     assert set(sources.progress) == {"master-0", "worker-0"}
+
+
+SHOP = {"name": "shop", "namespace": "shop", "labels": {"app": "shop"}}
+HEALTH = {"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 2, "disruptionsAllowed": 0}
+
+
+async def drained(*nodes: str) -> World:
+    """A cluster whose nodes do not drain, because a budget waits for a Pod elsewhere."""
+    world = World(*KINDS, Pod, PodDisruptionBudget)
+    await world.cluster.install()
+    await world.cluster.cvo.start("4.16.1")
+    await world.cluster.mco.render("4.16.1")
+    for name in nodes:
+        node = world.cluster.mco.node(name)
+        await node.prepare(LAYOUT.pool(name[:-2]).rendered("4.16.1"))
+        await node.degrade("failed to drain")
+        status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        metadata = {**SHOP, "name": f"on-{name}"}
+        pod = {"metadata": metadata, "spec": {"nodeName": name}, "status": status}
+        world.api.load({"apiVersion": "v1", "kind": "Pod", **pod})
+    waits = {"name": "c", "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}
+    world.api.load(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {**SHOP, "name": "elsewhere"},
+            "spec": {"nodeName": "other"},
+            "status": {"phase": "Pending", "containerStatuses": [waits]},
+        }
+    )
+    spec = {"selector": {"matchLabels": {"app": "shop"}}}
+    envelope = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    world.api.load({**envelope, "metadata": SHOP, "spec": spec, "status": HEALTH})
+    return world
+
+
+def of_drains(world: World) -> list[str]:
+    return [one for one in world.made if one.endswith((" Pod", " PodDisruptionBudget"))]
+
+
+async def test_pods_and_budgets_are_read_for_nodes_that_drain_for_long() -> None:
+    world = await drained("master-0", "worker-0")
+    sources = (await world.read(steps=True)).sources
+    assert of_drains(world) == ["list PodDisruptionBudget", "list Pod", "list Pod", "list Pod"]
+    assert sources.workload.nodes == ("master-0", "worker-0")
+    (cause,) = assess(sources, now=5).causes
+    assert cause.summary == (
+        "Pod shop/elsewhere cannot pull its image, so PodDisruptionBudget shop does not allow the eviction of 2 Pods "
+        "on nodes master-0 and worker-0"
+    )
+
+
+async def test_no_pods_are_read_while_no_node_drains_for_long() -> None:
+    world = await drained()
+    await world.cluster.mco.node("worker-0").prepare(LAYOUT.pool("worker").rendered("4.16.1"))
+    await world.read(steps=True)
+    assert of_drains(world) == []
+
+
+async def test_the_text_of_oc_takes_no_further_requests() -> None:
+    world = await drained("worker-0")
+    await world.read()
+    assert of_drains(world) == []
+
+
+@pytest.mark.parametrize("kind", [Pod, PodDisruptionBudget])
+async def test_what_holds_a_drain_is_unknown_if_it_may_not_be_read(kind: type[KubernetesObject]) -> None:
+    world = await drained("worker-0")
+    world.forbid("list", kind)
+    report = assess((await world.read(steps=True)).sources, now=5)
+    assert report.causes == ()
+    assert [gap for gap in report.gaps if gap.startswith("what holds the drain of worker-0: ")]
+    assert report.pools
+
+
+async def test_a_cluster_without_budgets_says_so() -> None:
+    world = await drained("worker-0")
+    bare = World(*KINDS, Pod)
+    kinds: Sequence[type[KubernetesObject]] = (*KINDS, Pod)
+    for kind in kinds:
+        for one in world.api.listing(kind):
+            bare.api.load(one.tree())
+    report = assess((await bare.read(steps=True)).sources, now=5)
+    assert report.causes == ()
+    assert [gap for gap in report.gaps if gap.startswith("what holds the drain of worker-0: ")]
 
 
 async def test_a_release_without_steps_of_nodes_has_none() -> None:

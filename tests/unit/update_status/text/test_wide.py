@@ -5,7 +5,19 @@ import re
 import pytest
 from msgspec import structs
 
-from windlass.update_status.report import Estimate, Health, Level, Phase, Reference, Report, State, Versions
+from windlass.update_status.as_tree import tree
+from windlass.update_status.report import (
+    Cause,
+    CauseKind,
+    Estimate,
+    Health,
+    Level,
+    Phase,
+    Reference,
+    Report,
+    State,
+    Versions,
+)
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import HOUR, MINUTE, SECOND, Moment
 
@@ -258,6 +270,82 @@ def test_what_an_insight_is_about_is_named_unless_its_summary_does() -> None:
 def test_only_an_insight_into_paused_pools_alone_is_intended(resources: tuple[Reference, ...]) -> None:
     found = report(None, pool("infra", node("i-0"), paused=True), insights=(insight("x", resources=resources),))
     assert section(found, "Update Health").startswith("1 warning\n")
+
+
+NODE = Reference("", "nodes", "w-0")
+ETCD = Reference("config.openshift.io", "clusteroperators", "etcd")
+HELD = Cause(
+    kind=CauseKind.BUDGET,
+    level=Level.ERROR,
+    summary="PodDisruptionBudget shop/shop does not allow it",
+    description="1 of 1 Pods are healthy.",
+    remedy="Run more Pods.",
+    started=NOW - 5 * MINUTE,
+    about=(Reference("policy", "poddisruptionbudgets", "shop", "shop"),),
+    affected=(NODE, Reference("", "nodes", "w-1"), ETCD),
+)
+PAUSE = structs.replace(
+    HELD, kind=CauseKind.PAUSE, level=Level.INFO, summary="Paused", description="", started=None, about=(), affected=()
+)
+
+
+def test_symptoms_stand_under_their_cause_and_nowhere_else() -> None:
+    alert = structs.replace(insight("Alert is firing: etcd", started=None), follows=ETCD)
+    found = structs.replace(
+        report(
+            insights=(
+                insight("Node w-0 is degraded", Level.ERROR, resources=(NODE,), description="no\nspace"),
+                insight("Another thing"),
+                alert,
+            )
+        ),
+        causes=(structs.replace(PAUSE, first_seen=NOW - MINUTE), HELD),
+    )
+    assert section(found, "Causes") == lines("""
+        SINCE   LEVEL      CAUSE                 MESSAGE
+        5m      Error      PodDisruptionBudget   PodDisruptionBudget shop/shop does not allow it
+                                                 1 of 1 Pods are healthy.
+                                                 To do: Run more Pods.
+                                                 Waiting: nodes w-0, w-1; clusteroperators etcd
+                                                 - Error, Update Stalled, since 14m: Node w-0 is degraded
+                                                   no
+                                                   space
+                                                   See: https://example.com/runbook
+                                                 - Warning, Update Stalled, since -: Alert is firing: etcd
+                                                   What it is.
+                                                   See: https://example.com/runbook
+        1m      Intended   Pause                 Paused
+                                                 To do: Run more Pods.
+    """)
+    assert section(found, "Update Health").startswith("1 warning\n")
+    alone = structs.replace(found, insights=found.insights[:1])
+    assert section(alone, "Update Health") == "All of it is told with its causes, above\n"
+
+
+def test_an_alert_stands_under_the_operator_that_it_follows() -> None:
+    alert = structs.replace(insight("Alert is firing: etcd", Level.CRITICAL), follows=ETCD)
+    found = report(insights=(alert, insight("Cluster Operator etcd is degraded", resources=(ETCD,))))
+    assert section(found, "Update Health") == lines("""
+        1 warning
+        SINCE   LEVEL     IMPACT           MESSAGE
+        14m     Warning   Update Stalled   Cluster Operator etcd is degraded
+                                           What it is.
+                                           See: https://example.com/runbook
+                                           - Critical, Update Stalled, since 14m: Alert is firing: etcd
+                                             What it is.
+                                             See: https://example.com/runbook
+    """)
+    assert "Critical" in section(report(insights=(alert,)), "Update Health")
+
+
+def test_programs_are_told_the_causes_and_what_an_insight_follows() -> None:
+    alert = structs.replace(insight("Alert is firing: etcd"), follows=ETCD)
+    said = tree(structs.replace(report(insights=(alert,)), causes=(HELD,)), now=NOW)
+    etcd = {"group": "config.openshift.io", "resource": "clusteroperators", "namespace": "", "name": "etcd"}
+    assert said["insights"][0]["follows"] == etcd
+    (cause,) = said["causes"]
+    assert (cause["type"], cause["level"], cause["started"]) == ("PodDisruptionBudget", "Error", "2024-02-27T12:09:00Z")
+    assert cause["affected"][2] == etcd
 
 
 def test_a_start_in_the_future_is_now() -> None:
