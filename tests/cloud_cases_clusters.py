@@ -405,7 +405,7 @@ async def a_load_balancer_tells_when_its_parts_change(site: Site) -> Any:
 
 async def a_load_balancer_that_is_pending_refuses(site: Site) -> Any:
     script = Script(site)
-    body = {"loadbalancer": {"name": "lb", "vip_network_id": site.network}}
+    body = {"loadbalancer": {"name": "windlass:slow", "vip_network_id": site.network}}
     made = await script.ask("POST", f"{BALANCERS}/loadbalancers", body)
     path = f"{BALANCERS}/loadbalancers/{made['id']}"
     listener = {"name": "l", "protocol": "TCP", "protocol_port": 1, "loadbalancer_id": made["id"]}

@@ -1,7 +1,7 @@
 """An Octavia provider that reports success for each request.
 
 The ports of VIPs are Neutron's, which Octavia makes itself. An object whose name contains `windlass:fail` ends in the
-provisioning status ERROR.
+provisioning status ERROR; one whose name contains `windlass:slow` is pending for seconds.
 """
 
 import queue
@@ -17,6 +17,7 @@ from octavia_lib.api.drivers import exceptions, provider_base
 from oslo_log import log as logging
 
 FAIL = "windlass:fail"
+SLOW = "windlass:slow"
 LOG = logging.getLogger(__name__)
 
 _PLURALS = {
@@ -41,9 +42,10 @@ class Job(NamedTuple):
 
 
 class Provider(provider_base.ProviderDriver):
-    """Queues each change; one thread reports it as done `delay` seconds later."""
+    """Queues each change; one thread reports it as done `delay` seconds later, `long` if its name asks for it."""
 
     delay = 0.2
+    long = 4.0
     _jobs: "queue.Queue[tuple[float, Job]]" = queue.Queue()
     _lock = threading.Lock()
     _thread: threading.Thread | None = None
@@ -57,8 +59,9 @@ class Provider(provider_base.ProviderDriver):
 
     def queue(self, kind: str, key: str, changed: Any = None, *, deleted: bool = False, cascade: bool = False) -> None:
         name = getattr(changed, "name", None)
-        failed = isinstance(name, str) and FAIL in name
-        self._jobs.put((time.monotonic() + self.delay, Job(kind, key, deleted, cascade, failed)))
+        asks = name if isinstance(name, str) else ""
+        delay = self.long if SLOW in asks else self.delay
+        self._jobs.put((time.monotonic() + delay, Job(kind, key, deleted, cascade, FAIL in asks)))
 
     def create_vip_port(self, *_: Any, **__: Any) -> None:
         # Octavia makes it then.
