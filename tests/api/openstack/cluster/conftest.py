@@ -18,9 +18,15 @@ OURS: tuple[type[Any], ...] = (OpenStackCluster, OpenStackMachine, OpenStackServ
 
 
 @pytest.fixture
-async def stage(windlass_plane: PlaneAccess, windlass_namespace: str, project: Project) -> AsyncIterator[Stage]:
+async def plane(windlass_plane: PlaneAccess) -> PlaneAccess:
+    """It knows the kinds of clusters and machines."""
     await windlass_plane.apply_crds(
         *crds.documents("cluster.x-k8s.io"), *(custom_resource_definition(kind) for kind in OURS)
     )
-    async with staged(windlass_plane, windlass_namespace, project) as stage:
+    return windlass_plane
+
+
+@pytest.fixture
+async def stage(plane: PlaneAccess, windlass_namespace: str, project: Project) -> AsyncIterator[Stage]:
+    async with staged(plane, windlass_namespace, project) as stage:
         yield stage

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from tests.waiting import eventually
-from windlass.api.capi import Cluster
+from windlass.api.capi import Cluster, Machine
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.core import Secret
 from windlass.kube import config
@@ -26,6 +27,7 @@ from windlass.testing.cloud import Project
 Tree = dict[str, Any]
 
 NAME: Final = "one"
+LABELS: Final = {"cluster.x-k8s.io/cluster-name": NAME, "cluster.x-k8s.io/control-plane": ""}
 
 
 class Stage:
@@ -55,13 +57,62 @@ class Stage:
             spec={"identityRef": {"type": "Secret", "name": "cloud", "cloudName": "openstack"}, **spec},
         )
 
+    async def infrastructure_is_provisioned(self) -> None:
+        """The Cluster says so, as Cluster API makes it when the OpenStackCluster does."""
+        done = {"status": {"initialization": {"infrastructureProvisioned": True}}}
+        await self.change(Cluster, NAME, done, subresource="status", field_manager="core")
+
+    async def control_machine(self, name: str) -> None:
+        """A Machine of the control plane with its OpenStackMachine, as Cluster API makes them when it may."""
+        await self.infrastructure_is_provisioned()
+        await self.make(Secret, "data", stringData={"value": "#!/bin/sh"})
+        reference = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
+        spec = {"clusterName": NAME, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": reference}
+        owner = await self.make(Machine, name, spec=spec, metadata={"labels": LABELS})
+        reference = {
+            "apiVersion": owner["apiVersion"],
+            "kind": "Machine",
+            "name": name,
+            "uid": owner["metadata"]["uid"],
+        }
+        await self.make(
+            OpenStackMachine,
+            name,
+            metadata={"labels": LABELS, "ownerReferences": [reference]},
+            spec={"image": {"filter": {"name": "cirros"}}, "flavor": "m1.tiny", "sshKeyName": ""},
+        )
+
+    async def machine(self, name: str) -> Tree | None:
+        """The OpenStackMachine as it is now; None if it is gone."""
+        try:
+            return (await self.client.get(OpenStackMachine, name, namespace=self.namespace)).tree()
+        except NotFound:
+            return None
+
+    async def until_machine_ready(self, name: str) -> Tree:
+        found = await eventually(
+            lambda: self.machine(name),
+            lambda found: found is not None and says(found, "Ready") == "True Ready",
+            what=f"machine {name} is ready",
+        )
+        assert found is not None
+        return found
+
+    async def delete_machine(self, name: str) -> None:
+        """Delete it as Cluster API does, and wait until it is gone."""
+        for kind in (OpenStackMachine, Machine):
+            await self.client.delete(kind, name, namespace=self.namespace)
+        await eventually(lambda: self.machine(name), lambda found: found is None, what=f"machine {name} is gone")
+
     async def get(self) -> Tree:
         return (await self.client.get(OpenStackCluster, NAME, namespace=self.namespace)).tree()
 
     async def patch(self, body: Any) -> None:
-        await self.client.patch(
-            OpenStackCluster, NAME, body, type=PatchType.MERGE, namespace=self.namespace, field_manager="kubectl"
-        )
+        await self.change(OpenStackCluster, NAME, body)
+
+    async def change(self, kind: type[Any], name: str, body: Any, **how: Any) -> None:
+        how = {"field_manager": "kubectl", **how}
+        await self.client.patch(kind, name, body, type=PatchType.MERGE, namespace=self.namespace, **how)
 
     async def until(self, holds: Callable[[Tree], Any], *, what: str) -> Tree:
         return await eventually(self.get, holds, what=what)
@@ -92,6 +143,21 @@ class Stage:
         """The requests of this project to its cloud by our controllers, without those for tokens."""
         found = self.project.requests(user_agent="^windlass-openstack/")
         return [f"{each.method} {each.path}" for each in found if each.service != "keystone"]
+
+
+def held(project: Project) -> dict[str, set[str]]:
+    """The IDs of what the project has."""
+    sdk, own = project.sdk, {"project_id": project.id}
+    found = {
+        "servers": sdk.compute.servers(),
+        "networks": sdk.network.networks(**own),
+        "subnets": sdk.network.subnets(**own),
+        "routers": sdk.network.routers(**own),
+        "ports": sdk.network.ports(**own),
+        "security groups": sdk.network.security_groups(**own),
+        "floating IPs": sdk.network.ips(**own),
+    }
+    return {kind: {each.id for each in some} for kind, some in found.items()}
 
 
 def says(tree: Tree, kind: str) -> str:

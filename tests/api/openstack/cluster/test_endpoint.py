@@ -2,13 +2,8 @@
 
 from typing import Any
 
-from tests.api.openstack.cluster.stage import NAME, Stage, says
+from tests.api.openstack.cluster.stage import Stage, says
 from tests.waiting import eventually
-from windlass.api.capi import Cluster, Machine
-from windlass.api.capo import OpenStackMachine
-from windlass.api.core import Secret
-from windlass.kube.errors import NotFound
-from windlass.kube.verbs import PatchType
 
 LB: dict[str, Any] = {"enabled": True, "monitor": {"delay": 7}}
 LISTS = [
@@ -17,34 +12,6 @@ LISTS = [
     "GET /v2.0/lbaas/loadbalancers",
 ]
 """What is asked for at a look at rest."""
-LABELS = {"cluster.x-k8s.io/cluster-name": NAME, "cluster.x-k8s.io/control-plane": ""}
-
-
-async def control_machine(stage: Stage, name: str) -> None:
-    """A Machine of the control plane with its OpenStackMachine, as Cluster API makes them when it may."""
-    done = {"status": {"initialization": {"infrastructureProvisioned": True}}}
-    await stage.client.patch(
-        Cluster, NAME, done, type=PatchType.MERGE, namespace=stage.namespace, subresource="status", field_manager="core"
-    )
-    await stage.make(Secret, "data", stringData={"value": "#!/bin/sh"})
-    reference = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
-    spec = {"clusterName": NAME, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": reference}
-    owner = await stage.make(Machine, name, spec=spec, metadata={"labels": LABELS})
-    reference = {"apiVersion": owner["apiVersion"], "kind": "Machine", "name": name, "uid": owner["metadata"]["uid"]}
-    await stage.make(
-        OpenStackMachine,
-        name,
-        metadata={"labels": LABELS, "ownerReferences": [reference]},
-        spec={"image": {"filter": {"name": "cirros"}}, "flavor": "m1.tiny", "sshKeyName": ""},
-    )
-
-
-async def machine(stage: Stage, name: str) -> Any:
-    """What it is now; None if it is gone."""
-    try:
-        return (await stage.client.get(OpenStackMachine, name, namespace=stage.namespace)).tree()
-    except NotFound:
-        return None
 
 
 async def test_l8_l6_m10_the_endpoint_leads_to_the_control_plane(stage: Stage) -> None:
@@ -76,10 +43,8 @@ async def test_l8_l6_m10_the_endpoint_leads_to_the_control_plane(stage: Stage) -
 
     await stage.patch({"spec": {"apiServerLoadBalancer": {"monitor": {"delay": 9}, "allowedCIDRs": ["192.0.2.0/24"]}}})
     sdk.load_balancer.delete_health_monitor(monitors[0])
-    await control_machine(stage, "cp-0")
-    found = await eventually(
-        lambda: machine(stage, "cp-0"), lambda found: says(found, "Ready") == "True Ready", what="the machine is ready"
-    )
+    await stage.control_machine("cp-0")
+    found = await stage.until_machine_ready("cp-0")
     assert says(found, "APIServerIngressReady") == "True Ready"
     assert found["status"]["initialization"]["provisioned"]
     [address] = [each["address"] for each in found["status"]["addresses"] if each["type"] == "InternalIP"]
@@ -93,12 +58,48 @@ async def test_l8_l6_m10_the_endpoint_leads_to_the_control_plane(stage: Stage) -
     for listener in sdk.load_balancer.listeners(project_id=project.id):
         assert set(listener.allowed_cidrs) == {"192.0.2.0/24", *inside}
 
+    await _somebody_takes_away(stage, made)
     made_until = len(stage.asked())
-    for kind in (OpenStackMachine, Machine):
-        await stage.client.delete(kind, "cp-0", namespace=stage.namespace)
-    await eventually(lambda: machine(stage, "cp-0"), lambda found: found is None, what="the machine is gone")
+    await stage.delete_machine("cp-0")
     deleted = [each for each in stage.asked()[made_until:] if each.startswith("DELETE")]
     assert ["members" in deleted[0], "servers" in deleted[1]] == [True, True], deleted
     await stage.delete()
     assert list(sdk.load_balancer.load_balancers(project_id=project.id)) == []
     assert list(sdk.network.ips(project_id=project.id)) == list(sdk.network.ports(project_id=project.id)) == []
+
+
+async def _somebody_takes_away(stage: Stage, made: Any) -> None:
+    """A rule, the router, the way of the address and the member: each comes back."""
+    sdk, own = stage.project.sdk, {"project_id": stage.project.id}
+    status = made["status"]
+    subnet, group = status["network"]["subnets"][0]["id"], status["controlPlaneSecurityGroup"]["id"]
+    [floating] = sdk.network.ips(**own)
+    [listener] = sdk.load_balancer.listeners(**own)
+    [member] = sdk.load_balancer.members(listener.default_pool_id)
+    rules = list(sdk.network.security_group_rules(security_group_id=group))
+    sdk.load_balancer.delete_member(member, listener.default_pool_id)
+    sdk.network.update_ip(floating, port_id=None)
+    sdk.network.delete_security_group_rule(next(each for each in rules if each.port_range_min == 6443))
+    router = status["router"]["id"]
+    sdk.network.remove_interface_from_router(router, subnet)
+    sdk.network.delete_router(router)
+    await stage.patch({"metadata": {"annotations": {"somebody": "took away"}}})
+
+    async def there() -> dict[str, Any]:
+        routers = [each.id for each in sdk.network.routers(**own)]
+        interfaces = [port for each in routers for port in sdk.network.ports(device_id=each)]
+        return {
+            "member": [each.address for each in sdk.load_balancer.members(listener.default_pool_id)],
+            "floating": [(each.id, each.port_id) for each in sdk.network.ips(**own)],
+            "rules": len(list(sdk.network.security_group_rules(security_group_id=group))),
+            "interfaces": [ip["subnet_id"] for port in interfaces for ip in port.fixed_ips],
+        }
+
+    whole = {
+        "member": [member.address],
+        "floating": [(floating.id, floating.port_id)],
+        "rules": len(rules),
+        "interfaces": [subnet],
+    }
+    await eventually(there, lambda found: found == whole, what="all is back")
+    assert (await stage.until_ready())["status"]["router"]["id"] != router

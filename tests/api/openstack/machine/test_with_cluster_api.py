@@ -21,6 +21,7 @@ from windlass.kube.client.client import Client
 from windlass.kube.conditions import find
 from windlass.kube.errors import NotFound
 from windlass.kube.process.manager import Manager
+from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
 from windlass.openstack.cloud.requests import OPENSTACK
@@ -188,6 +189,49 @@ async def test_c19_cluster_api_sees_cluster_and_machines_provisioned_and_they_go
         await eventually(lambda kind=kind: stage.all(kind), lambda found: not found, what=f"no {kind.__name__}")  # type: ignore[misc]
     await eventually(lambda: stage.is_gone(OpenStackCluster, "one"), lambda gone: gone is True, what="no cluster")
     await eventually(lambda: stage.is_gone(Secret, "cloud"), lambda gone: gone is True, what="the Secret goes")
+
+
+async def test_m7_a_machine_health_check_has_a_machine_replaced_with_its_server(
+    stage: Stage, plane: ControlPlane
+) -> None:
+    await stage.cluster()
+    await stage.machine_set(1)
+    [old] = await eventually(
+        lambda: stage.all(capi.Machine), lambda found: len(found) == 1 and all(map(_is_whole, found)), what="a Machine"
+    )
+    had = {each.id for each in _held(stage.project)}
+    check = {
+        "clusterName": "one",
+        "selector": {"matchLabels": {"set": "workers"}},
+        "checks": {"nodeStartupTimeoutSeconds": 0},
+    }
+    plane.blocking.apply(
+        {
+            "apiVersion": old["apiVersion"],
+            "kind": "MachineHealthCheck",
+            "metadata": {"name": "workers", "namespace": stage.namespace},
+            "spec": check,
+        }
+    )
+    mark = {"metadata": {"annotations": {"cluster.x-k8s.io/remediate-machine": ""}}}
+    name = old["metadata"]["name"]
+    await stage.client.patch(capi.Machine, name, mark, type=PatchType.MERGE, namespace=stage.namespace)
+
+    def is_replaced(found: list[Tree]) -> bool:
+        return [each["metadata"]["name"] for each in found] != [name] and len(found) == 1 and _is_whole(found[0])
+
+    [new] = await eventually(lambda: stage.all(capi.Machine), is_replaced, what="another Machine")
+    [server] = await stage.all(OpenStackServer)
+    assert new["spec"]["providerID"] == f"openstack:///{server['status']['instanceID']}"
+    there = {each.id for each in _held(stage.project)}
+    assert not there & had, "the old server goes with its port"
+    assert len(there) == len(had) == 2
+    await stage.client.delete(capi.Cluster, "one", namespace=stage.namespace)
+    await eventually(lambda: stage.is_gone(OpenStackCluster, "one"), lambda gone: gone is True, what="no cluster")
+
+
+def _held(project: Project) -> list[Any]:
+    return [*project.sdk.compute.servers(), *project.sdk.network.ports(project_id=project.id)]
 
 
 async def test_m4_a_machine_whose_flavor_subnet_or_zone_does_not_exist_says_so(stage: Stage) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.openstack.constants import MARK_ANNOTATION
 
-from ..clouded import Process
+from ..clouded import MARK, Process
 from ..pool.cases import CLAIM, REF, All, Floating, World, pool, tree, wanting
 from ..weather import FAULTS
 
@@ -152,7 +153,7 @@ async def test_what_others_do_to_the_floating_ip_is_noticed(by: str) -> None:
 async def test_a_paused_server_gets_no_address() -> None:
     world = World(pool())
     paused = wanting(world)
-    paused["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": ""}
+    paused["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": "", MARK_ANNOTATION: MARK}
     world.api.load(paused)
     await All(world).settle()
     assert world.here(IPAddressClaim) == {}

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached
-from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, built, floating_ip, machine, node, pod
+from tests.unit.openstack.machine_api.cases import (
+    LABELS,
+    NAME,
+    Fleet,
+    MachineProcess,
+    built,
+    floating_ip,
+    machine,
+    node,
+    pod,
+)
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
@@ -230,7 +240,8 @@ async def test_it_is_paused_only_when_no_request_can_be_under_way() -> None:
     assert world.says("Paused") == "True AuthoritativeAPINotMachineAPI"
 
 
-async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_volumes() -> None:
+@pytest.mark.parametrize("going", [False, True], ids=["at rest", "being deleted"])
+async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_volumes(going: bool) -> None:
     world = Fleet()
 
     def make(service: Any, path: str, envelope: str, body: dict[str, Any]) -> str:
@@ -250,9 +261,10 @@ async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_
     world.api.load(tree)
     process = MachineProcess(world)
     posts = world.posts("/servers")
-    await process.settle()
-    assert world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION] == MARK
-    assert world.posts("/servers") == posts
+    if not going:
+        await process.settle()
+        assert world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION] == MARK
+        assert world.posts("/servers") == posts
     await world.delete()
     await process.settle()
     assert world.is_gone
@@ -352,6 +364,31 @@ async def test_a_server_group_is_not_made_for_a_machine_that_cannot_be_built() -
     await begun(world, serverGroupName="workers", flavor="m9.huge")
     assert "m9.huge" in world.message("InstanceReady")
     assert world.posts("/os-server-groups") == 0
+
+
+async def test_labels_of_the_place_are_set_together_and_stay_once_all_are_there() -> None:
+    world = Fleet()
+    zone, kind = "machine.openshift.io/zone", "machine.openshift.io/instance-type"
+    world.api.load(machine(world, meta={"labels": {**LABELS, zone: "old"}}))
+    process = MachineProcess(world)
+    await process.settle()
+    labels = world.machine["metadata"]["labels"]
+    assert (labels[zone], labels[kind]) == ("az1", "m1.small")
+    region = "machine.openshift.io/region"
+    await world.change({"metadata": {"labels": {region: "r", zone: "z", kind: "k"}}})
+    await process.settle()
+    labels = world.machine["metadata"]["labels"]
+    assert (labels[region], labels[zone], labels[kind]) == ("r", "z", "k")
+
+
+async def test_a_server_that_shows_no_addresses_does_not_undo_what_was_known() -> None:
+    world = Fleet()
+    await built(world)
+    before = world.status["addresses"]
+    world.cloud.services.servers[server_id(world)]["status"] = "SHUTOFF"
+    await MachineProcess(world).settle()
+    assert world.says("InstanceReady").startswith("Unknown")
+    assert world.status["addresses"] == before
 
 
 async def test_user_data_is_waited_for_before_the_server_is_made() -> None:
