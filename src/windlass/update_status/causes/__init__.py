@@ -5,7 +5,7 @@
 | module | what it finds |
 |---|---|
 | `drains` | what holds the drain of a node |
-| `holds` | how each of that is told; `names`: of objects in texts |
+| `holds` | how each of that is told; `names`: of objects in texts; `conditions` |
 | `budgets` | whether a PodDisruptionBudget forbids an eviction, and why it does |
 | `starts` | why a Pod is not ready: it cannot pull an image, or cannot start |
 | `waits` | the nodes in trouble that operators wait for |

@@ -129,6 +129,7 @@ def test_programs_get_all_of_the_report(files: Files, form: str, capsys: pytest.
         "updating": True,
         "pools": [],
         "unassignedNodes": [],
+        "causes": [],
         "insights": [],
         "alerts": "",
         "gaps": [],
