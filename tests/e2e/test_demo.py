@@ -27,7 +27,10 @@ pytestmark = pytest.mark.plane
 SERVICE_ACCOUNT = "system:serviceaccount:windlass-system:windlass-machine-sync"
 
 PATIENCE = 900.0
-"""Seconds; the demo takes 40 on an idle machine. It has deadlines of its own, this is for a test machine in trouble."""
+"""Seconds; the longest demo takes 150 on an idle machine. It has deadlines of its own, this is for a test machine in
+trouble."""
+WRITERS = ("openstack-server", "openstack-machine-api")
+"""The controllers that have the servers of machines under Cluster API and under the Machine API."""
 
 
 @pytest.fixture
@@ -123,6 +126,14 @@ def test_the_demo_of_openstack_comes_true_and_takes_its_cloud_with_it(environmen
     assert_whole_story(demo.stdout, openstack.STORY)
     assert re.search(r"Progressing=True TransientError: .*503.* Next attempt at 2", demo.stdout)
     assert "does not exist any more; in the Machine API its state is DELETED" in demo.stdout
+    for writer, paused in (WRITERS, WRITERS[::-1]):
+        assert re.search(
+            rf"on the same server \S+\. The log .* all marks by {writer}, and none by {paused}", demo.stdout
+        )
+    planned = "nothing is done: delete OpenStackServer"
+    assert re.search(rf"{planned}.*: flavor m1.tiny -> m1.small: the bastion is replaced", demo.stdout)
+    assert re.search(r"server \S+ \(m1.tiny\) is gone; .* at the same floating IP 203\.0\.113\.", demo.stdout)
+    assert "the project has what it had at first: security group workers" in demo.stdout
 
 
 def test_the_demo_of_os_build_comes_true_and_nothing_of_its_builds_is_left(environment: Mapping[str, str]) -> None:

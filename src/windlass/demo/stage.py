@@ -153,10 +153,11 @@ class Stage(ABC, Generic[S]):
         del self._probes[name]
         await asyncio.to_thread(self._processes.kill, name)
 
-    async def begin(self, name: str, *arguments: str) -> None:
-        """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code."""
+    async def begin(self, name: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code, `printed` its output."""
         self._errand = name
-        await self._run(name, "windlass", f"--kubeconfig={self.plane.kubeconfig(USER)}", *arguments)
+        kubeconfig = f"--kubeconfig={self.plane.kubeconfig(USER)}"
+        await self._run(name, "windlass", kubeconfig, *arguments, environment=environment)
 
     async def _run(
         self, name: str, module: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
@@ -230,6 +231,11 @@ class Stage(ABC, Generic[S]):
     async def ended(self) -> int | None:
         """The exit code of the last command; None while it runs, or if there is none."""
         return await asyncio.to_thread(self._processes.exit_code, self._errand) if self._errand else None
+
+    def printed(self) -> str:
+        """What the last command has printed so far; empty if there is none."""
+        log = self.logs / f"{self._errand}.log"
+        return log.read_text(encoding="utf-8", errors="replace") if self._errand and log.exists() else ""
 
     async def change(self, *, seconds: float) -> None:
         """Return when something changed, or after `seconds`."""

@@ -6,17 +6,21 @@ import pytest
 from msgspec.structs import replace
 
 from windlass.api import capi, capo, mapi
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import K
+from windlass.demo.openstack import cluster
 from windlass.demo.openstack import expectations as expect
 from windlass.demo.openstack.columns import COLUMNS
-from windlass.demo.openstack.scene import Held, Scene
+from windlass.demo.openstack.hand_over import handed_over
+from windlass.demo.openstack.scene import BASTION, Held, Scene, Write
 from windlass.demo.openstack.story import STORY, lost_machine
 from windlass.demo.story import Moment, missing
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.object import Object
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
-INITIAL = frozenset({Held("network", "machines", "n"), Held("security group", "workers", "g")})
+INITIAL = frozenset({Held("security group", "workers", "g")})
 SYNCHRONIZED = {"type": "Synchronized", "status": "True", "reason": "ResourceSynchronized", "message": "ok"}
 LOST = {"status": "False", "reason": "InstanceNotFound", "message": "The server was unexpectedly deleted"}
 WAITS = {
@@ -26,6 +30,9 @@ WAITS = {
     "message": "network (503): Injected fault\nNext attempt at 2026-11-23T12:00:00Z",
 }
 NOBODY = Moment(Scene())
+READY = {"type": "Ready", "status": "True", "reason": "Ready", "message": "as Nova says"}
+M = "w-m"
+"""A machine of the MachineSet `w`."""
 
 
 def present(kind: type[K], name: str, *conditions: dict[str, Any], **parts: Any) -> Present[K]:
@@ -46,17 +53,17 @@ def mirror(
     phase: str = "Running",
     condition: dict[str, Any] = SYNCHRONIZED,
     address: str = "10.6.0.2",
+    authority: str = CLUSTER_API,
     **metadata: Any,
 ) -> Present[mapi.Machine]:
     addresses = [{"type": "InternalIP", "address": address}] if address else []
-    status = {"authoritativeAPI": "ClusterAPI", "phase": phase, "addresses": addresses}
+    status = {"authoritativeAPI": authority, "phase": phase, "addresses": addresses}
     spec = {"providerID": f"openstack:///id-of-{name}"}
-    return present(mapi.Machine, name, condition, spec=spec, status=status, metadata=metadata)
+    return present(mapi.Machine, name, condition, READY, spec=spec, status=status, metadata=metadata)
 
 
 def instance(name: str, ready: str = "True", *conditions: dict[str, Any]) -> Present[OpenStackServer]:
-    told = {"type": "Ready", "status": ready, "reason": "Ready", "message": "as Nova says"}
-    return present(OpenStackServer, name, told, *conditions)
+    return present(OpenStackServer, name, {**READY, "status": ready}, *conditions)
 
 
 def server(name: str, status: str = "ACTIVE") -> Held:
@@ -91,33 +98,51 @@ def lost(name: str, **differently: Any) -> Scene:
     ("flaw", "said"),
     [
         ({"machines": {}, "mirrors": {}}, "there are 0 machines, not 1"),
-        ({"mirrors": {}}, "m: does not exist in the Machine API"),
-        ({"machines": {"m": machine("m", "Provisioned")}}, "m: has phase Provisioned in Cluster API"),
-        ({"mirrors": {"m": mirror("m", phase="Provisioned")}}, "m: has phase Provisioned in the Machine API"),
-        ({"mirrors": {"m": mirror("m", address="")}}, "m: has no address in the Machine API"),
+        ({"mirrors": {}}, "w-m: has authority (none), not ClusterAPI"),
+        ({"mirrors": {M: mirror(M, authority=MACHINE_API)}}, "w-m: has authority MachineAPI, not ClusterAPI"),
+        ({"machines": {}}, "w-m: does not exist in Cluster API"),
+        ({"machines": {M: machine(M, "Provisioned")}}, "w-m: has phase Provisioned in Cluster API"),
+        ({"mirrors": {M: mirror(M, phase="Provisioned")}}, "w-m: has phase Provisioned in the Machine API"),
+        ({"mirrors": {M: mirror(M, address="")}}, "w-m: has no address in the Machine API"),
         (
-            {"mirrors": {"m": mirror("m", condition={**SYNCHRONIZED, "status": "False"})}},
-            "m: Synchronized: False ResourceSynchronized: ok",
+            {"mirrors": {M: mirror(M, condition={**SYNCHRONIZED, "status": "False"})}},
+            "w-m: Synchronized: False ResourceSynchronized: ok",
         ),
-        ({"instances": {"m": instance("m", "False")}}, "m: Ready of its OpenStackServer: False Ready: as Nova says"),
-        ({"project": INITIAL | {server("m", "BUILD")}}, "m: its server is BUILD"),
+        ({"instances": {M: instance(M, "False")}}, "w-m: Ready of its server: False Ready: as Nova says"),
+        ({"project": INITIAL | {server(M, "BUILD")}}, "w-m: its server is BUILD"),
         (
-            {"project": INITIAL | {Held("server", "m", "another", "ACTIVE")}},
-            "m: has provider ID 'openstack:///id-of-m' in Cluster API, but its server is another",
+            {"project": INITIAL | {Held("server", M, "another", "ACTIVE")}},
+            "w-m: has provider ID 'openstack:///id-of-w-m' in Cluster API, but its server is another",
         ),
-        ({"project": INITIAL | {server("m"), server("n")}}, "the project has 2 servers, not 1"),
+        (
+            {"project": INITIAL | {server(M), server("n")}},
+            "the project has a server n, which no machine names",
+        ),
     ],
 )
 def test_a_machine_runs_only_if_cloud_and_both_apis_say_so(flaw: dict[str, Any], said: str) -> None:
-    assert expect.machines_run(1)(scene("m"), NOBODY).met
-    assert expect.machines_run(1)(replace(scene("m"), **flaw), NOBODY) == missing(said)
+    runs = expect.machines_run("w", 1, authority=CLUSTER_API)
+    assert runs(scene(M), NOBODY).met
+    assert runs(replace(scene(M), **flaw), NOBODY) == missing(said)
+
+
+def test_under_the_machine_api_its_machine_says_that_the_server_is_ready() -> None:
+    runs = expect.machines_run("w", 1, authority=MACHINE_API)
+    alone = replace(scene(M), mirrors={M: mirror(M, authority=MACHINE_API)}, instances={})
+    assert runs(alone, NOBODY).met
+    assert not runs(replace(alone, mirrors={M: unready(M)}), NOBODY).met
+
+
+def unready(name: str) -> Present[mapi.Machine]:
+    status = {"authoritativeAPI": MACHINE_API, "phase": "Running"}
+    return present(mapi.Machine, name, SYNCHRONIZED, {**READY, "status": "False"}, status=status)
 
 
 def test_a_machine_whose_server_was_deleted_does_not_count_as_running() -> None:
-    both = scene("m", "n")
-    left = replace(both, project=both.project - {server("n")})
-    assert expect.machines_run(1)(left, NOBODY).met
-    assert lost_machine(left) == "n"
+    both = scene("demo-worker-m", "demo-worker-n")
+    left = replace(both, project=both.project - {server("demo-worker-n")})
+    assert expect.machines_run("demo-worker", 1, authority=CLUSTER_API)(left, NOBODY).met
+    assert lost_machine(left) == "demo-worker-n"
 
 
 @pytest.mark.parametrize(
@@ -161,14 +186,103 @@ def test_a_loss_is_told_in_every_object(flaw: dict[str, Any], said: str) -> None
 @pytest.mark.parametrize(
     ("flaw", "said"),
     [
-        ({"mirrors": {"m": mirror("m")}}, "1 objects of machines are left"),
+        ({"mirrors": {M: mirror(M)}}, "1 objects of machines are left"),
+        ({"sets": {"w": machine("w")}}, "1 objects of machines are left"),
         ({"project": INITIAL | {Held("port", "m-0", "p")}}, "the project still has port m-0"),
-        ({"project": frozenset()}, "the project has lost network machines"),
+        ({"project": frozenset()}, "the project has lost security group workers"),
+        ({"network": present(OpenStackCluster, "demo")}, "Cluster demo is left: Deleting: (none) : "),
     ],
 )
 def test_nothing_may_be_left_and_nothing_be_lost(flaw: dict[str, Any], said: str) -> None:
-    assert expect.project_is_as_before(scene(), NOBODY).met
-    assert expect.project_is_as_before(replace(scene(), **flaw), NOBODY) == missing(said)
+    assert cluster.project_is_as_before(scene(), NOBODY).met
+    assert cluster.project_is_as_before(replace(scene(), **flaw), NOBODY) == missing(said)
+
+
+def test_the_machines_are_gone_before_the_bastion() -> None:
+    bastion = server(BASTION)
+    assert expect.machines_are_gone(replace(scene(), project=INITIAL | {bastion}), NOBODY).met
+    assert not expect.machines_are_gone(scene(M), NOBODY).met
+    assert not expect.machines_are_gone(scene(), NOBODY).met
+    assert not expect.machines_are_gone(replace(scene(), project=INITIAL | {bastion, server(M)}), NOBODY).met
+
+
+def mark(controller: str = "openstack-server", path: str = f"/v2.1/servers/id-of-{M}/metadata", at: float = 1) -> Write:
+    return Write(at, controller, "nova", "POST", path)
+
+
+PORT = Write(2, "openstack-server", "neutron", "PUT", "/v2.0/ports/p")
+BEFORE = Moment(replace(scene(M), writes=frozenset({mark("openstack-machine-api", at=0)})), M)
+MOVED = replace(scene(M), writes=BEFORE.before.writes | {mark(), PORT}, code=0)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ({"code": 4, "printed": "not moved\n"}, "`windlass migrate` ended with code 4: not moved"),
+        ({"code": None}, "`windlass migrate` has not ended"),
+        ({"mirrors": {M: mirror(M, authority=MACHINE_API)}}, "w-m: has authority MachineAPI, not ClusterAPI"),
+        ({"writes": BEFORE.before.writes | {PORT}}, "the cloud has not logged the mark of the server"),
+        (
+            {"writes": MOVED.writes | {mark("openstack-machine-api", at=3)}},
+            "the cloud has logged POST /v2.1/servers/id-of-w-m/metadata of nova by openstack-machine-api",
+        ),
+        (
+            {"writes": MOVED.writes | {Write(3, "openstack-server", "neutron", "POST", "/v2.0/ports")}},
+            "the cloud has logged POST /v2.0/ports of neutron by openstack-server",
+        ),
+    ],
+)
+def test_a_machine_changes_hands_on_its_server_and_only_the_new_side_writes(flaw: dict[str, Any], said: str) -> None:
+    found = handed_over(CLUSTER_API)(MOVED, BEFORE)
+    assert found.met
+    assert "2 writes, all marks by openstack-server, and none by openstack-machine-api" in found.text
+    assert handed_over(CLUSTER_API)(replace(MOVED, **flaw), BEFORE) == missing(said)
+
+
+def test_a_machine_that_has_another_server_has_not_changed_hands() -> None:
+    other = Moment(replace(BEFORE.before, project=INITIAL | {Held("server", M, "other", "ACTIVE")}), M)
+    assert handed_over(CLUSTER_API)(MOVED, other) == missing("its server is id-of-w-m, and was other")
+
+
+def with_bastion(ident: str, flavor: str, *, ip: str = "203.0.113.9", leads_to: str = "") -> Scene:
+    """A cluster whose bastion has this server and flavor, and is ready."""
+    ready = {"type": "BastionReady", "status": "True", "reason": "Ready", "message": ""}
+    found = present(OpenStackCluster, "demo", ready, READY, status={"bastion": {"id": ident, "floatingIP": ip}})
+    held = {Held("server", BASTION, ident, "ACTIVE", flavor), Held("floating IP", ip, f"f-{ip}", "", leads_to or ident)}
+    return Scene(network=found, project=INITIAL | held, at_first=INITIAL)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (with_bastion("a", "m1.small"), "its server is the one that it was"),
+        (replace(with_bastion("b", "m1.small"), project=INITIAL), "its server is deleted"),
+        (with_bastion("b", "m1.tiny"), "its flavor is m1.tiny"),
+        (with_bastion("b", "m1.small", ip="203.0.113.8"), "its address is 203.0.113.8, and was 203.0.113.9"),
+        (with_bastion("b", "m1.small", leads_to="a"), "the floating IP 203.0.113.9 does not lead to the bastion"),
+    ],
+)
+def test_a_bastion_is_replaced_when_its_address_leads_to_another_server(after: Scene, said: str) -> None:
+    moment = Moment(with_bastion("a", "m1.tiny"))
+    assert cluster.bastion_is_replaced(with_bastion("b", "m1.small"), moment).met
+    assert cluster.bastion_is_replaced(after, moment) == missing(said)
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ({"code": None}, "`windlass plan` has not ended"),
+        ({"code": 1, "printed": "error: no\n"}, "`windlass plan` ended with code 1: error: no"),
+        ({"printed": "  nothing of that\n"}, "`windlass plan` does not say that the bastion is replaced"),
+        ({"project": INITIAL}, "the bastion has changed"),
+    ],
+)
+def test_a_replacement_is_planned_while_nothing_changes(now: dict[str, Any], said: str) -> None:
+    line = "delete OpenStackServer demo-bastion: flavor m1.tiny -> m1.small: the bastion is replaced"
+    before = with_bastion("a", "m1.tiny")
+    planned = replace(before, code=3, printed=f"OpenStackCluster demo\n  {line}\n  wait\n")
+    assert line in cluster.replacement_is_planned(planned, Moment(before)).text
+    assert cluster.replacement_is_planned(replace(planned, **now), Moment(before)) == missing(said)
 
 
 def test_no_step_has_come_true_before_anything_was_done() -> None:
@@ -177,4 +291,20 @@ def test_no_step_has_come_true_before_anything_was_done() -> None:
 
 def test_a_row_shows_the_server_what_its_object_says_and_both_apis() -> None:
     (line,) = COLUMNS.changes(None, scene("m"))
-    assert line.plain.split() == ["m", "ACTIVE", "True", "Ready", "Running", "Running", "True", "10.6.0.2"]
+    assert line.plain.split() == [
+        "m",
+        "ACTIVE",
+        "True",
+        "Ready",
+        "ClusterAPI",
+        "Running",
+        "Running",
+        "True",
+        "10.6.0.2",
+    ]
+
+
+def test_a_bastion_is_a_row_with_its_floating_ip() -> None:
+    there = replace(with_bastion("a", "m1.tiny"), instances={BASTION: instance(BASTION)})
+    shown = [line.plain.split() for line in COLUMNS.changes(None, there)]
+    assert shown == [["demo", "True", "Ready", "-"], [BASTION, "ACTIVE", "True", "Ready", "203.0.113.9"]]

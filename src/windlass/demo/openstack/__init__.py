@@ -1,13 +1,15 @@
-"""The demo of machines on OpenStack: a real cloud, the real Cluster API, and two of Windlass's processes.
+"""The demo of OpenStack: a real cloud, the real Cluster API and Machine API, and two of Windlass's processes.
 
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations` | the expected results of the steps |
+| `expectations` | the expected results of the steps, about machines |
+| `cluster` | about the cluster and its bastion |
+| `hand_over` | about a machine that moves to the other API |
 | `scene` | a snapshot of the cluster and of the project in OpenStack |
-| `stage` | the cloud, the cluster, and both `windlass run` |
-| `columns` | machines as rows |
-| `manifests/` | the cluster and its MachineSet |
+| `stage` | the cloud, the cluster, the Machine API, and both `windlass run` |
+| `columns` | cluster, bastion and machines as rows |
+| `manifests/` | the cluster and its MachineSets |
 """
 
 from windlass.demo.openstack.columns import COLUMNS
@@ -21,6 +23,6 @@ DEMO: Demo[Stage, Scene] = Demo(
     STORY,
     COLUMNS,
     command="windlass demo openstack",
-    afterwards=("windlass machines", "windlass plan openstack", "openstack server list"),
+    afterwards=("windlass machines", "windlass openstack tree", "windlass plan openstack", "openstack server list"),
     prepare=prepare,
 )

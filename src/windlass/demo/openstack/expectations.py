@@ -1,14 +1,14 @@
 """The expectations of the story's steps: each compares what the objects say with what the project has.
 
 Pure functions: each takes the scene and the step's beginning, and returns either what happened or what is missing.
+Those about the cluster and its bastion are in `cluster`, those about migration in `hand_over`.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from windlass.demo import story
-from windlass.demo.openstack.scene import Held, Scene, condition_of
-from windlass.demo.story import Moment, Observed, met, missing, unserved
+from windlass.demo.openstack.scene import BASTION, Held, Scene, condition_of, told
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.machine_sync.overview import MachineRow
 
 Expectation: TypeAlias = story.Expectation[Scene]
@@ -17,49 +17,19 @@ FAILING_SECONDS: Final = 10.0
 """How long Neutron answers 503."""
 
 
-def cloud_and_api_server_answer(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version):
-        return missing(why)
-    if not scene.at_first:
-        return missing("the project in OpenStack has no network")
-    return met(
-        f"Keystone, Nova, Neutron, Glance and Cinder run; kube-apiserver {scene.version} and Cluster API's manager"
-    )
-
-
-def cluster_is_described(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version, scene.unwatched):
-        return missing(why)
-    if scene.cluster is None:
-        return missing("there is no Cluster demo")
-    return met("Cluster demo exists, and Windlass has two ServiceAccounts with rights of their own")
-
-
-def cluster_is_provisioned(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.ready:
-        return missing("Windlass is not ready")
-    if len(scene.leaders) != 2:
-        return missing("one of the Leases of Windlass has no holder")
-    ready = condition_of(scene.cluster, "InfrastructureReady")
-    if ready.get("status") != "True":
-        return missing(f"InfrastructureReady of Cluster demo: {_said(ready)}")
-    if condition_of(scene.cluster, "RemoteConnectionProbe").get("status") != "True":
-        return missing("Cluster API's manager has not connected to the workload cluster")
-    return met("both lead; the network `machines` was found, and Cluster demo has InfrastructureReady=True")
-
-
-def machines_run(count: int) -> Expectation:
-    """`count` machines, but for those whose servers are lost: ACTIVE in Nova, Running in both APIs, in sync."""
+def machines_run(machine_set: str, count: int, *, authority: str) -> Expectation:
+    """`count` machines of the set under `authority`, but for those whose servers are lost: ACTIVE in Nova, Running in
+    both APIs, in sync. No server is nobody's."""
 
     def look(scene: Scene, _: Moment[Scene]) -> Observed:
-        rows = [row for row in scene.rows if not scene.lost(row)]
+        rows = [row for row in scene.rows_of(machine_set) if not scene.lost(row)]
         if len(rows) != count:
             return missing(f"there are {len(rows)} machines, not {count}")
         for row in rows:
-            if problem := _not_running(row, scene):
+            if problem := not_running(row, scene, authority=authority):
                 return missing(f"{row.name}: {problem}")
-        if (servers := len(_servers(scene))) != count:
-            return missing(f"the project has {servers} servers, not {count}")
+        if strays := servers(scene).keys() - {row.name for row in scene.rows} - {BASTION}:
+            return missing(f"the project has a server {min(strays)}, which no machine names")
         return met(
             f"{count} servers are ACTIVE, each one Machine in both APIs: Running, with the addresses of Neutron, "
             "Synchronized=True"
@@ -73,7 +43,7 @@ def server_is_gone(scene: Scene, moment: Moment[Scene]) -> Observed:
         return missing(f"there is no Machine {moment.name}")
     if scene.server(moment.name) is not None:
         return missing(f"Nova still lists {moment.name}")
-    return met(f"Nova lists {len(_servers(scene))} servers; Windlass looks twice, 30 seconds apart, before it says so")
+    return met(f"Nova does not list {moment.name}; Windlass looks twice, 30 seconds apart, before it says so")
 
 
 def neutron_is_told_of(scene: Scene, moment: Moment[Scene]) -> Observed:
@@ -84,7 +54,7 @@ def neutron_is_told_of(scene: Scene, moment: Moment[Scene]) -> Observed:
     said = scene.condition(new[0], "Progressing")
     message = str(said.get("message", ""))
     if said.get("reason") != "TransientError" or "503" not in message or "Next attempt at" not in message:
-        return missing(f"Progressing of {new[0]}: {_said(said)}")
+        return missing(f"Progressing of {new[0]}: {told(said)}")
     return met(f"{new[0]}: Progressing={said['status']} {said['reason']}: {'. '.join(message.splitlines())}")
 
 
@@ -98,7 +68,7 @@ def loss_is_told(scene: Scene, moment: Moment[Scene]) -> Observed:
     }
     for side, said in sides.items():
         if said.get("status") != "False" or said.get("reason") != "InstanceNotFound":
-            return missing(f"{side} {name}: {_said(said)}")
+            return missing(f"{side} {name}: {told(said)}")
     state = scene.instance_state(name)
     if state != "DELETED":
         return missing(f"Machine in the Machine API {name} has instance state {state or '(none)'}, not DELETED")
@@ -107,30 +77,29 @@ def loss_is_told(scene: Scene, moment: Moment[Scene]) -> Observed:
     return met(f"{name}: {said['message']}; in the Machine API its state is DELETED, and nothing was created instead")
 
 
-def project_is_as_before(scene: Scene, _: Moment[Scene]) -> Observed:
-    if not scene.at_first:
-        return missing("nobody has looked at the project at first")
-    if there := [*scene.machines, *scene.mirrors, *scene.infrastructure, *scene.instances]:
-        return missing(f"{len(there)} objects of machines are left")
-    if left := sorted(scene.project - scene.at_first):
-        return missing(f"the project still has {left[0].kind} {left[0].name or left[0].id}")
-    if lost := sorted(scene.at_first - scene.project):
-        return missing(f"the project has lost {lost[0].kind} {lost[0].name}")
-    names = ", ".join(f"{one.kind} {one.name}" for one in sorted(scene.project))
-    return met(f"no machine is left in either API, and the project has what it had at first: {names}")
+def machines_are_gone(scene: Scene, _: Moment[Scene]) -> Observed:
+    """Sets and machines are gone from both APIs, and their servers from the project, where the cluster still is."""
+    if left := [*scene.sets, *scene.mirror_sets, *scene.machines, *scene.mirrors, *scene.infrastructure]:
+        return missing(f"{len(left)} objects of machines are left, such as {left[0]}")
+    if servers(scene).keys() != {BASTION}:
+        return missing(f"the project has the servers {', '.join(sorted(servers(scene))) or '(none)'}")
+    return met("no Machine and no MachineSet is left in either API; of the servers the bastion is left")
 
 
-def _servers(scene: Scene) -> list[Held]:
-    return [one for one in scene.project if one.kind == "server"]
+def servers(scene: Scene) -> dict[str, Held]:
+    """The servers of the project, by name."""
+    return {one.name: one for one in scene.project if one.kind == "server"}
 
 
-def _not_running(row: MachineRow, scene: Scene) -> str:
+def not_running(row: MachineRow, scene: Scene, *, authority: str) -> str:
     """What a machine lacks; empty if nothing."""
-    server, ready = scene.server(row.name), scene.condition(row.name, "Ready")
+    if row.authority != authority:
+        return f"has authority {row.authority or '(none)'}, not {authority}"
+    server, ready = scene.server(row.name), scene.ready_of(row)
     if server is None or server.status != "ACTIVE":
         return f"its server is {server.status if server else 'not there'}"
     if ready.get("status") != "True":
-        return f"Ready of its OpenStackServer: {_said(ready)}"
+        return f"Ready of its server: {told(ready)}"
     for api, side in (("Cluster API", row.cluster_api), ("the Machine API", row.machine_api)):
         if side is None:
             return f"does not exist in {api}"
@@ -144,7 +113,3 @@ def _not_running(row: MachineRow, scene: Scene) -> str:
     if said is None or said.status != "True":
         return f"Synchronized: {f'{said.status} {said.reason}: {said.message}' if said else 'not there yet'}"
     return ""
-
-
-def _said(condition: Mapping[str, Any]) -> str:
-    return "{status} {reason}: {message}".format_map({"status": "(none)", "reason": "", "message": "", **condition})

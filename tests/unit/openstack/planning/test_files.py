@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.unit.openstack.cluster import bastioned
+from windlass.api.capi import Cluster
 from windlass.capability.manifests.rights import Unread
 from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.plan import carry_out
@@ -208,3 +210,19 @@ async def test_machines_wait_for_a_network_that_is_yet_to_be_made(check: Check) 
     there = {**new, "status": {"network": {**NETWORK, "subnets": [{"id": "s"}]}}}
     assert await check(cluster, there, template, workers) is not Exit.UNREADABLE
     assert "Waiting for the infrastructure" not in check.out
+
+
+async def test_the_replacement_of_a_bastion_is_planned_before_its_cluster_is_changed(check: Check) -> None:
+    world, _ = await bastioned.made()
+    check.cloud = world.cloud
+    there = world.api.peek(Cluster, "one", namespace="ns")
+    changed, server = world.tree(), world.server
+    assert there is not None
+    assert server is not None
+    assert await check(there.tree(), changed, server) is Exit.OK
+    changed["spec"]["bastion"]["spec"]["flavor"] = "m1.medium"
+    before = len(world.cloud.requests)
+    assert await check({"apiVersion": "v1", "kind": "List", "items": [there.tree(), server]}, changed) is Exit.CHANGES
+    planned = "delete OpenStackServer.infrastructure.cluster.x-k8s.io ns/one-bastion: flavor m1.small -> m1.medium: the"
+    assert planned in check.out
+    assert {each.method for each in world.cloud.requests[before:]} == {"GET"}
