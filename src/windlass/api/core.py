@@ -83,6 +83,28 @@ class ServiceAccount(Struct, rename="camel", omit_defaults=True, kw_only=True, f
     metadata: ObjectMeta = always(ObjectMeta)
 
 
+class ServicePort(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A port that a Service listens on; an empty `protocol` is TCP."""
+
+    port: int = always(int)
+    protocol: str = ""
+
+
+class ServiceSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`cluster_ips` are empty for ExternalName, and `None` is the one of a headless Service."""
+
+    type: str = ""
+    cluster_ips: list[str] = field(default_factory=list, name="clusterIPs")
+    ports: list[ServicePort] = field(default_factory=list)
+
+
+class Service(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    RESOURCE: ClassVar[Resource] = Resource(group="", version="v1", kind="Service", plural="services")
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: ServiceSpec = always(ServiceSpec)
+
+
 class Secret(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`data` values are base64 text, as the API server sends them; watched as metadata only, read live by name."""
 

@@ -305,6 +305,14 @@ class Insight(Struct, frozen=True, kw_only=True):
         return bool(self.summary and self.description and self.reference)
 
 
+class Told(Struct, frozen=True, kw_only=True):
+    """What an informer of somebody else tells. `finish`: when it expects an end; None: it does not say."""
+
+    uid: str
+    insight: Insight
+    finish: Moment | None = None
+
+
 class CauseKind(StrEnum):
     """What kind of thing an update waits for."""
 

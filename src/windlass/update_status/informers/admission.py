@@ -1,0 +1,165 @@
+"""Decides which informers are asked, and at what address: pure functions.
+
+| the UpdateInformer | it is asked |
+|---|---|
+| not enabled | no |
+| in a namespace that `--informer-namespaces` leaves out | no: `NamespaceNotAllowed` |
+| beyond the `MOST_ENABLED` oldest | no: `TooMany` |
+| its Service is missing, or has no cluster IP or no such port | no: `ServiceNotFound`, `ServiceNotUsable` |
+| its Service has an address that is forbidden | no: `AddressRefused` |
+| its caBundle is no PEM | no: `InvalidCABundle` |
+| otherwise | at the cluster IP, under the name `<name>.<namespace>.svc` |
+
+The address comes from the Service object and not from DNS, so no answer of a name server leads elsewhere.
+"""
+
+import base64
+import binascii
+import ssl
+from collections.abc import Iterable
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final
+
+from msgspec import Struct
+
+from windlass.api.core import Service
+from windlass.api.update_informer import OWN_INFORMERS, UpdateInformer
+from windlass.kube.control.seen import Present, Seen
+
+MOST_ENABLED: Final = 64
+"""Informers that are asked."""
+
+
+class Reason(StrEnum):
+    """Of the condition Online."""
+
+    ANSWERING = "Answering"
+    INSIGHTS_REFUSED = "InsightsRefused"
+    NOT_ASKED_YET = "NotAskedYet"
+    NOT_ANSWERING = "NotAnswering"
+    DISABLED = "Disabled"
+    NAMESPACE_NOT_ALLOWED = "NamespaceNotAllowed"
+    TOO_MANY = "TooMany"
+    SERVICE_NOT_FOUND = "ServiceNotFound"
+    SERVICE_NOT_USABLE = "ServiceNotUsable"
+    ADDRESS_REFUSED = "AddressRefused"
+    INVALID_CA_BUNDLE = "InvalidCABundle"
+    NO_TOKEN = "NoToken"
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """Where an informer is asked. `authority`: PEM; "" for the service CA. Times are seconds."""
+
+    host: str
+    port: int
+    path: str
+    addresses: tuple[str, ...]
+    authority: str = ""
+    interval: float
+    timeout: float
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}:{self.port}{self.path}"
+
+
+class Denied(Struct, frozen=True):
+    """Why an informer is not asked, with the remedy."""
+
+    reason: Reason
+    message: str
+
+
+def admitted(
+    informer: UpdateInformer,
+    service: Seen[Service] | None,
+    *,
+    place: int,
+    namespaces: Iterable[str],
+    forbidden: Iterable[str] = (),
+) -> Endpoint | Denied:
+    """The endpoint of an informer, or why it is not asked.
+
+    `place`: how many enabled ones are older. `namespaces`: patterns; none: all. `forbidden`: addresses that are never
+    asked, such as the API server's. `service` None: it was not looked at.
+    """
+    spec = informer.spec
+    at = spec.client_config.service
+    if not spec.enabled or informer.metadata.name in OWN_INFORMERS:
+        return Denied(Reason.DISABLED, "spec.enabled is not true")
+    patterns = tuple(namespaces)
+    if patterns and not any(fnmatchcase(at.namespace, pattern) for pattern in patterns):
+        allowed = ", ".join(patterns)
+        return Denied(
+            Reason.NAMESPACE_NOT_ALLOWED, f"--informer-namespaces allows {allowed}, not {at.namespace}: add it there"
+        )
+    if place >= MOST_ENABLED:
+        return Denied(Reason.TOO_MANY, f"only the {MOST_ENABLED} oldest informers are asked: disable another one")
+    where = f"Service {at.namespace}/{at.name}"
+    if not isinstance(service, Present):
+        return Denied(Reason.SERVICE_NOT_FOUND, f"{where} is not there: create it or correct spec.clientConfig.service")
+    found = service.object.spec
+    addresses = tuple(address for address in found.cluster_ips if address not in ("", "None"))
+    if found.type == "ExternalName" or not addresses:
+        return Denied(Reason.SERVICE_NOT_USABLE, f"{where} has no cluster IP: make it one of type ClusterIP")
+    if not any(each.port == at.port and each.protocol in ("", "TCP") for each in found.ports):
+        return Denied(
+            Reason.SERVICE_NOT_USABLE, f"{where} has no TCP port {at.port}: correct spec.clientConfig.service"
+        )
+    for address in addresses:
+        if why := refusal(address, forbidden):
+            return Denied(Reason.ADDRESS_REFUSED, f"{where} has the address {address}, {why}")
+    authority = _pem(spec.client_config.ca_bundle)
+    if authority is None:
+        return Denied(
+            Reason.INVALID_CA_BUNDLE,
+            "spec.clientConfig.caBundle is not base64 of PEM certificates: correct it, or omit it for the service CA",
+        )
+    return Endpoint(
+        host=f"{at.name}.{at.namespace}.svc",
+        port=at.port,
+        path=at.path,
+        addresses=addresses,
+        authority=authority,
+        interval=float(spec.interval_seconds),
+        timeout=float(spec.timeout_seconds),
+    )
+
+
+def refusal(address: str, forbidden: Iterable[str] = ()) -> str:
+    """Why nothing is sent to this address, or "". Metadata services of clouds are link-local or listed here."""
+    try:
+        found = _plain(ip_address(address))
+    except ValueError:
+        return "which is no IP address"
+    if found.is_loopback or found.is_unspecified:
+        return "which is this machine"
+    if found.is_link_local or str(found) in _METADATA:
+        return "where clouds keep metadata"
+    if found.is_multicast or found.is_reserved:
+        return "which is no address of a Service"
+    if any(found == _plain(ip_address(one)) for one in forbidden):
+        return "which is the API server's"
+    return ""
+
+
+_METADATA: Final = frozenset({"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"})
+
+
+def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """An IPv4 address that is written as one of IPv6 is what it is."""
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _pem(bundle: str) -> str | None:
+    """The PEM text, or None if a TLS library would not take it."""
+    if not bundle:
+        return ""
+    try:
+        text = base64.b64decode(bundle, validate=True).decode("ascii")
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError):
+        return None
+    return text
