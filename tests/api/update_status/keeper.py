@@ -99,7 +99,16 @@ def timeless(status: UpdateStatusStatus) -> Any:
     return _timeless(msgspec.to_builtins(status))
 
 
-_MOMENTS = {"acquiredAt", "lastTransitionTime", "observedSince", "startedAt", "estimatedCompletedAt"}
+_MOMENTS = {
+    "acquiredAt",
+    "earliest",
+    "estimatedCompletedAt",
+    "lastTransitionTime",
+    "latest",
+    "middle",
+    "observedSince",
+    "startedAt",
+}
 
 
 def _timeless(tree: Any) -> Any:
