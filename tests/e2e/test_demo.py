@@ -27,8 +27,7 @@ pytestmark = pytest.mark.plane
 SERVICE_ACCOUNT = "system:serviceaccount:windlass-system:windlass-machine-sync"
 
 PATIENCE = 900.0
-"""Seconds; the longest demo takes 150 on an idle machine. It has deadlines of its own, this is for a test machine in
-trouble."""
+"""Seconds; the longest demo takes 130. It has deadlines of its own, this is for a test machine in trouble."""
 WRITERS = ("openstack-server", "openstack-machine-api")
 """The controllers that have the servers of machines under Cluster API and under the Machine API."""
 

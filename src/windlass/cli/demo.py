@@ -36,7 +36,7 @@ def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay
     """Show what Windlass does on a real control plane, which the demo starts.
 
     NAME is the capability that is shown: machine-sync (the default), openstack, os-build or update-status. Takes a
-    minute, a minute and a half for os-build, two and a half for openstack. The first time it takes 6 more, when etcd,
+    minute, a minute and a half for os-build, about two for openstack. The first time it takes 6 more, when etcd,
     kube-apiserver and Cluster API are built. openstack then also builds the Machine API's controllers and installs a
     cloud, and os-build builds the Machine Config Operator's controllers and a registry. Nothing is left running without
     --keep. Exit code 0 means that every step succeeded.
