@@ -7,6 +7,11 @@ A TokenReview gives the user, a SubjectAccessReview for each of the attributes s
 itself needs `create` on tokenreviews and subjectaccessreviews (`guard_permissions()`; ClusterRole
 system:auth-delegator).
 
+A server of its own audience asks for `audience`, so that it takes no token that the API server or another server would
+take, and may name the `users` whom it answers:
+
+    guard = Guard(client, audience="update.openshift.io/informer/disks", users=["system:serviceaccount:a:b"])
+
 A permission is cached for a minute, a refusal for ten seconds, by a hash of the token. Anybody may send any number of
 tokens, so at most ten a second are reviewed and only a few wait; a token that was accepted before does not wait. Give
 the guard a separate client: an API server that calls a webhook may take long to review a token.
@@ -23,6 +28,7 @@ the guard a separate client: an API server that calls a webhook may take long to
 import asyncio
 import hashlib
 from collections import OrderedDict
+from collections.abc import Collection
 from typing import Any, TypeAlias
 
 import msgspec
@@ -90,6 +96,7 @@ class _Memory:
 class Guard:
     """Asks the API server behind `api` whether the holder of a token may do all of `asked`.
 
+    `audience`: tokens must have been made for it; "": for the API server. `users`: those who are let in; none: all.
     `remember`, `refuse`: seconds for which a permission and a refusal are cached.
     """
 
@@ -97,16 +104,20 @@ class Guard:
         self,
         api: Api,
         *asked: Attributes,
+        audience: str = "",
+        users: Collection[str] = (),
         remember: float = 60.0,
         refuse: float = 10.0,
         clock: Clock | None = None,
     ) -> None:
-        if not asked:
-            raise ValueError("a guard that asks nothing lets everybody in: say what is asked")
+        if not asked and not users:
+            raise ValueError("a guard that asks nothing lets everybody in: say what is asked, or which users may")
         clock = clock or SystemClock()
         self._clock = clock
         self._api = api
         self._asked = asked
+        self._audience = audience
+        self._users = frozenset(users)
         self._allowed = _Memory(remember, clock)
         self._refused = _Memory(refuse, clock)
         self._turn = asyncio.Semaphore(AT_ONCE)
@@ -155,10 +166,16 @@ class Guard:
         return ruling
 
     async def _ask(self, token: str) -> Ruling:
-        review = (await self._api.create(TokenReview, {"spec": {"token": token}})).decode()
-        if not review.status.authenticated:
+        spec: dict[str, Any] = {"token": token}
+        if self._audience:
+            spec["audiences"] = [self._audience]
+        review = (await self._api.create(TokenReview, {"spec": spec})).decode()
+        # An authenticator that knows no audiences accepts the token of any, and then names none.
+        if not review.status.authenticated or (self._audience and self._audience not in review.status.audiences):
             return Ruling(401, "the token is not valid")
         user = review.status.user
+        if self._users and user.username not in self._users:
+            return Ruling(403, f"{user.username} is not let in", user.username)
         for asked in self._asked:
             access = (await self._api.create(SubjectAccessReview, {"spec": _question(user, asked)})).decode()
             if not access.status.allowed:

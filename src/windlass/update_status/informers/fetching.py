@@ -18,6 +18,8 @@ import msgspec
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from windlass.api.update_informer import UpdateInsightsRequest
+from windlass.kube.config.cluster import Tls
+from windlass.kube.errors import ConfigError
 from windlass.update_status.informers.admission import Endpoint
 from windlass.update_status.informers.cleaning import one_line
 
@@ -99,8 +101,10 @@ class Fetcher:
                     f"there is no service CA in {self._service_ca} ({type(error).__name__}): "
                     "give spec.clientConfig.caBundle, or --informers-ca to the controller"
                 ) from None
-        # Not create_default_context without an authority, which would trust those of the system.
-        context = ssl.create_default_context(cadata=authority)
+        try:
+            context = Tls(authority=authority.encode("ascii")).context()
+        except ConfigError as error:
+            raise NoAnswer(str(error)) from None
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         return context
 
