@@ -132,8 +132,13 @@ async def test_the_page_shows_what_the_assessment_says(tab: OpenTab, watched: Wa
         assert heading.startswith("Not updating") is not report.updating
         shown = await page.locator("#attention .summary strong").all_inner_texts()
         ranks = ["Critical", "Error", "Warning", "Info"]
-        expected = sorted(said["insights"], key=lambda one: ranks.index(one["level"]))
+        document = parts(report, [], now=read.now)
+        troubles = [one for key, one in document.items() if key.startswith(("cause/", "insight/"))]
+        assert len(troubles) == len(said["causes"]) + len(said["insights"])
+        expected = [one for one in troubles if "under" not in one]
+        expected.sort(key=lambda one: (ranks.index(one["level"]), not one.get("affected"), one["place"]))
         assert shown == [one["summary"] for one in expected]
+        assert await page.locator("#attention .symptoms li").count() == len(troubles) - len(expected)
 
         operators = {row["name"]: row for row in await rows(page, "#operators tbody tr")}
         assert operators.keys() == {one["name"] for one in said["controlPlane"]["operators"]}
@@ -187,7 +192,8 @@ async def test_what_did_not_change_stays_as_the_reader_left_it(tab: OpenTab) -> 
 async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
     """An insight about a node that waits is no trouble of its own."""
     document = document_of(LARGE)
-    nodes = [part["resources"][0] for key, part in document.items() if key.startswith("insight/") and part.get("pool")]
+    followers = [key for key, part in document.items() if key.startswith("insight/") and part.get("pool")][:3]
+    document |= {key: {**document[key], "under": "cause/a"} for key in followers}
     budget = {"group": "policy", "resource": "poddisruptionbudgets", "namespace": "ns", "name": "tight"}
     cause = {
         "type": "PodDisruptionBudget",
@@ -197,7 +203,7 @@ async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
         "remedy": "Scale up, or relax the budget.",
         "started": "2024-02-27T15:00:00Z",
         "about": [budget],
-        "affected": nodes[:3],
+        "affected": [document[key]["resources"][0] for key in followers],
         "place": 0,
     }
     shown = Live({**document, "cause/a": cause, "troubles": []})
@@ -206,8 +212,10 @@ async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
         await until_state(page, "Live")
         troubles = await page.locator("#attention > ul > li > .summary strong").all_inner_texts()
         assert cause["summary"] in troubles
-        everything = sum(key.startswith("insight/") for key in document)
-        assert len(troubles) == everything - 3 + 1
+        alone = [
+            key for key, part in document.items() if key.startswith(("cause/", "insight/")) and "under" not in part
+        ]
+        assert len(troubles) == len(alone) + 1
         under = page.locator("#attention > ul > li").filter(has_text="ns/tight")
         await under.locator(".waiting > summary").click()
         assert await under.locator(".symptoms li").count() == 3

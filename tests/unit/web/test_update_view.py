@@ -11,9 +11,11 @@ from tests.shared import fixtures
 from tests.unit.update_status.recorded import CASES
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
+from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.history import followed
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.mock import read_mock
+from windlass.update_status.report import Reference
 from windlass.update_status.times import of_datetime
 from windlass.web.board import Board
 from windlass.web.views.update_status import RULE, TITLE, parts, recorded_view
@@ -50,6 +52,28 @@ def test_all_that_the_report_says_is_in_the_parts(name: str) -> None:
     insights = sorted(those(document, "insight").values(), key=lambda one: one["place"])
     assert [one["summary"] for one in insights] == [one["summary"] for one in said["insights"]]
     assert document["update"]["updating"] == report.updating
+
+
+def test_what_is_reported_because_of_a_cause_names_it() -> None:
+    read = reading("4.14.1-degraded")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    document = parts(report, [], now=read.now)
+    (node,) = (key for key, part in document.items() if key.startswith("cause/") and "is not ready" in part["summary"])
+    under = {part["summary"] for part in document.values() if isinstance(part, dict) and part.get("under") == node}
+    assert under == {insight.summary for insight in report.insights if cause_of(insight, report.causes) is not None}
+    assert len(under) > 1
+
+
+def test_an_alert_stands_under_the_trouble_that_it_follows() -> None:
+    read = reading("4.14.1-degraded")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    operator = Reference("config.openshift.io", "clusteroperators", "etcd")
+    trouble = structs.replace(report.insights[0], summary="etcd is down", resources=(operator,), follows=None)
+    alert = structs.replace(trouble, summary="an alert of etcd", resources=(), follows=operator)
+    document = parts(structs.replace(report, causes=(), insights=(alert, trouble)), [], now=read.now)
+    under = {part["summary"]: part.get("under") for part in those(document, "insight").values()}
+    (key,) = (key for key, part in document.items() if key.startswith("insight/") and part["summary"] == "etcd is down")
+    assert under == {"an alert of etcd": key, "etcd is down": None}
 
 
 @pytest.mark.parametrize("name", WITHOUT_ERROR)

@@ -6,7 +6,6 @@ import { age } from "./time.js";
 
 const LEVELS = ["Critical", "Error", "Warning", "Info"];
 
-// An insight that follows from a cause stands under it, and nowhere else.
 export class Attention {
   #list = h("ul", { class: "insights" });
   #rows;
@@ -18,31 +17,24 @@ export class Attention {
 
   draw(parts, keys) {
     if (!touched(keys, "insight", "cause")) return;
-    const insights = all(parts, "insight");
-    const items = all(parts, "cause").map(([key, cause]) => [key, { ...cause, symptoms: symptoms(cause, insights) }]);
-    const explained = new Set(items.flatMap(([, cause]) => cause.symptoms));
-    items.push(...insights.filter(([, insight]) => !explained.has(insight)));
-    items.sort(([, a], [, b]) => rank(a) - rank(b) || Boolean(b.symptoms) - Boolean(a.symptoms) || a.place - b.place);
+    const items = troubles(parts);
+    items.sort(([, a], [, b]) => rank(a) - rank(b) || Boolean(b.affected) - Boolean(a.affected) || a.place - b.place);
     this.shown = items.length > 0;
     this.#rows.draw(items);
   }
 }
 
+// Causes and insights, each with the insights that stand under it, and nowhere else.
+function troubles(parts) {
+  const known = [...all(parts, "cause"), ...all(parts, "insight")];
+  const below = Map.groupBy(known, ([, { under }]) => (parts.has(under) ? under : undefined));
+  const top = below.get(undefined) ?? [];
+  return top.map(([key, one]) => [key, { ...one, symptoms: (below.get(key) ?? []).map(([, insight]) => insight) }]);
+}
+
 function rank({ level }) {
   const place = LEVELS.indexOf(level);
   return place < 0 ? LEVELS.length : place;
-}
-
-// The insights about what waits for the cause, or about the cause itself.
-function symptoms(cause, insights) {
-  const concerned = new Set([...(cause.affected ?? []), ...(cause.about ?? [])].map(identity));
-  return insights
-    .map(([, insight]) => insight)
-    .filter((insight) => [...(insight.resources ?? []), insight.follows].some((one) => one && concerned.has(identity(one))));
-}
-
-function identity({ group, resource: kind, namespace, name }) {
-  return [group, kind, namespace, name].join("/");
 }
 
 function drawTrouble(row, trouble) {
@@ -65,19 +57,19 @@ function drawTrouble(row, trouble) {
     h("p", { class: "summary" }, badge(trouble.level, tone(trouble.level)), " ", h("strong", {}, trouble.summary)),
     ...(trouble.remedy ? [h("p", { class: "remedy" }, trouble.remedy)] : []),
     h("div", { class: "meta" }, meta),
-    ...(trouble.affected?.length ? [waiting(trouble, open[1])] : []),
+    ...(trouble.affected?.length || trouble.symptoms.length ? [waiting(trouble, open.at(-1))] : []),
   );
 }
 
 // What waits for a cause, and what is reported because of it.
-function waiting({ affected, symptoms: found }, open) {
+function waiting({ affected = [], symptoms: found }, open) {
   const names = affected.map(({ resource: kind, name }) => `${kind.replace(/s$/, "")} ${name}`);
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-  const summary = h("summary", {}, `Waiting: ${some}${found.length ? ` · ${count(found.length, "report")} of it` : ""}`);
+  const facts = [some && `Waiting: ${some}`, found.length && `${count(found.length, "report")} of it`];
   return h(
     "details",
     { class: "waiting", open },
-    summary,
+    h("summary", {}, facts.filter(Boolean).join(" · ")),
     h("ul", { class: "resources" }, affected.map(resource)),
     h("ul", { class: "symptoms" }, found.map(({ level, summary: text }) => h("li", {}, badge(level, tone(level)), " ", text))),
   );
@@ -89,9 +81,9 @@ function resource({ group, resource: kind, namespace, name }) {
 
 // How many troubles of each level there are, as badges.
 export function attentionInShort(parts) {
-  const insights = all(parts, "insight").map(([, one]) => one);
+  const found = troubles(parts).map(([, one]) => one);
   const texts = LEVELS.slice(0, 3)
-    .map((level) => [insights.filter((one) => one.level === level).length, level])
+    .map((level) => [found.filter((one) => one.level === level).length, level])
     .filter(([number]) => number)
     .map(([number, level]) => badge(level === "Critical" ? `${number} critical` : count(number, level.toLowerCase()), tone(level)));
   return texts.length ? texts.flatMap((text) => [text, " "]) : h("span", { class: "ok" }, "nothing");

@@ -32,6 +32,7 @@ from windlass.kube.errors import KubeError, NotFound
 from windlass.kube.object import NamespacedName, Object
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
+from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.document import NothingWritten, read
 from windlass.update_status.history import followed
 from windlass.update_status.reading import Reading
@@ -122,13 +123,35 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
         for node in pool.pop("nodes"):
             found[f"node/{node['name']}"] = _lean({**node, "pool": pool["name"]})
         found[f"pool/{pool['name']}"] = {**_lean(pool), "place": place}
-    found |= _numbered("insight", insights, of=("pool", "summary", "resources"))
-    found |= _numbered("cause", causes, of=("type", "about"))
+    found |= _attention(report, _numbered("cause", causes, of=("type", "about")), insights)
     newest = newest_first(records)
     if newest:
         found |= _took(newest[0])
     found["history"] = [_line(record) for record in newest]
     return found
+
+
+def _attention(
+    report: Report, causes: Mapping[str, Any], said: Sequence[Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """Causes and insights. `under` names the part to which an insight belongs: its cause, or what it follows."""
+    found = _numbered("insight", said, of=("pool", "summary", "resources"))
+    keys = {id(cause): key for cause, key in zip(report.causes, causes, strict=True)}
+    placed = [
+        (key, insight, cause_of(insight, report.causes)) for key, insight in zip(found, report.insights, strict=True)
+    ]
+    owners = {
+        one: key
+        for key, insight, cause in placed
+        if cause is None and insight.follows is None
+        for one in insight.resources
+    }
+    for key, insight, cause in placed:
+        if cause is not None:
+            found[key]["under"] = keys[id(cause)]
+        elif insight.follows in owners:
+            found[key]["under"] = owners[insight.follows]
+    return {**causes, **found}
 
 
 def _lean(said: Mapping[str, Any]) -> dict[str, Any]:
