@@ -2084,6 +2084,65 @@ _SHOWING_IN_BROWSERS = (
     ),
 )
 
+_ASKING_INFORMERS = (
+    *_in(
+        "update_status/informers/fetching.py",
+        "update_status/informers/test_fetching.py",
+        ("allow_redirects=False", "allow_redirects=True"),
+        ("trust_env=False", "trust_env=True"),
+        ("if len(body) > LARGEST:", "if False:"),
+        ("asyncio.timeout(endpoint.timeout)", "asyncio.timeout(60)"),
+        ("    if answer.headers.get(", "    if False and answer.headers.get("),
+        ('Tls(authority=authority.encode("ascii"))', 'Tls(authority=authority.encode("ascii"), insecure=True)'),
+        ("context.minimum_version = ssl.TLSVersion.TLSv1_2", "context.minimum_version = ssl.TLSVersion.TLSv1"),
+    ),
+    *_in(
+        "update_status/informers/admission.py",
+        "update_status/informers/test_admission.py",
+        ("if not spec.enabled or", "if"),
+        ("or informer.metadata.name in OWN_INFORMERS", ""),
+        ('found.type == "ExternalName" or not addresses', 'found.type == "ExternalName"'),
+        ("if found.is_link_local or str(found) in _METADATA:", "if False:"),
+        ("if place >= MOST_ENABLED:", "if place > MOST_ENABLED:"),
+    ),
+    *_in(
+        "update_status/informers/answers.py",
+        "update_status/informers/test_answers.py",
+        ("if one.uid.startswith(BUILT_IN):", "if False:"),
+        ("if len(told) >= MOST_INSIGHTS:", "if False:"),
+        ("found is not None and found < now", "found is not None"),
+        ('or known[1] != "1"', ""),
+        ("    if is_deep(body, deepest=DEEPEST):", "    if False:"),
+    ),
+    *_in(
+        "update_status/informers/cleaning.py",
+        "update_status/informers/test_answers.py",
+        ('"@" not in parts.netloc', "True"),
+        ("or _NOT_IN_LINKS & set(text)", ""),
+        ('unicodedata.category(char)[0] != "C"', 'unicodedata.category(char) != "Cc"'),
+        ('_SEQUENCES.sub("", text[: 16 * most])', "text[: 16 * most]"),
+    ),
+    *_in(
+        "update_status/informers/churn.py",
+        "update_status/informers/test_answers.py",
+        ("if len(self._new) >= MOST_NEW:", "if False:"),
+        ("if one.uid not in self._known:", "if True:"),
+    ),
+    *_in(
+        "kube/process/guard.py",
+        "test_informer.py",
+        ("or (self._audience and self._audience not in review.status.audiences)", ""),
+        ("if self._users and user.username not in self._users:", "if False:"),
+        ('            spec["audiences"] = [self._audience]\n', "            pass\n"),
+    ),
+    *_in(
+        "informer.py",
+        "test_informer.py",
+        ("        if not ruling.allowed:\n", "        if False:\n"),
+        ("if asked.informer != name:", "if False:"),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -2103,4 +2162,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_BUILDING_HERE,
     *_BUILDING_IN_CLUSTERS,
     *_SHOWING_IN_BROWSERS,
+    *_ASKING_INFORMERS,
 )

@@ -30,17 +30,22 @@ TOKENS: dict[str, tuple[str, list[str]]] = {
     "good": (ASKER, [audience_of("disks")]),
     "for-another-informer": (ASKER, [audience_of("others")]),
     "for-the-api-server": (ASKER, ["https://kubernetes.default.svc"]),
+    "of-an-authenticator-without-audiences": (ASKER, []),
     "of-somebody": ("system:serviceaccount:shop:default", [audience_of("disks")]),
 }
 """The user and the audiences of each token."""
 
 
 async def _review(request: web.Request) -> web.Response:
-    """As the API server answers: it accepts a token whose audiences are among those that are asked for."""
+    """As the API server answers: it names the audiences of the token among those that are asked for.
+
+    A webhook that knows no audiences accepts the token, and then the API server names none.
+    """
     spec = (await request.json())["spec"]
     user, audiences = TOKENS.get(spec["token"], ("", []))
     shared = [one for one in spec.get("audiences", []) if one in audiences]
-    status: dict[str, Any] = {"authenticated": bool(shared), "user": {"username": user}, "audiences": shared}
+    authenticated = bool(shared or (user and not audiences))
+    status: dict[str, Any] = {"authenticated": authenticated, "user": {"username": user}, "audiences": shared}
     return web.json_response({"status": status})
 
 
@@ -88,7 +93,9 @@ async def test_what_the_function_tells_is_what_the_controller_takes(tmp_path: An
     assert answer.refused == ()
 
 
-@pytest.mark.parametrize("token", ["for-another-informer", "for-the-api-server", "unknown"])
+@pytest.mark.parametrize(
+    "token", ["for-another-informer", "for-the-api-server", "of-an-authenticator-without-audiences", "unknown"]
+)
 async def test_control_3_a_token_for_another_audience_is_refused(tmp_path: Any, token: str) -> None:
     async with informing(tmp_path) as endpoint:
         with pytest.raises(NoAnswer, match="it answered 401"):
