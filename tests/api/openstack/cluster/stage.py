@@ -16,6 +16,7 @@ from windlass.kube.client.client import Client
 from windlass.kube.conditions import find
 from windlass.kube.errors import NotFound
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.tasks import end
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
@@ -23,10 +24,12 @@ from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.controllers import makers
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
+from windlass.testing.crash import CrashPoint, MortalCarrier
 
 Tree = dict[str, Any]
 
 NAME: Final = "one"
+TIMES: Final = Times(request=2.0)
 LABELS: Final = {"cluster.x-k8s.io/cluster-name": NAME, "cluster.x-k8s.io/control-plane": ""}
 
 
@@ -118,14 +121,7 @@ class Stage:
         return await eventually(self.get, holds, what=what)
 
     async def until_ready(self) -> Tree:
-        return await self.until(
-            lambda found: (
-                says(found, "Ready") == "True Ready"
-                and says(found, "Progressing") == "False Success"
-                and _is_current(found)
-            ),
-            what="Ready",
-        )
+        return await self.until(is_ready, what="Ready")
 
     async def delete(self) -> None:
         """Delete it, and wait until it is gone."""
@@ -166,21 +162,37 @@ def says(tree: Tree, kind: str) -> str:
     return f"{found['status']} {found['reason']}" if found else "missing"
 
 
-def _is_current(tree: Tree) -> bool:
-    return all(each["observedGeneration"] == tree["metadata"]["generation"] for each in tree["status"]["conditions"])
+def is_ready(tree: Tree) -> bool:
+    """Whether it is, as its spec is now."""
+    done = says(tree, "Ready") == "True Ready" and says(tree, "Progressing") == "False Success"
+    return done and all(
+        each["observedGeneration"] == tree["metadata"]["generation"] for each in tree["status"]["conditions"]
+    )
 
 
 @asynccontextmanager
 async def staged(plane: PlaneAccess, namespace: str, project: Project) -> AsyncIterator[Stage]:
-    """A stage with all our controllers at work, as a new process that leads."""
-    async with Client(config.load(kubeconfig=plane.kubeconfig())) as client:
-        clouds = Clouds(polls=PollTimes(after_write=0.3, building=1.0, at_rest=60.0), times=Times(request=2.0))
-        async with clouds, Manager(client, systems={OPENSTACK: clouds}) as manager:
-            for make in makers(clouds, [namespace]):
-                await manager.start(make)
-            running = asyncio.create_task(manager.run())
-            try:
-                yield Stage(client, namespace, project)
-            finally:
+    """A stage with all our controllers at work."""
+    async with Client(config.load(kubeconfig=plane.kubeconfig())) as client, at_work(client, namespace):
+        yield Stage(client, namespace, project)
+
+
+@asynccontextmanager
+async def at_work(
+    client: Client, namespace: str, *, times: Times = TIMES, point: CrashPoint | None = None
+) -> AsyncIterator[None]:
+    """All our controllers, as a new process that leads. One with a `point` does not shut down, it is cut off."""
+    clouds = Clouds(polls=PollTimes(after_write=0.3, building=1.0, at_rest=60.0), times=times)
+    carrier = clouds if point is None else MortalCarrier(clouds, point)
+    async with clouds, Manager(client, systems={OPENSTACK: carrier}) as manager:
+        for make in makers(clouds, [namespace]):
+            await manager.start(make)
+        running = asyncio.create_task(manager.run())
+        try:
+            yield
+        finally:
+            if point is None:
                 manager.shut_down()
                 await running
+            else:
+                await end(running)

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from tests.api.openstack.cluster.stage import Stage
+from tests.api.openstack.cluster.stage import Stage, at_work, is_ready, staged
+from tests.api.openstack.mortal import NOTHING_UNDER_WAY, MortalClient, lives
+from windlass.kube import config
+from windlass.testing import PlaneAccess
+from windlass.testing.cloud import Project
 
 SPEC: dict[str, Any] = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}}
 NETWORK: dict[str, Any] = {
@@ -37,6 +41,39 @@ async def test_c14b_c16_a_bastion_is_replaced_with_the_same_address_and_goes_wit
     assert list(sdk.compute.servers()) == list(sdk.network.ips(project_id=stage.project.id)) == []
     await stage.delete()
     assert [each.name for each in sdk.network.security_groups(project_id=stage.project.id)] == ["default"]
+
+
+async def test_c16_a_controller_that_dies_after_each_of_its_writes_replaces_a_bastion_by_one(
+    plane: PlaneAccess, windlass_namespace: str, project: Project
+) -> None:
+    async with staged(plane, windlass_namespace, project) as stage:
+        await stage.cluster(**NETWORK, bastion={"spec": SPEC})
+        made = (await stage.until_ready())["status"]["bastion"]
+    async with MortalClient(config.load(kubeconfig=plane.kubeconfig())) as ours:
+        after = Stage(ours, windlass_namespace, project)
+        await after.patch({"spec": {"bastion": {"spec": {"flavor": "m1.small"}}}})
+
+        async def is_replaced() -> bool:
+            return is_ready(await after.get())
+
+        asked = await lives(
+            ours,
+            lambda point: at_work(ours, windlass_namespace, times=NOTHING_UNDER_WAY, point=point),
+            until=is_replaced,
+        )
+        status = (await after.get())["status"]["bastion"]
+    [server] = project.sdk.compute.servers()
+    [address] = project.sdk.network.ips(project_id=project.id)
+    [port] = project.sdk.network.ports(device_id=server.id)
+    assert status["id"] == server.id != made["id"]
+    assert (address.floating_ip_address, address.port_id) == (made["floatingIP"], port.id)
+    assert [what for what in asked if what.startswith(("create ", "delete server"))] == [
+        "delete server", "create port", "create server",
+    ]  # fmt: skip
+
+    async with staged(plane, windlass_namespace, project) as stage:
+        await stage.delete()
+    assert [each.name for each in project.sdk.network.security_groups(project_id=project.id)] == ["default"]
 
 
 def _is_retired(tree: Any) -> bool:

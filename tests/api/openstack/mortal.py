@@ -1,0 +1,71 @@
+"""A process that dies after its first write, to either side, before it has the answer; another life follows."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from tests.patience import PATIENCE
+from windlass.kube.client.client import Client
+from windlass.kube.verbs import ApiRequest
+from windlass.openstack.cloud.certainty import Times
+from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.testing.crash import Crashed, CrashPoint, When
+
+T = TypeVar("T")
+
+MOST_LIVES = 25
+NOTHING_UNDER_WAY: Final = Times(request=0.2)
+"""A life that ends waits for its requests, so the next one need not."""
+_CALL = f" ({OPENSTACK})"
+
+
+class FirstWrite(CrashPoint):
+    """The process dies at the first write that is accepted: it is carried out, and the answer never comes."""
+
+    def __init__(self) -> None:
+        super().__init__(1, When.AFTER)
+        self.died = asyncio.Event()
+
+    async def write(self, what: str, do: Callable[[], Awaitable[T]]) -> T:
+        with suppress(Crashed):
+            try:
+                return await super().write(what, do)
+            except Exception:
+                self.number = len(self.writes) + 1
+                raise
+        self.died.set()
+        # A dead process does nothing more, until its tasks are cancelled.
+        never: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        return await never
+
+
+class MortalClient(Client):
+    """That of a process that dies at `point`."""
+
+    point = CrashPoint()
+
+    async def send(self, request: ApiRequest[Any], /) -> Any:
+        if request.WRITES:
+            return await self.point.write(str(request), lambda: super(MortalClient, self).send(request))
+        return await super().send(request)
+
+
+async def lives(
+    client: MortalClient,
+    at_work: Callable[[FirstWrite], AbstractAsyncContextManager[object]],
+    *,
+    until: Callable[[], Awaitable[bool]],
+) -> list[str]:
+    """One life after the other, each with one write, until that holds; returns what was asked of the cloud."""
+    written: list[str] = []
+    for _ in range(MOST_LIVES):
+        if await until():
+            return [what.removesuffix(_CALL) for what in written if what.endswith(_CALL)]
+        point = client.point = FirstWrite()
+        async with at_work(point):
+            await asyncio.wait_for(point.died.wait(), PATIENCE)
+        written += point.writes
+    pytest.fail(f"no end after {MOST_LIVES} lives: {written}")
