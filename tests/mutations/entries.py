@@ -2086,6 +2086,21 @@ _SHOWING_IN_BROWSERS = (
 
 _ASKING_INFORMERS = (
     *_in(
+        "update_status/document/informed.py",
+        "update_status/document/test_informed.py",
+        ("left // (len(wanted) - served)", "left"),
+        ("key=lambda place: sizes[place]", "key=lambda place: -sizes[place]"),
+        ("        if size > room:\n", "        if False:\n"),
+        ("for one in report.informed[:MOST]]", "for one in report.informed]"),
+        ("if pool != CONTROL_PLANE and pool not in workers:", "if False:"),
+    ),
+    *_in(
+        "update_status/document/reading.py",
+        "update_status/document/test_informed.py",
+        ("if one.name in OWN_INFORMERS] if plane", "] if plane"),
+        ("if one.name in OWN_INFORMERS] if place", "] if place"),
+    ),
+    *_in(
         "update_status/informers/fetching.py",
         "update_status/informers/test_fetching.py",
         ("allow_redirects=False", "allow_redirects=True"),

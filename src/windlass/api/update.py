@@ -13,6 +13,7 @@ from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.api.schema import LIST_ATOMIC, MAP_ATOMIC, REQUIRED, list_map, rule
 from windlass.api.update_insights import (
     GROUP,
+    LABEL,
     MOST_RESOURCES,
     VERSION,
     AboutRef,
@@ -36,6 +37,8 @@ UPDATE_STATUS = "cluster"
 
 MOST_POOLS = 32
 MOST_INFORMERS = 16
+OWN_INFORMERS = ("cpi", "ni")
+"""The names of the controller's own informers."""
 MOST_IN_CONTROL_PLANE = 128
 MOST_IN_POOL = 1024
 MOST_GAPS = 64
@@ -107,17 +110,27 @@ class WorkerPoolEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     insight: Annotated[WorkerPoolUnion, MAP_ATOMIC]
 
 
-class ControlPlaneInformer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The insights of one source, in its order."""
+class _Informer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A source of insights.
+
+    namespace    Added: of the Service that is asked; absent: the source is the controller itself
+    stale_since  Added: it has not answered since; absent: it answers
+    """
 
     name: Name
+    namespace: Annotated[str, Meta(max_length=63, pattern=LABEL)] | None = None
+    stale_since: Time | None = None
+
+
+class ControlPlaneInformer(_Informer, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The insights of one source, in its order."""
+
     insights: Annotated[tuple[ControlPlaneEntry, ...], list_map("uid"), Meta(max_length=MOST_IN_CONTROL_PLANE)] = ()
 
 
-class WorkerPoolInformer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+class WorkerPoolInformer(_Informer, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The insights of one source, in its order."""
 
-    name: Name
     insights: Annotated[tuple[WorkerPoolEntry, ...], list_map("uid"), Meta(max_length=MOST_IN_POOL)] = ()
 
 
@@ -179,13 +192,14 @@ class PoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
 class OwnCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The health of the controller, never that of the update.
 
-    Available  whether the status can be relied on
-    Degraded   whether a source is missing
-    Truncated  whether something was left out of the status; the message says what
+    Available          whether the status can be relied on
+    Degraded           whether a source is missing
+    Truncated          whether something was left out of the status; the message says what
+    InformersDegraded  whether an informer of somebody else does not answer, or tells too much: absent if there is none
     """
 
-    type: Literal["Available", "Degraded", "Truncated"]
-    reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights"]
+    type: Literal["Available", "Degraded", "Truncated", "InformersDegraded"]
+    reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights", "NotAnswering"]
 
 
 class Overview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -11,11 +11,10 @@ from msgspec import Meta, Raw, Struct, field
 
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 from windlass.api.schema import REQUIRED, list_map, rule
+from windlass.api.update import OWN_INFORMERS
 from windlass.api.update_insights import GROUP, LABEL, VERSION, Time
 
 API_VERSION = f"{GROUP}/{VERSION}"
-OWN_INFORMERS = ("cpi", "ni")
-"""The names of the controller's own informers."""
 MOST_CA_BUNDLE = 71_680
 """Characters of base64: 52,500 bytes."""
 

@@ -10,6 +10,7 @@ from windlass.update_status.report import (
     Cause,
     ControlPlane,
     Estimate,
+    Informed,
     Insight,
     Node,
     Operator,
@@ -32,6 +33,7 @@ def tree(report: Report, *, now: Moment) -> dict[str, Any]:
         "insights": [_insight(insight) for insight in report.insights],
         "alerts": report.alerts,
         "gaps": list(report.gaps),
+        "informers": [_informed(informed) for informed in report.informed],
     }
 
 
@@ -133,6 +135,18 @@ def _insight(insight: Insight) -> dict[str, Any]:
         "pool": insight.pool,
         "resources": [_reference(one) for one in insight.resources],
         "follows": None if insight.follows is None else _reference(insight.follows),
+    }
+
+
+def _informed(informed: Informed) -> dict[str, Any]:
+    return {
+        "name": informed.name,
+        "namespace": informed.namespace,
+        "staleSince": _time(informed.stale_since),
+        "insights": [
+            {"informer": informed.name, "uid": one.uid, "finish": _time(one.finish), **_insight(one.insight)}
+            for one in informed.told
+        ],
     }
 
 

@@ -8,7 +8,7 @@
 | `windlass_update_estimated_seconds` | | what is left for the control plane, negative if late; absent if unknown |
 | `windlass_update_nodes` | `pool`, `phase` | number of nodes |
 | `windlass_update_insights` | `level`, `informer` | number of health insights |
-| `windlass_update_informer_healthy` | `informer` | 1 if all sources could be read, else 0 |
+| `windlass_update_informer_healthy` | `informer` | 1 if all sources could be read, else 0; of others: 1 if it answers |
 
 Both replicas show them: take `max`, never a sum over replicas.
 """
@@ -22,6 +22,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from windlass.api.update import OWN_INFORMERS
 from windlass.kube.errors import DecodeError
 from windlass.kube.object import Object
 from windlass.update_status.document.reading import NothingWritten, read
@@ -74,9 +75,12 @@ def _of_report(report: Report, *, now: int) -> Iterator[Metric]:
 def _of_informers(status: Any) -> Iterator[Metric]:
     counted: Counter[tuple[str, str]] = Counter()
     names: set[str] = set()
+    silent: set[str] = set()
     for place in (status.control_plane, *status.worker_pools):
         for informer in place.informers:
             names.add(informer.name)
+            if informer.stale_since is not None:
+                silent.add(informer.name)
             healths = (entry.insight.health for entry in informer.insights)
             counted.update((health.impact.level, informer.name) for health in healths if health is not None)
     insights = GaugeMetricFamily("windlass_update_insights", "Health insights.", labels=["level", "informer"])
@@ -85,9 +89,11 @@ def _of_informers(status: Any) -> Iterator[Metric]:
     yield insights
     conditions = {one.type: one.status for one in status.conditions}
     whole = conditions.get("Available") == "True" and conditions.get("Degraded") != "True"
-    healthy = GaugeMetricFamily("windlass_update_informer_healthy", "1 if its sources were read.", labels=["informer"])
+    healthy = GaugeMetricFamily(
+        "windlass_update_informer_healthy", "1 if its sources were read, or it answers.", labels=["informer"]
+    )
     for name in sorted(names):
-        healthy.add_metric([name], whole)
+        healthy.add_metric([name], whole if name in OWN_INFORMERS else name not in silent)
     yield healthy
 
 

@@ -313,6 +313,19 @@ class Told(Struct, frozen=True, kw_only=True):
     finish: Moment | None = None
 
 
+class Informed(Struct, frozen=True, kw_only=True):
+    """An informer of somebody else, and what it told last.
+
+    namespace    of the Service that is asked
+    stale_since  it has not answered since; None: it answers
+    """
+
+    name: str
+    namespace: str
+    stale_since: Moment | None = None
+    told: tuple[Told, ...] = ()
+
+
 class CauseKind(StrEnum):
     """What kind of thing an update waits for."""
 
@@ -365,6 +378,7 @@ class Report(Struct, frozen=True, kw_only=True):
     causes      why things wait, in the order in which they were found
     alerts      the line that says why alerts are missing, or ""
     gaps        what is not known, and why: a text each
+    informed    what informers of others told. It stands apart: no assessment, cause, history or text of `oc` has it
     """
 
     control_plane: ControlPlane
@@ -374,6 +388,7 @@ class Report(Struct, frozen=True, kw_only=True):
     causes: tuple[Cause, ...] = ()
     alerts: str = ""
     gaps: tuple[str, ...] = ()
+    informed: tuple[Informed, ...] = ()
 
     @property
     def updating(self) -> bool:

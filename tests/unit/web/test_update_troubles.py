@@ -69,6 +69,7 @@ def test_a_watch_that_fails_for_longer_than_a_moment_is_told(seen: Pulse, told: 
         (condition("Degraded", "True"), True),
         (condition("Degraded", "False", "AsExpected"), False),
         (condition("Truncated", "True", "LeftOut"), True),
+        (condition("InformersDegraded", "True", "NotAnswering"), True),
     ],
 )
 def test_what_the_controller_says_of_itself_is_told_if_it_is_bad(one: OwnCondition, told: bool) -> None:

@@ -58,6 +58,7 @@ from windlass.update_status.report import (
     Reference,
     State,
     Summary,
+    Told,
 )
 from windlass.update_status.times import SECOND, ZERO
 
@@ -405,6 +406,13 @@ def health_insight(insight: Insight, before: HealthInsight | None, pen: Pen) -> 
         remediation=InsightRemediation(reference=reference),
         follows=None if insight.follows is None else about_ref(insight.follows),
     )
+
+
+def told_insight(told: Told, before: HealthInsight | None, pen: Pen) -> HealthInsight:
+    insight = health_insight(told.insight, before, pen)
+    stood = before.remediation.estimated_finish if before else None
+    finish = None if told.finish is None else settled_estimate(told.finish, before=stood, now=pen.now)
+    return structs.replace(insight, remediation=structs.replace(insight.remediation, estimated_finish=finish))
 
 
 def about_ref(one: Reference) -> AboutRef:

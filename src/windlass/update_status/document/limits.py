@@ -12,7 +12,10 @@ from windlass.api.update import ControlPlaneEntry, WorkerPoolEntry
 from windlass.api.update_insights import ClusterOperatorInsight, HealthInsight, NodeInsight
 
 MOST_BYTES: Final = 896 * 1024
-"""Of all that has no small limit of its own. With the rest the status is below 1 MiB, and etcd takes 1.5."""
+"""Of all that has no small limit of its own. With the rest the status is below 1 MiB, and etcd takes 1.5.
+
+What informers of others told has a room of its own, so that they cannot push out anything.
+"""
 
 Entry = ControlPlaneEntry | WorkerPoolEntry
 E = TypeVar("E", ControlPlaneEntry, WorkerPoolEntry)

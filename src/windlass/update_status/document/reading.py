@@ -5,11 +5,16 @@ from collections.abc import Iterable, Sequence
 from msgspec import structs
 
 from windlass.api.update import (
+    OWN_INFORMERS,
     CauseEntry,
     ControlPlaneEntry,
+    ControlPlaneInformer,
+    ControlPlaneStatus,
     ControlPlaneUnion,
+    PoolStatus,
     UpdateStatusStatus,
     WorkerPoolEntry,
+    WorkerPoolInformer,
     WorkerPoolUnion,
 )
 from windlass.api.update_insights import (
@@ -37,6 +42,7 @@ from windlass.update_status.report import (
     Estimate,
     Health,
     Impact,
+    Informed,
     Insight,
     Level,
     Node,
@@ -48,11 +54,13 @@ from windlass.update_status.report import (
     Scope,
     State,
     Summary,
+    Told,
     Versions,
 )
 from windlass.update_status.times import SECOND, Moment, known_moment, moment
 
 Union = ControlPlaneUnion | WorkerPoolUnion
+Informer = ControlPlaneInformer | WorkerPoolInformer
 
 
 class NothingWritten(Exception):
@@ -65,12 +73,13 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
     `now` is the start of insights that `oc` counts from the present. Raises NothingWritten.
     """
     plane = status.control_plane
-    inside = [(one.name, entry.insight) for one in plane.informers for entry in one.insights] if plane else []
+    own = [one for one in plane.informers if one.name in OWN_INFORMERS] if plane else []
+    inside = [(one.name, entry.insight) for one in own for entry in one.insights]
     version = next((insight.cluster_version for _, insight in inside if insight.cluster_version), None)
     if plane is None or version is None:
         raise NothingWritten("the UpdateStatus has no insight into ClusterVersion: no controller has written it yet")
     pools = [
-        (one.name, [entry.insight for each in one.informers for entry in each.insights]) for one in status.worker_pools
+        (one.name, [entry.insight for each in _own(one) for entry in each.insights]) for one in status.worker_pools
     ]
     # Insights of equal weight are shown in this order: those of each pool, then those of the control plane.
     place = min(plane.pools_before, len(pools))
@@ -86,15 +95,48 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
         causes=tuple(map(_cause, status.causes)),
         alerts=status.alerts_missing,
         gaps=status.gaps,
+        informed=_informed(status, now),
     )
 
 
 def health_insights(status: UpdateStatusStatus) -> dict[str, HealthInsight]:
-    """What needs attention, by uid."""
-    masters = status.control_plane.informers if status.control_plane else ()
-    found: list[ControlPlaneEntry | WorkerPoolEntry] = [entry for one in masters for entry in one.insights]
-    found += (entry for pool in status.worker_pools for one in pool.informers for entry in one.insights)
+    """What needs attention, by uid, without what informers of others told."""
+    places = (status.control_plane, *status.worker_pools)
+    found = [entry for place in places for one in _own(place) for entry in one.insights]
     return {entry.uid: entry.insight.health for entry in found if entry.insight.health}
+
+
+def _own(place: ControlPlaneStatus | PoolStatus | None) -> list[Informer]:
+    """The controller's own informers."""
+    return [one for one in place.informers if one.name in OWN_INFORMERS] if place else []
+
+
+def _informed(status: UpdateStatusStatus, now: Moment) -> tuple[Informed, ...]:
+    """What informers of others told, in the control plane first, and then in each pool."""
+    places: list[tuple[str, ControlPlaneStatus | PoolStatus | None]] = [("", status.control_plane)]
+    places += [(pool.name, pool) for pool in status.worker_pools]
+    found: dict[str, Informed] = {}
+    for pool, place in places:
+        for one in place.informers if place else ():
+            if one.name in OWN_INFORMERS:
+                continue
+            told = tuple(_told(entry, pool, now) for entry in one.insights)
+            stood = found.get(one.name)
+            found[one.name] = Informed(
+                name=one.name,
+                namespace=one.namespace or "",
+                stale_since=known_moment(one.stale_since),
+                told=(*(stood.told if stood else ()), *(each for each in told if each is not None)),
+            )
+    return tuple(found.values())
+
+
+def _told(entry: ControlPlaneEntry | WorkerPoolEntry, pool: str, now: Moment) -> Told | None:
+    health = entry.insight.health
+    if health is None:
+        return None
+    finish = known_moment(health.remediation.estimated_finish)
+    return Told(uid=entry.uid, insight=_insight(health, pool, now), finish=finish)
 
 
 def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:

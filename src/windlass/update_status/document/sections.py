@@ -20,7 +20,7 @@ from windlass.update_status.document.limits import Entry, Section
 from windlass.update_status.document.pen import Pen, written
 from windlass.update_status.document.uids import health_uids, uid
 from windlass.update_status.document.validity import trouble
-from windlass.update_status.report import Insight, Pool, Report
+from windlass.update_status.report import Insight, Pool, Report, Told
 
 CPI: Final = "cpi"
 """The informer of ClusterVersion, operators and alerts."""
@@ -71,16 +71,16 @@ def sections(report: Report, workers: Sequence[Pool], before: Before, pen: Pen, 
             of_operators.append(insight)
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
 
-    cpi = _Gathering(CONTROL_PLANE, CPI, before, pen, invalid)
+    cpi = Gathering(CONTROL_PLANE, CPI, before, pen, invalid)
     cpi.add_control_plane(report)
     cpi.add_health(of_operators)
-    nodes = _Gathering(CONTROL_PLANE, NI, before, pen, invalid)
+    nodes = Gathering(CONTROL_PLANE, NI, before, pen, invalid)
     if master is not None:
         nodes.add_pool(master)
     nodes.add_health(of_masters)
     found = [cpi.section(), nodes.section()]
     for pool in workers:
-        gathering = _Gathering(pool.name, NI, before, pen, invalid)
+        gathering = Gathering(pool.name, NI, before, pen, invalid)
         gathering.add_pool(pool)
         gathering.add_health(by_pool[pool.name])
         found.append(gathering.section())
@@ -93,7 +93,7 @@ def _settle(key: tuple[str, str, str], part: object, stood: Entry) -> None:
     SETTLED[key] = part, stood
 
 
-class _Gathering:
+class Gathering:
     """The insights of one informer."""
 
     def __init__(self, pool: str, informer: str, before: Before, pen: Pen, invalid: list[str]) -> None:
@@ -156,6 +156,18 @@ class _Gathering:
                 "health",
                 lambda old, insight=insight: insights.health_insight(insight, old, pen),
                 (insight, insight.started == pen.now),
+            )
+
+    def add_told(self, found: Iterable[Told]) -> None:
+        pen = self._pen
+        for told in found:
+            self._add(
+                told.uid,
+                told.insight.summary,
+                "Health",
+                "health",
+                lambda old, told=told: insights.told_insight(told, old, pen),
+                (told, told.insight.started == pen.now, told.finish and pen.now),
             )
 
     def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any], part: object) -> None:

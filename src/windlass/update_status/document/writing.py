@@ -26,6 +26,7 @@ from windlass.api.update_insights import Name, Status
 from windlass.update_status.constants import MASTER
 from windlass.update_status.document import insights
 from windlass.update_status.document.causes import causes
+from windlass.update_status.document.informed import portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
 from windlass.update_status.document.pen import Pen, fitting
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
@@ -47,6 +48,7 @@ class _Named(Struct, frozen=True):
 def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = None) -> UpdateStatusStatus:
     """The status of `report` at `now`.
 
+    What informers of others told is written last, into a room of its own; the condition InformersDegraded tells of it.
     Of `previous`, times are kept that move only with what they tell: acquiredAt with the content of an insight,
     lastTransitionTime with a status, the expected end by more than a minute and 5 %. What the API server would refuse,
     and what is beyond a limit, is left out; the condition Truncated says so.
@@ -61,13 +63,16 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
     named = [name for name in report.unassigned if holds(_Named(name))]
     unassigned = _some(named, MOST_UNASSIGNED, "nodes without a pool", pen)
     why = causes(report.causes, previous.causes, pen, invalid)
-    found = sections(report, workers, standing(previous), pen, invalid)
+    before = standing(previous)
+    found = sections(report, workers, before, pen, invalid)
     room = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
     kept = {
         (section.pool, section.informer): tuple(entries)
         for section, entries in zip(found, within_limits(found, pen.said, most_bytes=room), strict=True)
     }
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
+    of_others = Pen(now, [])
+    others = portions(report, {pool.name for pool in workers}, before, of_others)
     written = {MASTER, *(pool.name for pool in workers)}
     names = [pool.name for pool in report.pools if pool.name in written]
     stood = {pool.name: pool.conditions for pool in previous.worker_pools}
@@ -78,10 +83,22 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
             resource=insights.VERSION_REF,
             pool_resource=insights.pool_ref(MASTER) if master else None,
             pools_before=names.index(MASTER) if master else 0,
-            informers=tuple(
-                ControlPlaneInformer(name=informer, insights=cast("tuple[ControlPlaneEntry, ...]", entries))
-                for (place, informer), entries in kept.items()
-                if place == CONTROL_PLANE
+            informers=(
+                *(
+                    ControlPlaneInformer(name=informer, insights=cast("tuple[ControlPlaneEntry, ...]", entries))
+                    for (place, informer), entries in kept.items()
+                    if place == CONTROL_PLANE
+                ),
+                *(
+                    ControlPlaneInformer(
+                        name=one.name,
+                        namespace=one.namespace,
+                        stale_since=one.stale_since,
+                        insights=cast("tuple[ControlPlaneEntry, ...]", one.insights),
+                    )
+                    for one in others
+                    if one.pool == CONTROL_PLANE
+                ),
             ),
         ),
         worker_pools=tuple(
@@ -91,6 +108,16 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
                 conditions=(insights.pool_condition(pool.summary, stood.get(pool.name, ()), pen),),
                 informers=(
                     WorkerPoolInformer(name=NI, insights=cast("tuple[WorkerPoolEntry, ...]", kept[pool.name, NI])),
+                    *(
+                        WorkerPoolInformer(
+                            name=one.name,
+                            namespace=one.namespace,
+                            stale_since=one.stale_since,
+                            insights=cast("tuple[WorkerPoolEntry, ...]", one.insights),
+                        )
+                        for one in others
+                        if one.pool == pool.name
+                    ),
                 ),
             )
             for pool in workers
@@ -100,7 +127,8 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
         alerts_missing=alerts_missing,
         unassigned_nodes=unassigned,
     )
-    return structs.replace(status, conditions=_own_conditions(report, previous.conditions, pen, invalid))
+    conditions = _own_conditions(report, previous.conditions, pen, invalid, of_others.said)
+    return structs.replace(status, conditions=conditions)
 
 
 def _workers(report: Report, pen: Pen, invalid: list[str]) -> list[Pool]:
@@ -152,12 +180,12 @@ _WORST_FIRST: Final = (Level.CRITICAL, Level.ERROR, Level.WARNING)
 
 
 def _own_conditions(
-    report: Report, before: tuple[OwnCondition, ...], pen: Pen, invalid: Sequence[str]
+    report: Report, before: tuple[OwnCondition, ...], pen: Pen, invalid: Sequence[str], of_others: list[str]
 ) -> tuple[OwnCondition, ...]:
     def own(
-        kind: Literal["Available", "Degraded", "Truncated"],
+        kind: Literal["Available", "Degraded", "Truncated", "InformersDegraded"],
         status: Status,
-        reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights"],
+        reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights", "NotAnswering"],
         message: str,
     ) -> OwnCondition:
         changed = pen.changed(before, kind, status)
@@ -167,6 +195,10 @@ def _own_conditions(
 
     missing = [line for line in (report.alerts, *report.gaps) if line]
     left_out = list(dict.fromkeys((*invalid, *pen.said)))
+    silent, why = trouble(report, of_others)
+    informers = own("InformersDegraded", "False", "AsExpected", "")
+    if why:
+        informers = own("InformersDegraded", "True", "NotAnswering" if silent else "LeftOut", why)
     return (
         own("Available", "True", "AsExpected", ""),
         own("Degraded", "True", "SourcesMissing", "; ".join(missing))
@@ -175,4 +207,5 @@ def _own_conditions(
         own("Truncated", "True", "InvalidInsights" if invalid else "LeftOut", "; ".join(left_out))
         if left_out
         else own("Truncated", "False", "AsExpected", ""),
+        *((informers,) if report.informed else ()),
     )

@@ -25,11 +25,12 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.api.core import Service
-from windlass.api.update_informer import OWN_INFORMERS, UpdateInformer
+from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS
+from windlass.api.update_informer import UpdateInformer
 from windlass.kube.control.seen import Present, Seen
 
-MOST_ENABLED: Final = 64
-"""Informers that are asked."""
+MOST_ENABLED: Final = MOST_INFORMERS - len(OWN_INFORMERS)
+"""Informers that are asked: so many have a place in the UpdateStatus."""
 
 
 class Reason(StrEnum):

@@ -17,6 +17,7 @@ from windlass.update_status.report import (
     ControlPlane,
     Estimate,
     Health,
+    Informed,
     Insight,
     Node,
     Operator,
@@ -62,6 +63,7 @@ def render_wide(report: Report, *, now: Moment) -> str:
         _section("Nodes", _nodes(pools, report.unassigned, now)),
         _section("Causes", _causes(report, now)),
         _section("Update Health", _health(report, now)),
+        _section("Informers", _informers(report.informed, now)),
         unknown,
     ]
     return "\n".join(filter(None, sections))
@@ -243,6 +245,23 @@ def _health(report: Report, now: Moment) -> str:
         for word, insight in zip(words, insights, strict=True)
     ]
     return f"{counts}\n" + safe_table(("SINCE", "LEVEL", "IMPACT", "MESSAGE"), rows)
+
+
+def _informers(found: Sequence[Informed], now: Moment) -> str:
+    """What others told: nothing of it counts above."""
+    rows = []
+    for informed in found:
+        name = f"{informed.name} in {informed.namespace}"
+        if informed.stale_since is not None:
+            age = _age(informed.stale_since, now)
+            rows.append((name, age, "-", "-", f"No answer since {rfc3339(informed.stale_since)}"))
+        told = {id(one.insight): one for one in informed.told}
+        for insight in insights_in_order(one.insight for one in informed.told):
+            finish = told[id(insight)].finish
+            end = () if finish is None else (f"Expected to end: {rfc3339(finish)}",)
+            message = "\n".join((*_message(insight), *end))
+            rows.append((name, _age(_since(insight), now), insight.level.title, insight.impact.value, message))
+    return safe_table(("INFORMER", "SINCE", "LEVEL", "IMPACT", "MESSAGE"), rows) if rows else ""
 
 
 def _causes(report: Report, now: Moment) -> str:

@@ -18,7 +18,8 @@ export class Attention {
   draw(parts, keys) {
     if (!touched(keys, "insight", "cause")) return;
     const items = troubles(parts);
-    items.sort(([, a], [, b]) => rank(a) - rank(b) || Boolean(b.affected) - Boolean(a.affected) || a.place - b.place);
+    // What informers of others tell comes last: it counts for nothing.
+    items.sort(([, a], [, b]) => Boolean(a.informer) - Boolean(b.informer) || rank(a) - rank(b) || Boolean(b.affected) - Boolean(a.affected) || a.place - b.place);
     this.shown = items.length > 0;
     this.#rows.draw(items);
   }
@@ -50,6 +51,7 @@ function drawTrouble(row, trouble) {
     trouble.impact && trouble.impact !== "None" && h("span", {}, `impact: ${trouble.impact}`),
     trouble.pool && h("span", {}, `pool ${trouble.pool}`),
     trouble.informer && h("span", { class: "informer" }, `says the informer ${trouble.informer}`),
+    trouble.staleSince && h("span", { class: "informer" }, "which has not answered for ", age(trouble.staleSince)),
     documentation(trouble.reference, "What to do"),
     trouble.description || resources.length ? more : null,
   ];
@@ -81,7 +83,7 @@ function resource({ group, resource: kind, namespace, name }) {
 
 // How many troubles of each level there are, as badges.
 export function attentionInShort(parts) {
-  const found = troubles(parts).map(([, one]) => one);
+  const found = troubles(parts).map(([, one]) => one).filter(({ informer }) => !informer);
   const texts = LEVELS.slice(0, 3)
     .map((level) => [found.filter((one) => one.level === level).length, level])
     .filter(([number]) => number)

@@ -6,6 +6,7 @@
 | `update` | the cluster as a whole, and its control plane |
 | `operator/NAME`, `pool/NAME`, `node/NAME` | those of the report, as `windlass status -o json` has them |
 | `cause/ID`, `insight/ID` | what needs attention, and why |
+| `insight/INFORMER/ID` | what an informer of somebody else told |
 | `record`, `took/operator/NAME`, `took/pool/NAME`, `took/node/NAME` | the newest update: when what began and ended |
 | `history` | all recorded updates in a line each |
 """
@@ -112,7 +113,7 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
     said = tree(report, now=now)
     plane = said["controlPlane"]
     operators, pools = plane.pop("operators"), said.pop("pools")
-    causes, insights = said.pop("causes"), said.pop("insights")
+    causes, insights, informers = said.pop("causes"), said.pop("insights"), said.pop("informers")
     said.pop("time")
     for passing in _PASSING:
         plane.pop(passing, None)
@@ -124,6 +125,8 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
             found[f"node/{node['name']}"] = _lean({**node, "pool": pool["name"]})
         found[f"pool/{pool['name']}"] = {**_lean(pool), "place": place}
     found |= _attention(report, _numbered("cause", causes, of=("type", "about")), insights)
+    for informer in informers:
+        found |= _informed(informer)
     newest = newest_first(records)
     if newest:
         found |= _took(newest[0])
@@ -152,6 +155,14 @@ def _attention(
         elif insight.follows in owners:
             found[key]["under"] = owners[insight.follows]
     return {**causes, **found}
+
+
+def _informed(informer: Mapping[str, Any]) -> dict[str, Any]:
+    """What an informer of somebody else told: its parts are below its name, so they replace none of others."""
+    said = [{**one, "staleSince": informer["staleSince"]} for one in informer["insights"]]
+    source = f"{informer['name']} in {informer['namespace']}"
+    found = _numbered(f"insight/{informer['name']}", said, of=("uid",))
+    return {key: {**one, "informer": source} for key, one in found.items()}
 
 
 def _lean(said: Mapping[str, Any]) -> dict[str, Any]:

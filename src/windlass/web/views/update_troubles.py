@@ -12,7 +12,7 @@ from windlass.update_status.times import SECOND, Moment, known_moment, rfc3339
 INSTALL: Final = "install Update status (docs/install.md), or use `windlass status`"
 PASSING: Final = 2.0
 """Seconds for which a watch may fail before people hear of it."""
-_AMISS: Final = {"Available": "False", "Degraded": "True", "Truncated": "True"}
+_AMISS: Final = {"Available": "False", "Degraded": "True", "Truncated": "True", "InformersDegraded": "True"}
 """The status of each condition of the controller that people have to know of."""
 
 

@@ -133,6 +133,7 @@ def test_programs_get_all_of_the_report(files: Files, form: str, capsys: pytest.
         "insights": [],
         "alerts": "",
         "gaps": [],
+        "informers": [],
     }
     assert plane == {
         "assessment": "Progressing",

@@ -1,0 +1,118 @@
+"""Writes what informers of others told, in a room of its own that is shared out fairly.
+
+An informer that tells little keeps all of it, whatever another one tells.
+"""
+
+from collections.abc import Container, Iterator
+from typing import Final
+
+import msgspec
+from msgspec import Struct, structs
+
+from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS
+from windlass.update_status.document.limits import Entry
+from windlass.update_status.document.pen import Pen, written_if_known
+from windlass.update_status.document.sections import CONTROL_PLANE, Before, Gathering
+from windlass.update_status.report import Informed, Report
+from windlass.update_status.times import rfc3339
+
+MOST_BYTES: Final = 96 * 1024
+"""Of JSON, of all informers in all pools."""
+MOST: Final = MOST_INFORMERS - len(OWN_INFORMERS)
+
+
+class Portion(Struct, frozen=True):
+    """What an informer has in a pool ("": in the control plane)."""
+
+    pool: str
+    name: str
+    namespace: str
+    stale_since: str | None
+    insights: tuple[Entry, ...] = ()
+
+
+def portions(report: Report, workers: Container[str], before: Before, pen: Pen) -> list[Portion]:
+    """What is written of each informer. `pen.said` tells what is left out, by informer.
+
+    Each has a portion in the control plane, so that people see that it is asked.
+    """
+    pen.said.extend(f"{one.name} is left out: there are more than {MOST} informers" for one in report.informed[MOST:])
+    wanted = [list(_wanted(one, workers, before, pen)) for one in report.informed[:MOST]]
+    sizes = [sum(map(_size, each)) for each in wanted]
+    kept: dict[int, list[Portion]] = {}
+    left = MOST_BYTES
+    for served, place in enumerate(sorted(range(len(wanted)), key=lambda place: sizes[place])):
+        kept[place] = _within(left // (len(wanted) - served), wanted[place], pen)
+        left -= sum(map(_size, kept[place]))
+    return [portion for place in range(len(wanted)) for portion in kept[place]]
+
+
+def trouble(report: Report, said: list[str]) -> tuple[bool, str]:
+    """Whether an informer does not answer; and what people have to know of informers, "" if all is well."""
+    silent = [
+        f"UpdateInformer {one.name} has not answered since {rfc3339(one.stale_since)}: see its condition Online"
+        for one in report.informed
+        if one.stale_since is not None
+    ]
+    return bool(silent), "; ".join((*silent, *dict.fromkeys(said)))
+
+
+def _wanted(informed: Informed, workers: Container[str], before: Before, pen: Pen) -> Iterator[Portion]:
+    """All that the informer told, by pool; what the API server would refuse is left out."""
+    by_pool: dict[str, list[Entry]] = {CONTROL_PLANE: []}
+    invalid: list[str] = []
+    astray = 0
+    for pool in dict.fromkeys((CONTROL_PLANE, *(told.insight.pool for told in informed.told))):
+        found = [told for told in informed.told if told.insight.pool == pool]
+        if pool != CONTROL_PLANE and pool not in workers:
+            astray += len(found)
+            continue
+        gathering = Gathering(pool, informed.name, before, pen, invalid)
+        gathering.add_told(found)
+        by_pool[pool] = list(gathering.section().entries)
+    if astray:
+        pen.said.append(f"{astray} insights of {informed.name} were left out: their pool is no pool of workers")
+    if invalid:
+        pen.said.append(f"{len(invalid)} insights of {informed.name} were left out: the first is {invalid[0]}")
+    for pool, entries in by_pool.items():
+        yield Portion(pool, informed.name, informed.namespace, written_if_known(informed.stale_since), tuple(entries))
+
+
+def _within(room: int, wanted: list[Portion], pen: Pen) -> list[Portion]:
+    """The worst insights that fit."""
+    room -= sum(_size(structs.replace(portion, insights=())) for portion in wanted)
+    ranked = sorted(
+        (
+            (_rank(entry), place, number)
+            for place, portion in enumerate(wanted)
+            for number, entry in enumerate(portion.insights)
+        )
+    )
+    kept: set[tuple[int, int]] = set()
+    for _, place, number in ranked:
+        size = len(msgspec.json.encode(wanted[place].insights[number])) + 1
+        if size > room:
+            break
+        room -= size
+        kept.add((place, number))
+    if left_out := len(ranked) - len(kept):
+        pen.said.append(f"{left_out} insights of {wanted[0].name} were left out: it tells too much")
+    return [
+        structs.replace(
+            portion, insights=tuple(entry for number, entry in enumerate(portion.insights) if (place, number) in kept)
+        )
+        for place, portion in enumerate(wanted)
+        if portion.pool == CONTROL_PLANE or any(each == place for each, _ in kept)
+    ]
+
+
+def _rank(entry: Entry) -> int:
+    health = entry.insight.health
+    return _WORST_FIRST.index(health.impact.level) if health else 0
+
+
+_WORST_FIRST: Final = ("Critical", "Error", "Warning", "Info", "Unknown")
+
+
+def _size(portion: Portion) -> int:
+    return len(msgspec.json.encode(portion))
