@@ -216,3 +216,11 @@ def test_programs_and_the_page_get_the_name_of_the_informer_with_each_insight() 
     assert part["informer"] == "storage in arrays"
     assert part["staleSince"]
     assert "under" not in part
+
+
+def test_an_informer_that_tells_much_gets_the_room_that_others_leave() -> None:
+    little = [informer(f"well-{number}", told()) for number in range(MOST - 1)]
+    status = write(with_informers(hostile(), *little), now=NOW)
+    whole = {one.name: one for one in read(status, now=NOW).informed}
+    assert len(msgspec.json.encode(status)) - len(msgspec.json.encode(without_others(status))) > MOST_BYTES * 3 // 4
+    assert len(whole["hostile"].told) < MOST_INSIGHTS
