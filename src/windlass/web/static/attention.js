@@ -19,7 +19,13 @@ export class Attention {
     if (!touched(keys, "insight", "cause")) return;
     const items = troubles(parts);
     // What informers of others tell comes last: it counts for nothing.
-    items.sort(([, a], [, b]) => Boolean(a.informer) - Boolean(b.informer) || rank(a) - rank(b) || Boolean(b.affected) - Boolean(a.affected) || a.place - b.place);
+    items.sort(
+      ([, a], [, b]) =>
+        Boolean(a.informer) - Boolean(b.informer) ||
+        rank(a) - rank(b) ||
+        Boolean(b.affected) - Boolean(a.affected) ||
+        a.place - b.place,
+    );
     this.shown = items.length > 0;
     this.#rows.draw(items);
   }

@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from windlass.api.coordination import Lease
 from windlass.api.update import UpdateStatus
 from windlass.testing.memory import MemoryApi
 from windlass.update_status.document import write
 from windlass.update_status.reading.kept import HOME, LEASE, NotKept, read_kept, read_object
+from windlass.update_status.report import Informed, Report
 from windlass.update_status.times import SECOND, moment
 
 from ..controller.world import OWNED
@@ -25,8 +26,8 @@ def lease(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": held}
 
 
-def written() -> dict[str, Any]:
-    status = write(report(operators=(operator(),)), now=NOW)
+def written(whole: Report | None = None) -> dict[str, Any]:
+    status = write(whole or report(operators=(operator(),)), now=NOW)
     metadata = {"name": "cluster"}
     identity = {"apiVersion": UpdateStatus.RESOURCE.api_version, "kind": UpdateStatus.RESOURCE.kind}
     return {**identity, "metadata": metadata, "spec": {}, "status": to_builtins(status)}
@@ -60,6 +61,13 @@ async def test_it_is_relied_on_until_the_lease_has_been_silent_for_two_durations
 )
 async def test_a_lease_that_nobody_holds_keeps_nothing(spec: dict[str, Any], reason: str) -> None:
     assert reason in await why(world(written(), lease(**spec)))
+
+
+async def test_informers_of_others_that_are_silent_or_tell_too_much_do_not_matter() -> None:
+    silent = Informed(name="storage", namespace="arrays", stale_since=NOW - SECOND)
+    whole = structs.replace(report(operators=(operator(),)), informed=(silent,))
+    found = await read_kept(world(written(whole), lease()), namespace=HOME, now=NOW)
+    assert found.informed == (silent,)
 
 
 async def test_without_a_lease_an_object_or_the_api_it_says_so() -> None:
