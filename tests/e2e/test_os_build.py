@@ -141,8 +141,9 @@ async def play_in_the_cluster(cluster: Cluster, front: Doom, audit: AuditLog, ba
     front.pardon(late=True)
     await cluster.until_built(pool)
     await cluster.change(pool, f"rendered-{pool}-2")
+    # What deletes a build can only be seen of one that is there when its pool goes.
+    [build] = await eventually(lambda: cluster.builders(pool), lambda found: found and found[0].uid != build.uid)
     if backend == BackendName.OPENSHIFT:
-        [build] = await eventually(lambda: cluster.builders(pool), lambda found: found and found[0].uid != build.uid)
         long_ago = {"status": {"phase": "Running", "startTimestamp": "2026-01-01T00:00:00Z"}}
         await cluster.client.patch(Build, build.name, long_ago, type=PatchType.MERGE, namespace=NAMESPACE)
         await until_cancelled(cluster, build.name)
