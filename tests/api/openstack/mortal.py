@@ -16,7 +16,7 @@ from windlass.testing.crash import Crashed, CrashPoint, When
 
 T = TypeVar("T")
 
-MOST_LIVES = 25
+MOST_LIVES = 60
 NOTHING_UNDER_WAY: Final = Times(request=0.2)
 """A life that ends waits for its requests, so the next one need not."""
 _CALL = f" ({OPENSTACK})"

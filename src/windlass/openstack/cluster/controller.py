@@ -256,7 +256,6 @@ def cluster_controller(
                 of_control_plane,
                 indexes={BY_CLUSTER: labelled},
                 when=reached_otherwise,
-                cache_only=True,
             ),
             # The ports of machines are known before their addresses, which wake the cluster; its bastion does itself.
             watch(OpenStackServer, _of_server),

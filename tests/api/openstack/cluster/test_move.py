@@ -28,7 +28,7 @@ async def test_m7_c20_a_cluster_is_moved_and_nothing_is_made_or_deleted(
         await source.cluster(**SPEC)
         await source.until_ready()
         await source.control_machine("cp-0")
-        before = await source.until_machine_ready("cp-0")
+        before = await until_reached(source)
         await source.until_ready()
         have, asked = held(project), len(source.asked())
         await pause(source, paused=True)
@@ -45,7 +45,7 @@ async def test_m7_c20_a_cluster_is_moved_and_nothing_is_made_or_deleted(
         await pause(there, paused=False)
         await there.until_ready()
         await there.infrastructure_is_provisioned()
-        after = await there.until_machine_ready("cp-0")
+        after = await until_reached(there)
         status = (await there.until_ready())["status"]
         assert held(project) == have
         assert writes(there.asked()[asked:]) == []
@@ -54,6 +54,18 @@ async def test_m7_c20_a_cluster_is_moved_and_nothing_is_made_or_deleted(
             assert after["status"][field] == before["status"][field]
         await there.delete_machine("cp-0")
         await there.delete()
+
+
+async def until_reached(stage: Stage) -> Tree:
+    """The machine, once it is ready and says that it has the floating IP of the endpoint."""
+    await stage.until_machine_ready("cp-0")
+    found = await eventually(
+        lambda: stage.machine("cp-0"),
+        lambda found: found is not None and any(each["type"] == "ExternalIP" for each in found["status"]["addresses"]),
+        what="the machine has the floating IP of the endpoint",
+    )
+    assert found is not None
+    return found
 
 
 async def every(stage: Stage, kind: type[Any]) -> list[Tree]:
