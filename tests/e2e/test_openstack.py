@@ -52,9 +52,12 @@ SCRAPES = {
 """What is asked only when somebody scrapes."""
 SOMETIMES = {
     ("", "cluster.x-k8s.io", "clusters", "get"),
-    ("", ipam.GROUP, "ipaddresses", "get"),
+    *(("", ipam.GROUP, plural, "get") for plural in ("ipaddresses", "ipaddressclaims")),
     ("", ipam.GROUP, "ipaddressclaims", "delete"),
-    *(("", GROUP, plural, "get") for plural in ("openstackclusters", "openstackmachines", "openstackservers")),
+    *(
+        ("", GROUP, plural, "get")
+        for plural in ("openstackclusters", "openstackfloatingippools", "openstackmachines", "openstackservers")
+    ),
 }
 """What is read when a cache may lag: another writer was first, or a Cluster is not in it. What the garbage collector
 may delete first."""

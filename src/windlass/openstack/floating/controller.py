@@ -125,7 +125,7 @@ def floating_controller(
                 OpenStackServer, lambda server: [server.key], indexes={BY_CLUSTER: labelled, BY_IDENTITY: identities}
             ),
             watch(Cluster, of_cluster, when=spec_differs, cache_only=True),
-            watch(IPAddressClaim, _of_claim, indexes={BY_MARK: _kept}, cache_only=True),
+            watch(IPAddressClaim, _of_claim, indexes={BY_MARK: _kept}),
             watch(IPAddress, _of_claim, cache_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([machines] if machine_api else []),

@@ -129,8 +129,8 @@ def pool_controller(
     return Controller(
         name=NAME,
         watches=(
-            watch(OpenStackFloatingIPPool, lambda pool: [pool.key], indexes={BY_IDENTITY: identities}, cache_only=True),
-            watch(IPAddressClaim, _pool, indexes={BY_POOL: _by_pool}, cache_only=True),
+            watch(OpenStackFloatingIPPool, lambda pool: [pool.key], indexes={BY_IDENTITY: identities}),
+            watch(IPAddressClaim, _pool, indexes={BY_POOL: _by_pool}),
             watch(IPAddress, _pool, indexes={BY_POOL: _by_pool}),
             *identity_watches(reader, OpenStackFloatingIPPool, namespace=namespace),
         ),
