@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -236,6 +237,20 @@ async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
         assert await page.get_by_title("3 nodes of this update").count() == 2
 
 
+async def test_names_stand_as_people_sort_them_and_times_have_a_day_unless_it_is_today(tab: OpenTab) -> None:
+    async with live() as (_, link):
+        page = await tab(link)
+        names = "names => import('/static/dom.js').then(({ compare }) => names.sort(compare))"
+        shuffled = ["worker-10", "worker-2", "etcd", "worker-2a", "", "worker-02"]
+        assert await page.evaluate(names, shuffled) == ["", "etcd", "worker-2", "worker-02", "worker-2a", "worker-10"]
+        times = """moments => import('/static/time.js').then(({ clock, freeze }) => {
+          freeze("2024-02-28T12:00:00Z");
+          return moments.map((moment) => clock(moment));
+        })"""
+        told = await page.evaluate(times, ["2024-02-28T01:02:03Z", "2024-02-27T23:59:59Z", "soon"])
+        assert told == ["01:02:03", "27 Feb 23:59:59", "soon"]
+
+
 async def test_links_to_parts_of_the_page_leave_everything_as_it_is(tab: OpenTab) -> None:
     async with live() as (_, link):
         page = await tab(link)
@@ -289,6 +304,30 @@ async def test_the_key_is_not_left_in_the_address(tab: OpenTab) -> None:
         page = await tab(link)
         await until_state(page, "Live")
         assert "key" not in page.url
+
+
+async def test_a_first_visit_asks_for_everything_once_and_for_the_update_before_any_script_runs(
+    tab: OpenTab, watched: Watched
+) -> None:
+    async with live() as (_, link):
+        page = await tab(link)
+        await until_state(page, "Live")
+        asked = Counter(url for url in watched.asked if "icon" not in url)
+        assert set(asked.values()) == {1}
+        begun = """() => Object.fromEntries(performance.getEntriesByType("resource").map((one) =>
+          [new URL(one.name).pathname, [one.startTime, one.responseEnd]]))"""
+        times = await page.evaluate(begun)
+        assert times["/api/views/update-status/document"][0] < times["/static/page.js"][1]
+
+
+async def test_a_link_that_another_site_has_opens_the_page(tab: OpenTab) -> None:
+    """The cookie is for this site alone, and no navigation of theirs brings it."""
+    async with live() as (_, link), serving(a_view()) as elsewhere:
+        page = await tab(elsewhere.replace("127.0.0.1", "localhost"))
+        await page.evaluate("link => { location.href = link; }", link)
+        await until_state(page, "Live")
+        await page.reload()
+        await until_state(page, "Live")
 
 
 async def test_hostile_texts_are_inert(tab: OpenTab, watched: Watched) -> None:

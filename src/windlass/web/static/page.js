@@ -15,6 +15,9 @@ const troubles = new Keyed(document.getElementById("troubles"), {
   update: (element, text) => setText(element, text),
 });
 
+// The key of the link has done its work: it is not left in the address.
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+
 let follower = null;
 let session = null;
 let shown = "";
@@ -65,7 +68,7 @@ async function open(name, { push = true } = {}) {
   ageOfData.replaceChildren();
   const path = `/${view.name}`;
   if (push) history.pushState(null, "", path);
-  else if (location.pathname !== path || location.search) history.replaceState(null, "", path + location.hash);
+  else if (location.pathname !== path) history.replaceState(null, "", path + location.hash);
   drawNavigation(view);
   document.title = `${view.title} – Windlass`;
   const { mount } = await import(`./${view.name}.js`);

@@ -82,7 +82,7 @@ class Group {
       const sick = this.kind === "operator" && parts.get(`operator/${took.name}`)?.health;
       this.items.push([key, { ...took, sick: sick && sick !== "Healthy" ? sick : "" }]);
     }
-    this.items.sort(([, a], [, b]) => compare(begun(a), begun(b)) || compare(a.name, b.name));
+    this.items.sort(([, a], [, b]) => begun(a) - begun(b) || compare(a.name, b.name));
   }
 
   draw(scale) {
@@ -94,8 +94,8 @@ class Group {
   }
 }
 
-function begun(took) {
-  return took.started ?? took.completed ?? "";
+function begun({ started, completed }) {
+  return Date.parse(started ?? completed) || 0;
 }
 
 function makeTrack() {
