@@ -44,6 +44,8 @@ NODES = 500
 CHANGES = 20
 SECONDS = 30
 VISITS = 15
+SETTLE = 1.0
+"""Seconds."""
 DRAINING = 5
 FLAGS = ("--no-sandbox", "--disable-background-networking")
 
@@ -141,6 +143,8 @@ async def _visits(link: str, api: Api, status: UpdateStatusStatus) -> list[dict[
         for _ in range(VISITS):
             context = await browser.new_context()
             page = await context.new_page()
+            # A window of its own opens for it, which would compete with the visit.
+            await asyncio.sleep(SETTLE)
             wire = await context.new_cdp_session(page)
             received: list[float] = []
             wire.on("Network.loadingFinished", lambda event, to=received: to.append(event["encodedDataLength"]))
