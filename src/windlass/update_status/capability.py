@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
+from windlass.api.core import Pod
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.capability.capability import Capability, steady
@@ -39,10 +41,13 @@ def capability(*, home: str = HOME, alerts: AlertsSettings | None = None) -> Cap
     def make(reader: Any) -> Controller[str, Any]:
         return update_status_controller(reader, alerts=alerts)
 
-    plain = steady(NAME, [make], home=home, owned=(UPDATE_STATUS, UPDATE_RECORD))
-    return structs.replace(
-        plain, frame=lambda: _with_metrics(plain.frame()), planner=lambda: _about_the_object(plain.planner())
-    )
+    def planner() -> "Planner":
+        from windlass.update_status.planning import about_the_object
+
+        return about_the_object(plain.planner())
+
+    plain = steady(NAME, [make], home=home, owned=(UPDATE_STATUS, UPDATE_RECORD), reads=(Pod, PodDisruptionBudget))
+    return structs.replace(plain, frame=lambda: _with_metrics(plain.frame()), planner=planner)
 
 
 def _with_metrics(frame: "Frame") -> "Frame":
@@ -54,18 +59,3 @@ def _with_metrics(frame: "Frame") -> "Frame":
         return frame.work(manager, candidate, settings)
 
     return structs.replace(frame, work=work)
-
-
-def _about_the_object(planner: "Planner") -> "Planner":
-    """A plan is named after the UpdateStatus, and there is one wherever there is a ClusterVersion."""
-    from windlass.capability.planning.planner import Ground
-
-    async def look(reader: Any, *, whole: bool) -> Ground:
-        ground = await planner.ground(reader, whole=whole)
-
-        def deciders(inventory: Any) -> Any:
-            return [structs.replace(one, kind=UpdateStatus.RESOURCE.kind) for one in ground.deciders(inventory)]
-
-        return structs.replace(ground, deciders=deciders)
-
-    return structs.replace(planner, ground=look, one="ClusterVersion", many="ClusterVersions")

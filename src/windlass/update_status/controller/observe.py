@@ -64,7 +64,7 @@ class Observer:
         if not isinstance(sources, Unknown):
             alerts = self._alerts.latest
             kept = tuple(records.readable) if isinstance(records, Population) else ()
-            workload = await self._drains.look(stored)
+            workload = await self._drains.look(stored, sources)
             sources = structs.replace(
                 sources, alerts=alerts.found, alerts_trouble=alerts.trouble, workload=workload, records=kept
             )
