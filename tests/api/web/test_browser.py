@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.api.web.conftest import OpenTab, Watched
+from tests.api.web.screens import CONTRAST, UNNAMED, WIDE
 from tests.browser import require_browser
 from tests.shared import fixtures
 from tests.unit.web.hostile import HOSTILE, hostile_document
@@ -36,37 +37,6 @@ CASES = (
     "not-upgrading",
 )
 LARGE = CASES[2]
-
-CONTRAST = """() => {
-  const linear = (c) => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length < 4 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || !element.checkVisibility() || element.closest(".hidden, .skip, noscript, thead")) continue;
-    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.outerHTML.slice(0, 80)}`);
-  }
-  return found;
-}"""
-
-WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
-  .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth)
-  .map((element) => `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`).slice(0, 12)"""
-
-UNNAMED = """() => [...document.querySelectorAll("a, button, input, textarea, table, section")]
-  .filter((element) => element.checkVisibility())
-  .filter((element) => !(element.textContent.trim() || element.getAttribute("aria-label") || element.labels?.length))
-  .map((element) => element.outerHTML.slice(0, 80))"""
 
 
 @cache
@@ -165,6 +135,32 @@ async def rows(page: Any, selector: str) -> list[dict[str, Any]]:
     return found
 
 
+async def test_a_colour_says_nothing_alone(tab: OpenTab) -> None:
+    """Each bar that is red has its word beside it."""
+    async with serving(recorded_view(reading("4.14.1-degraded"))) as link:
+        page = await tab(link)
+        await until_state(page, "Recorded")
+        tracks = page.locator("#timeline li", has=page.locator("[data-tone=bad]"))
+        words = await tracks.locator(".took").all_inner_texts()
+        assert [text.rpartition(", ")[2] for text in words] == ["degraded"] * 4 + ["unavailable"]
+        plane = page.locator(".progress li", has_text="Control plane")
+        assert await plane.locator(".counts").inner_text() == "27 updated, 5 updated but unhealthy, 1 updating"
+
+
+async def test_nothing_needs_attention_only_if_nothing_is_listed(tab: OpenTab) -> None:
+    async with serving(recorded_view(reading("v-paused-custom-pool-one-draining"))) as link:
+        page = await tab(link)
+        await until_state(page, "Recorded")
+        assert await page.locator(".facts div", has_text="Attention").inner_text() == "Attention\n1 info"
+
+
+async def test_what_is_recorded_says_of_which_day_it_is(tab: OpenTab) -> None:
+    async with serving(recorded_view(reading("4.14.1-degraded"))) as link:
+        page = await tab(link)
+        await until_state(page, "Recorded")
+        assert await page.locator("#age").inner_text() == "at 3 Nov 2023 17:26:54"
+
+
 async def test_a_change_is_shown_within_a_second(tab: OpenTab) -> None:
     async with live() as (shown, link):
         page = await tab(link)
@@ -247,8 +243,8 @@ async def test_names_stand_as_people_sort_them_and_times_have_a_day_unless_it_is
           freeze("2024-02-28T12:00:00Z");
           return moments.map((moment) => clock(moment));
         })"""
-        told = await page.evaluate(times, ["2024-02-28T01:02:03Z", "2024-02-27T23:59:59Z", "soon"])
-        assert told == ["01:02:03", "27 Feb 23:59:59", "soon"]
+        moments = ["2024-02-28T01:02:03Z", "2024-02-27T23:59:59Z", "2023-02-28T01:02:03Z", "soon"]
+        assert await page.evaluate(times, moments) == ["01:02:03", "27 Feb 23:59:59", "28 Feb 2023 01:02:03", "soon"]
 
 
 async def test_links_to_parts_of_the_page_leave_everything_as_it_is(tab: OpenTab) -> None:

@@ -5,6 +5,8 @@ import { all, badge, tone, touched } from "./pieces.js";
 import { age } from "./time.js";
 
 const LEVELS = ["Critical", "Error", "Warning", "Info"];
+// These words have a plural.
+const COUNTED = ["Error", "Warning"];
 
 export class Attention {
   #list = h("ul", { class: "insights" });
@@ -90,9 +92,8 @@ function resource({ group, resource: kind, namespace, name }) {
 // How many troubles of each level there are, as badges.
 export function attentionInShort(parts) {
   const found = troubles(parts).map(([, one]) => one).filter(({ informer }) => !informer);
-  const texts = LEVELS.slice(0, 3)
-    .map((level) => [found.filter((one) => one.level === level).length, level])
+  const texts = LEVELS.map((level) => [found.filter((one) => one.level === level).length, level])
     .filter(([number]) => number)
-    .map(([number, level]) => badge(level === "Critical" ? `${number} critical` : count(number, level.toLowerCase()), tone(level)));
+    .map(([number, level]) => badge(COUNTED.includes(level) ? count(number, level.toLowerCase()) : `${number} ${level.toLowerCase()}`, tone(level)));
   return texts.length ? texts.flatMap((text) => [text, " "]) : h("span", { class: "ok" }, "nothing");
 }

@@ -2,7 +2,7 @@
 
 import { h, Keyed, setText } from "./dom.js";
 import { Follower } from "./follower.js";
-import { age, clock, freeze, tick } from "./time.js";
+import { age, freeze, tick, when } from "./time.js";
 
 const main = document.getElementById("main");
 const views = document.getElementById("views");
@@ -122,7 +122,7 @@ function changeState(name, why, status) {
 
 function drawAge() {
   const recorded = follower.parts.get("clock")?.now;
-  if (recorded) ageOfData.replaceChildren(h("time", { datetime: recorded }, `at ${clock(recorded)}`));
+  if (recorded) ageOfData.replaceChildren("at ", when(recorded, { today: Date.now() }));
   else if (follower.changedAt) ageOfData.replaceChildren("changed ", age(follower.changedAt, { suffix: " ago" }));
 }
 
