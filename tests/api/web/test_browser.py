@@ -215,8 +215,17 @@ async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
         assert len(troubles) == len(alone) + 1
         under = page.locator("#attention > ul > li").filter(has_text="ns/tight")
         await under.locator(".waiting > summary").click()
-        assert await under.locator(".symptoms li").count() == 3
+        reports = under.locator(".symptoms > li")
+        assert await reports.count() == 3
+        assert await reports.get_by_role("link", name="What to do").count() == 3
         assert "Scale up" in await under.inner_text()
+        # It stays open, with the focus, when something else changes and when it changes itself.
+        await shown.show(**{"cause/b": {**cause, "summary": "another one", "about": [], "remedy": "", "place": 1}})
+        await page.get_by_text("another one").wait_for()
+        await shown.show(**{"cause/a": {**cause, "remedy": "Only relax it."}})
+        await under.get_by_text("Only relax it.").wait_for()
+        assert await reports.first.is_visible()
+        assert await page.evaluate("document.activeElement.matches('.waiting[open] > summary')")
 
 
 async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
