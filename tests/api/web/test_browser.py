@@ -1,29 +1,20 @@
 """The page in a real browser: what it shows, how it follows, and what no text of a cluster can make it do."""
 
-import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from functools import cache
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests.api.web.conftest import OpenTab, Watched
-from tests.api.web.screens import CONTRAST, UNNAMED, WIDE
+from tests.api.web.live import LARGE, Live, document_of, live, open_all, reading, until_state
+from tests.api.web.screens import WIDE
 from tests.browser import require_browser
-from tests.shared import fixtures
 from tests.unit.web.hostile import HOSTILE, hostile_document
 from tests.unit.web.serving import Front, a_view, serving
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
-from windlass.update_status.reading import Reading
-from windlass.update_status.reading.mock import read_mock
-from windlass.update_status.times import of_datetime
-from windlass.web.board import Board
-from windlass.web.view import View
 from windlass.web.views.update_status import parts, recorded_view
 
 require_browser()
@@ -36,55 +27,6 @@ CASES = (
     "4.16.0-ec2-control-plane-updated-pdb-prohibits-draining",
     "not-upgrading",
 )
-LARGE = CASES[2]
-
-
-@cache
-def reading(name: str) -> Reading:
-    path = fixtures("update_status") / f"{name}-cv.yaml"
-    return read_mock(str(path), wall=of_datetime(datetime.now(UTC)))
-
-
-@cache
-def document_of(name: str) -> dict[str, Any]:
-    """The document of a recorded cluster, as if it were live."""
-    read = reading(name)
-    return parts(assess(read.sources, now=read.now, wall=read.wall), [], now=read.now)
-
-
-class Live:
-    """A view of the update whose board the test has."""
-
-    def __init__(self, document: dict[str, Any]) -> None:
-        self.document = document
-        self.board: asyncio.Future[Board] = asyncio.get_running_loop().create_future()
-        self.view: View = a_view("update-status", document=document, publish=self._keep)
-
-    async def _keep(self, board: Board) -> None:
-        self.board.set_result(board)
-
-    async def show(self, **changed: Any) -> None:
-        self.document = {**self.document, **changed}
-        (await self.board).show(self.document)
-
-
-@asynccontextmanager
-async def live(name: str = "4.15.0-ec2-unavailable-mco-20m") -> AsyncIterator[tuple[Live, str]]:
-    shown = Live({**document_of(name), "troubles": []})
-    async with serving(shown.view) as link:
-        yield shown, link
-
-
-def state(page: Any) -> Any:
-    return page.locator("#state")
-
-
-async def until_state(page: Any, text: str) -> None:
-    await page.locator("#state", has_text=text).wait_for()
-
-
-async def open_all(page: Any) -> None:
-    await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -170,6 +112,14 @@ async def test_a_change_is_shown_within_a_second(tab: OpenTab) -> None:
         await shown.show(**{"operator/machine-config": {**operator, "message": "now this", "health": "Healthy"}})
         await page.get_by_text("now this").wait_for()
         assert time.monotonic() - began < 1.0
+
+
+async def test_how_old_it_is_does_not_depend_on_when_somebody_looks(tab: OpenTab) -> None:
+    async with live() as (shown, link):
+        page = await tab(link)
+        hour_ago = datetime.now(UTC) - timedelta(hours=1, minutes=1)
+        await shown.show(changed={"at": hour_ago.isoformat()})
+        await page.get_by_text("changed 1h1m").wait_for()
 
 
 async def test_what_did_not_change_stays_as_the_reader_left_it(tab: OpenTab) -> None:
@@ -369,57 +319,3 @@ async def test_nothing_is_asked_of_others_and_nothing_runs_that_the_page_did_not
         assert [url for url in watched.asked if not url.startswith(base + "/")] == []
         with pytest.raises(Exception, match="TrustedHTML"):
             await page.evaluate("document.createElement('div').innerHTML = '<b>x</b>'")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-async def test_it_can_be_read_on_any_screen(tab: OpenTab, scheme: str, width: int) -> None:
-    async with live(LARGE) as (_, link):
-        page = await tab(link, color_scheme=scheme, viewport={"width": width, "height": 800})
-        await until_state(page, "Live")
-        await open_all(page)
-        assert await page.evaluate(WIDE) == []
-        assert await page.evaluate(CONTRAST) == []
-        ground = await page.evaluate("getComputedStyle(document.body).backgroundColor")
-        brightness = sum(int(part) for part in ground[4:-1].split(",")) / 3
-        assert (brightness > 128) is (scheme == "light")
-
-
-async def test_everything_can_be_reached_by_keyboard(tab: OpenTab) -> None:
-    async with live() as (_, link):
-        page = await tab(link)
-        await until_state(page, "Live")
-        await page.keyboard.press("Tab")
-        assert await page.evaluate("document.activeElement.textContent") == "Skip to content"
-        await page.keyboard.press("Enter")
-        await page.keyboard.press("Tab")
-        assert await page.evaluate("Boolean(document.activeElement.closest('main'))")
-        everything = "main a, main summary, main button"
-        there = await page.eval_on_selector_all(everything, "all => all.filter((one) => one.checkVisibility()).length")
-        reached = 0
-        while await page.evaluate("Boolean(document.activeElement.closest('main'))"):
-            reached += 1
-            outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-            assert outline != "none", "the focus can be seen"
-            await page.keyboard.press("Tab")
-        assert reached == there
-
-
-async def test_everything_has_a_name_for_screen_readers(tab: OpenTab) -> None:
-    async with live(LARGE) as (_, link):
-        page = await tab(link, viewport={"width": 360, "height": 800})
-        await until_state(page, "Live")
-        await open_all(page)
-        assert await page.evaluate(UNNAMED) == []
-        heard = await page.locator("body").aria_snapshot()
-    # Narrow screens show blocks, which are still tables.
-    for line in (
-        '- table "Operators that are updated and healthy"',
-        "columnheader",
-        "rowheader",
-        '- navigation "Views"',
-        '- list "Progress"',
-        '- heading "Needs attention" [level=2]',
-        "- status: Live",
-    ):
-        assert line in heard, heard[:3000]

@@ -122,8 +122,10 @@ function changeState(name, why, status) {
 
 function drawAge() {
   const recorded = follower.parts.get("clock")?.now;
+  // The server knows changes only since it began, so a view may tell of earlier ones.
+  const changed = follower.parts.get("changed")?.at || follower.changedAt;
   if (recorded) ageOfData.replaceChildren("at ", when(recorded, { today: Date.now() }));
-  else if (follower.changedAt) ageOfData.replaceChildren("changed ", age(follower.changedAt, { suffix: " ago" }));
+  else if (changed) ageOfData.replaceChildren("changed ", age(changed, { suffix: " ago" }));
 }
 
 function refuse(why, status = 401) {
