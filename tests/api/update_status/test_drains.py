@@ -3,18 +3,25 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.program import ALONE
+from tests.waiting import eventually
 from windlass.api.core import Namespace, Pod
 from windlass.api.policy import PodDisruptionBudget
+from windlass.api.update import UPDATE_STATUS, UpdateStatus
+from windlass.capability.planning import Survey, plan_of
+from windlass.capability.planning.decider import about_first_watch
 from windlass.kube.client import Client
+from windlass.kube.control.plan import MergeItems
 from windlass.kube.verbs import PatchType
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.assessment import assess
+from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.reading.live import read_live
 
 from .conftest import SMALL
@@ -60,6 +67,24 @@ async def drain(admin: Client, cluster: PlayedCluster) -> AsyncIterator[asyncio.
     for pod in (await admin.list(Pod, namespace=SHOP)).items:
         await admin.evict(Pod, pod.name, namespace=SHOP, uid=pod.uid, grace_seconds=0)
     await admin.delete(Namespace, SHOP)
+
+
+async def planned(admin: Client) -> list[str]:
+    """The causes in the status that a plan would write."""
+    survey = Survey(admin)
+    decider = about_first_watch(update_status_controller(survey))
+    await survey.take([decider])
+    plan = await plan_of(decider, UPDATE_STATUS, survey, now=datetime.now(UTC))
+    written = [one.desired["status"] for one in plan.actions if isinstance(one, MergeItems) and one.part == "status"]
+    return [cause["summary"] for status in written for cause in status.get("causes", [])]
+
+
+async def test_a_plan_names_what_holds_a_drain_before_any_controller_has_looked(
+    admin: Client, drain: asyncio.Future[None]
+) -> None:
+    await admin.create(UpdateStatus, {"metadata": {"name": UPDATE_STATUS}, "spec": {}})
+    await eventually(lambda: planned(admin), lambda found: found == [HELD], what="the cause in a plan")
+    assert not drain.done()
 
 
 async def nobody(host: str) -> bytes:
