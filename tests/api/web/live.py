@@ -58,6 +58,8 @@ async def live(name: str = "4.15.0-ec2-unavailable-mco-20m") -> AsyncIterator[tu
 
 async def until_state(page: Any, text: str) -> None:
     await page.locator("#state", has_text=text).wait_for()
+    # The rest of an update follows the first frame.
+    await page.locator("main [aria-busy]").wait_for(state="detached")
 
 
 async def open_all(page: Any) -> None:

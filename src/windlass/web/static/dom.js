@@ -28,6 +28,11 @@ export function setText(element, text) {
   if (element.textContent !== cleaned) element.textContent = cleaned;
 }
 
+// Calls `then` once what is there now is on the screen.
+export function afterNextFrame(then) {
+  requestAnimationFrame(() => setTimeout(then));
+}
+
 // Puts `wanted` elements into `parent` in this order; those that are there already stay, with their focus.
 export function arrange(parent, wanted) {
   const keep = new Set(wanted);

@@ -107,7 +107,6 @@ function change(drawn, view, keys) {
   troubles.draw(found.map((text) => [text, text]));
   if (!main.contains(drawn.element)) show(drawn.element);
   const title = drawn.draw(parts, keys);
-  performance.mark("drawn");
   document.title = `${title ?? view.title} – Windlass`;
   drawAge();
 }

@@ -1,7 +1,7 @@
 // How the update of the cluster goes: verdict, progress, what needs attention, timeline, operators and nodes.
 
 import { Attention, attentionInShort } from "./attention.js";
-import { arrange, compare, count, h, Keyed, setLong, setText } from "./dom.js";
+import { afterNextFrame, arrange, compare, count, h, Keyed, setLong, setText } from "./dom.js";
 import { all, badge, tone, touched } from "./pieces.js";
 import { Table } from "./table.js";
 import { age, between, clock, duration, now, when } from "./time.js";
@@ -12,24 +12,36 @@ const BUSY_NODE = ["Progressing"];
 
 export function mount() {
   const verdict = new Verdict();
-  const attention = new Attention();
-  const timeline = new Timeline();
-  const operators = new Operators();
-  const pools = new Pools();
-  const past = new Past();
-  const element = h("div", { class: "update" });
-  const sections = [verdict, attention, timeline, operators, pools, past];
+  const first = [verdict, new Attention()];
+  const sections = [...first, new Timeline(), new Operators(), new Pools(), new Past()];
+  // What people look for is on the screen a frame ahead of the rest.
+  const element = h("div", { class: "update", "aria-busy": "true" });
+  let begun = false;
+  let drawn = first;
+
+  function show() {
+    arrange(element, drawn.filter((section) => section.shown).map((section) => section.element));
+  }
+
+  function drawRest(parts) {
+    drawn = sections;
+    element.removeAttribute("aria-busy");
+    if (!parts.has("update")) return;
+    for (const section of sections.slice(first.length)) section.draw(parts, new Set(parts.keys()));
+    show();
+  }
 
   return {
     element,
     draw(parts, keys) {
-      const update = parts.get("update");
-      if (!update) {
+      if (!begun) afterNextFrame(() => drawRest(parts));
+      begun = true;
+      if (!parts.has("update")) {
         arrange(element, []);
         return null;
       }
-      for (const section of sections) section.draw(parts, keys);
-      arrange(element, sections.filter((section) => section.shown).map((section) => section.element));
+      for (const section of drawn) section.draw(parts, keys);
+      show();
       return verdict.title;
     },
   };
