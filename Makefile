@@ -5,6 +5,7 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+INFORMERS := deploy/update-status/components/informers/rbac.yaml
 WEB := deploy/web/base/rbac.yaml
 WEB_MACHINES := deploy/web/components/machines/rbac.yaml
 OS_BUILD := deploy/os-build/base
@@ -49,6 +50,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests rbac machine-sync > $(RBAC)
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
+	$(RUN)windlass manifests rbac update-status --informers > $(INFORMERS)
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
 	$(RUN)windlass manifests web > $(WEB)
 	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
@@ -62,6 +64,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
+	$(RUN)windlass manifests rbac update-status --informers | diff -u $(INFORMERS) -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
 	$(RUN)windlass manifests web | diff -u $(WEB) -
 	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
