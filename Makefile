@@ -19,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-browser install-openstack cross-compile clean help
+.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -82,6 +82,9 @@ install-builder: ## install buildah for local OS builds and their tests (Debian 
 
 install-browser: ## install Chromium for the tests of the web page (Debian, as root)
 	@tools/install-browser
+
+install-planes: .venv/ready ## build the programs of control planes, about 20 minutes once (tests do it themselves otherwise)
+	$(RUN)python -m windlass.testing.binaries --all
 
 install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
 	$(RUN)python -m windlass.testing.cloud
