@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
+from windlass.api.core import Service, ServiceAccount
 from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
@@ -73,7 +74,7 @@ def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsS
     def asks(reader: Any) -> Controller[str, Any]:
         return informers_controller(reader, feed=feed, settings=settings, account=account(NAME, home))
 
-    plain = steady(NAME, [reports, asks], home=home, owned=OWNED)
+    plain = steady(NAME, [reports, asks], home=home, owned=OWNED, reads=(Service, ServiceAccount))
 
     def frame() -> "Frame":
         found = plain.frame()
@@ -84,7 +85,13 @@ def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsS
 
         return structs.replace(found, work=work, systems={AskInformer.SYSTEM: feed})
 
-    return structs.replace(plain, frame=frame)
+    def planner() -> "Planner":
+        ours = {"name": plain.service_account.name, "namespace": plain.service_account.namespace}
+        # Tokens are made for it, and who plans from files has none of our manifests among them.
+        added = {"apiVersion": "v1", "kind": ServiceAccount.RESOURCE.kind, "metadata": ours}
+        return structs.replace(plain.planner(), complete=lambda trees: (*trees, added))
+
+    return structs.replace(plain, frame=frame, planner=planner)
 
 
 def _with_metrics(frame: "Frame") -> "Frame":
