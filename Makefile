@@ -5,6 +5,7 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+INFORMERS := deploy/update-status/components/informers/rbac.yaml
 WEB := deploy/web/base/rbac.yaml
 WEB_MACHINES := deploy/web/components/machines/rbac.yaml
 OS_BUILD := deploy/os-build/base
@@ -18,7 +19,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-browser install-openstack cross-compile clean help
+.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -49,6 +50,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests rbac machine-sync > $(RBAC)
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
+	$(RUN)windlass manifests rbac update-status --informers > $(INFORMERS)
 	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
 	$(RUN)windlass manifests web > $(WEB)
 	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
@@ -62,6 +64,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
+	$(RUN)windlass manifests rbac update-status --informers | diff -u $(INFORMERS) -
 	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
 	$(RUN)windlass manifests web | diff -u $(WEB) -
 	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
@@ -79,6 +82,9 @@ install-builder: ## install buildah for local OS builds and their tests (Debian 
 
 install-browser: ## install Chromium for the tests of the web page (Debian, as root)
 	@tools/install-browser
+
+install-planes: .venv/ready ## build the programs of control planes, about 20 minutes once (tests do it themselves otherwise)
+	$(RUN)python -m windlass.testing.binaries --all
 
 install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
 	$(RUN)python -m windlass.testing.cloud

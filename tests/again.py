@@ -1,7 +1,8 @@
 """Run pytest, and run the cases that failed once more, alone, if there are at most three.
 
 A case that fails twice fails the run, and so does a fourth one. A case that passes only the second time is a bug to
-find: its name and its first traceback are the last lines of the output.
+find: its name and its first traceback are the last lines of the output. A case that hangs fails after `LONGEST`, with
+the stacks of all threads; nothing else would end it.
 
     python -m tests.again [ARGUMENTS OF PYTEST]
 """
@@ -18,6 +19,8 @@ import pytest
 
 MOST: Final = 3
 """How many cases may fail the first time."""
+LONGEST: Final = 600
+"""Seconds for a case with its fixtures; the longest take two minutes. Programs must have been built before."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -51,7 +54,8 @@ def failures(report: str) -> dict[str, str]:
 
 
 def _pytest(*arguments: str) -> int:
-    return subprocess.run([sys.executable, "-m", "pytest", *arguments], check=False).returncode
+    command = [sys.executable, "-m", "pytest", f"--timeout={LONGEST}", *arguments]
+    return subprocess.run(command, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,20 +22,26 @@ def test_shaky(number):
 def test_steady():
     Path(__file__).with_name("steady").open("a").write("x")
 """
+HANGS = """
+import threading
+
+def test_hanging():
+    threading.Event().wait()
+"""
 ALWAYS = """
 def test_broken():
     assert not "broken"
 """
 
 
-def run(folder: Path, *tests: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *tests: str, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     for number, text in enumerate(tests):
         (folder / f"test_{number}.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\n")
     # A worker of pytest-xdist tells its children that they are workers, too.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(
-        [sys.executable, "-m", "tests.again", "-q", "-p", "no:randomly", str(folder)],
+        [sys.executable, "-m", "tests.again", "-q", "-p", "no:randomly", *options, str(folder)],
         env={**environment, "PYTHONPATH": str(ROOT)},
         cwd=folder,
         capture_output=True,
@@ -51,6 +58,14 @@ def test_cases_that_pass_alone_are_named_at_the_end_with_their_first_traceback(t
     for number in range(3):
         assert f"AssertionError: shaken {number}" in end
         assert f"test_shaky[{number}] failed beside other tests and passed alone" in end
+
+
+def test_a_case_that_hangs_fails_with_the_stack_at_which_it_hangs(tmp_path: Path) -> None:
+    result = run(tmp_path, HANGS, options=["--timeout=1"])
+
+    assert result.returncode == 1, result.stdout
+    assert "threading.Event().wait()" in result.stdout
+    assert "Timeout (>1.0s) from pytest-timeout" in result.stdout
 
 
 def test_only_failed_cases_run_again(tmp_path: Path) -> None:

@@ -4,21 +4,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from windlass.api.core import Pod
+from windlass.api.core import Pod, Service, ServiceAccount
 from windlass.api.policy import PodDisruptionBudget
+from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
-from windlass.capability.capability import Capability, steady
+from windlass.capability.capability import Capability, account, steady
 from windlass.capability.manifests.crd import AGE, Column, Owned
 from windlass.kube.control.controller import Controller
 from windlass.update_status.controller.alerts import AlertsSettings
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.document.owned import UPDATE_STATUS
+from windlass.update_status.informers.owned import UPDATE_INFORMER
 from windlass.update_status.reading.kept import HOME
 
 if TYPE_CHECKING:
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame, Work
+    from windlass.update_status.informers.settings import InformersSettings
 
 NAME: Final = "update-status"
 
@@ -34,20 +37,69 @@ UPDATE_RECORD: Final = Owned(
     ),
 )
 
+OWNED: Final = (UPDATE_STATUS, UPDATE_RECORD, UPDATE_INFORMER)
 
-def capability(*, home: str = HOME, alerts: AlertsSettings | None = None) -> Capability:
-    """Update status with its Lease in `home`; alerts of the cluster are asked for where `alerts` says."""
+_OF_DRAINS: Final = (Pod, PodDisruptionBudget)
+"""What the controller reads and does not watch."""
 
-    def make(reader: Any) -> Controller[str, Any]:
-        return update_status_controller(reader, alerts=alerts)
+
+def capability(
+    *, home: str = HOME, alerts: AlertsSettings | None = None, informers: "InformersSettings | None" = None
+) -> Capability:
+    """Update status with its Lease in `home`; alerts of the cluster are asked for where `alerts` says, and informers
+    of others as `informers` says. None: neither is asked for."""
+    if informers is None:
+
+        def make(reader: Any) -> Controller[str, Any]:
+            return update_status_controller(reader, alerts=alerts)
+
+        plain = steady(NAME, [make], home=home, owned=OWNED, reads=_OF_DRAINS)
+    else:
+        plain = _with_informers(informers, home=home, alerts=alerts)
 
     def planner() -> "Planner":
         from windlass.update_status.planning import about_the_object
 
         return about_the_object(plain.planner())
 
-    plain = steady(NAME, [make], home=home, owned=(UPDATE_STATUS, UPDATE_RECORD), reads=(Pod, PodDisruptionBudget))
     return structs.replace(plain, frame=lambda: _with_metrics(plain.frame()), planner=planner)
+
+
+def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsSettings | None) -> Capability:
+    """The capability with the controller of UpdateInformers. Both controllers share what informers told."""
+    from windlass.update_status.controller.informants import Informants
+    from windlass.update_status.informers.admission import MOST_ENABLED
+    from windlass.update_status.informers.declare import informers_controller
+    from windlass.update_status.informers.feed import AskInformer, Feed
+    from windlass.update_status.informers.fetching import Fetcher
+
+    feed = Feed(Fetcher(service_ca=settings.service_ca, resolve=settings.resolve), UPDATE_STATUS_NAME)
+    informants = Informants(feed, settings.namespaces)
+
+    def reports(reader: Any) -> Controller[str, Any]:
+        return update_status_controller(reader, alerts=alerts, informants=informants)
+
+    def asks(reader: Any) -> Controller[str, Any]:
+        return informers_controller(reader, feed=feed, settings=settings, account=account(NAME, home))
+
+    plain = steady(NAME, [reports, asks], home=home, owned=OWNED, reads=(*_OF_DRAINS, Service, ServiceAccount))
+
+    def frame() -> "Frame":
+        found = plain.frame()
+
+        def work(manager: Any, candidate: Any, process: Any) -> "Work":
+            # Whatever --workers says: an informer that is slow must not make others wait.
+            return found.work(manager, candidate, structs.replace(process, workers=MOST_ENABLED))
+
+        return structs.replace(found, work=work, systems={AskInformer.SYSTEM: feed})
+
+    def planner() -> "Planner":
+        ours = {"name": plain.service_account.name, "namespace": plain.service_account.namespace}
+        # Tokens are made for it, and who plans from files has none of our manifests among them.
+        added = {"apiVersion": "v1", "kind": ServiceAccount.RESOURCE.kind, "metadata": ours}
+        return structs.replace(plain.planner(), complete=lambda trees: (*trees, added))
+
+    return structs.replace(plain, frame=frame, planner=planner)
 
 
 def _with_metrics(frame: "Frame") -> "Frame":

@@ -4,12 +4,14 @@ From files, a first step would only create the object. What holds drains is know
 must-gathers have those of OpenShift's own namespaces.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from msgspec import structs
 
+from windlass.api.apps import Deployment
 from windlass.api.core import Pod
+from windlass.api.meta import KubernetesObject
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
 from windlass.capability.documents import Interest
 from windlass.capability.planning import Ground, Planner
@@ -19,7 +21,7 @@ from windlass.kube.control.seen import Present, Reader
 from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.causes.names import listed
 from windlass.update_status.document import NothingWritten, read
-from windlass.update_status.reading.dump import INTEREST, OF_DRAINS
+from windlass.update_status.reading.dump import INTEREST
 from windlass.update_status.times import of_datetime
 
 
@@ -30,21 +32,31 @@ def about_the_object(planner: Planner) -> Planner:
         ground = await planner.ground(reader, whole=whole)
 
         def deciders(inventory: Inventory) -> list[Decider]:
-            return [structs.replace(one, kind=UpdateStatus.RESOURCE.kind) for one in ground.deciders(inventory)]
+            first, *others = ground.deciders(inventory)
+            return [structs.replace(first, kind=UpdateStatus.RESOURCE.kind), *others]
 
         if whole:
             return structs.replace(ground, deciders=deciders)
         return structs.replace(ground, deciders=deciders, tell=_tell)
 
-    kept = Interest(cluster_scoped=(UpdateStatus.RESOURCE,))
     return structs.replace(
         planner,
         ground=look,
-        interest=kept | INTEREST | OF_DRAINS,
+        interest=_interest(planner.scope.kinds),
         one="ClusterVersion",
         many="ClusterVersions",
         follows=True,
     )
+
+
+def _interest(kinds: Iterable[type[KubernetesObject]]) -> Interest:
+    """Not all that a must-gather has of their groups: of Deployments, one says something."""
+    resources = [kind.RESOURCE for kind in kinds if kind is not Deployment]
+    ours = Interest(
+        cluster_scoped=tuple(one for one in resources if not one.namespaced),
+        namespaced=tuple(one for one in resources if one.namespaced),
+    )
+    return ours | INTEREST
 
 
 async def _tell(inventory: Inventory) -> Sequence[Told]:

@@ -10,6 +10,7 @@ from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update_record import UpdateRecord
+from windlass.update_status.report import Informed
 
 T = TypeVar("T")
 
@@ -73,6 +74,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     progress         MachineConfigNodes by name, where they are served
     workload         what can hold drains
     records          of this update and of earlier ones, as far as there are any
+    informed         what informers of others told
     """
 
     cluster_version: ClusterVersion
@@ -86,4 +88,5 @@ class Sources(Struct, frozen=True, kw_only=True):
     progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
     workload: Workload = Workload()
     records: tuple[UpdateRecord, ...] = ()
+    informed: tuple[Informed, ...] = ()
     gaps: tuple[str, ...] = ()

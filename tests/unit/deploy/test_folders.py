@@ -16,7 +16,7 @@ ENTRANCES = {
     "machine-sync": ("", "openshift", "components/policies"),
     "openstack": ("", "machine-api", "components/alerts", "components/metrics", "components/policies"),
     "os-build": ("", "openshift"),
-    "update-status": ("", "openshift"),
+    "update-status": ("", "openshift", "components/informers"),
 }
 """The folders that a user names: nothing of ours mentions them."""
 

@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Mapping
+from enum import Enum
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -254,6 +255,8 @@ def _odd(kind: Any, name: str = "") -> st.SearchStrategy[Any]:
         return st.builds(ObjectMeta, name=_ODD_TEXTS, labels=maps, annotations=maps)
     if kind is str:
         return _ODD_TEXTS
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return st.sampled_from(kind)
     if kind in (bool, int):
         return st.sampled_from((False, True)).map(kind)
     if origin in (Union, UnionType):

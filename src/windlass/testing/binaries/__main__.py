@@ -3,6 +3,7 @@
     python -m windlass.testing.binaries                                   all that planes need, for this machine
     python -m windlass.testing.binaries etcd kubernetes                   only these parts
     python -m windlass.testing.binaries machine-api                       a part that is otherwise built on first use
+    python -m windlass.testing.binaries --all                             every part there is
     python -m windlass.testing.binaries --target darwin/arm64 --into DIR  for another platform, into DIR
 
 A program that is built for another platform is checked to be one of that platform. Standard output lists the folders.
@@ -50,6 +51,7 @@ def main(arguments: list[str]) -> int:
         metavar="PART",
         help=f"what to build: {', '.join(by_name)} (default: all but {', '.join(part.name for part in on_first_use)})",
     )
+    parser.add_argument("--all", action="store_true", help="build every part, those of first use too")
     parser.add_argument(
         "--target", action="append", metavar="OS/ARCH", help="platform to build for (default: this one)"
     )
@@ -58,7 +60,8 @@ def main(arguments: list[str]) -> int:
     if unknown := set(options.parts) - set(by_name):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(by_name)}")
     targets = [_target(text, parser) for text in options.target or [str(Platform.here())]]
-    parts = [by_name[name] for name in options.parts] or list(PARTS)
+    chosen = tuple(by_name) if options.all else options.parts
+    parts = [by_name[name] for name in chosen] or list(PARTS)
     try:
         for target in targets:
             _fill_and_check(parts, target, Cache(options.into.absolute() if options.into else None))

@@ -15,6 +15,8 @@ missing is one of its `gaps`.
 Source: `github.com/openshift/oc`, `pkg/cli/admin/upgrade/status`, revision 6b8e30c5.
 """
 
+from msgspec import structs
+
 from windlass.update_status.assessment.control_plane import Problem, assess_control_plane
 from windlass.update_status.assessment.insights import find_insights
 from windlass.update_status.assessment.pools import assess_pools
@@ -39,9 +41,11 @@ def assess(sources: Sources, *, now: Moment, wall: Moment | None = None) -> Repo
         pools=pools.pools,
         unassigned=pools.unassigned,
         gaps=(*sources.gaps, *gaps, *pools.gaps),
+        informed=sources.informed,
     )
     if not report.updating:
-        return report
+        # Informers tell of an update; without one they are only tried.
+        return structs.replace(report, informed=tuple(structs.replace(one, told=()) for one in report.informed))
     report = find_insights(report, sources, pools.insights, now=now)
     report = explain(report, sources, now=now)
     return expect(report, records=sources.records, at_a_time=pools.at_a_time, now=now)

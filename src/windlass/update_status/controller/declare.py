@@ -11,6 +11,7 @@ from windlass.api.core import Node, Pod, Taint
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
+from windlass.api.update_informer import UpdateInformer
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.controller import Controller, Watch
@@ -21,6 +22,7 @@ from windlass.update_status.constants import MCO_NAMESPACE
 from windlass.update_status.controller.alerts import Alerts, AlertsSettings
 from windlass.update_status.controller.decide import decide
 from windlass.update_status.controller.drains import Drains
+from windlass.update_status.controller.informants import Informants
 from windlass.update_status.controller.observe import NAME, Observer
 from windlass.update_status.controller.snapshot import Snapshot
 
@@ -31,10 +33,16 @@ PACE: Final = Pace(floor=1.0, factor=5.0)
 
 
 def update_status_controller(
-    reader: Any, *, alerts: AlertsSettings | None = None, resync: float = 600.0, clock: Clock | None = None
+    reader: Any,
+    *,
+    alerts: AlertsSettings | None = None,
+    informants: Informants | None = None,
+    resync: float = 600.0,
+    clock: Clock | None = None,
 ) -> Controller[str, Snapshot]:
-    """Keeps the one object up to date."""
-    feed = Alerts(alerts or AlertsSettings(), NAME)
+    """Keeps the one object up to date. `informants`: what informers of others tell; None: none is asked."""
+    asked = Alerts(alerts or AlertsSettings(), NAME)
+    clock = clock or SystemClock()
     return Controller(
         name=CONTROLLER,
         watches=(
@@ -48,8 +56,9 @@ def update_status_controller(
             Watch(MachineConfigNode, _the_one, cache_only=True, optional=True),
             Watch(Node, _the_one, cache_only=True, optional=True, when=_node_differs),
             Watch(Deployment, _the_one, namespace=MCO_NAMESPACE, cache_only=True, optional=True),
+            *((Watch(UpdateInformer, _the_one, cache_only=True, optional=True),) if informants else ()),
         ),
-        sources=(feed.poll,),
+        sources=(asked.poll, *((informants.feed,) if informants else ())),
         permissions=(
             writes(UpdateStatus, "create"),
             writes(UpdateStatus, "patch", subresource="status"),
@@ -58,7 +67,7 @@ def update_status_controller(
             permission(Pod, "list"),
             permission(PodDisruptionBudget, "list"),
         ),
-        observe=Observer(reader, feed, Drains(reader, clock or SystemClock())),
+        observe=Observer(reader, asked, Drains(reader, clock), informants, clock),
         decide=decide,
         workers=1,
         resync=resync,

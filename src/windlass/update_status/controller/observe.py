@@ -12,6 +12,7 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, 
 from windlass.api.meta import K, KubernetesObject
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
+from windlass.kube.clock import Clock
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen, Unreadable
@@ -22,10 +23,13 @@ from windlass.update_status.constants import (
 )
 from windlass.update_status.controller.alerts import Alerts
 from windlass.update_status.controller.drains import Drains
+from windlass.update_status.controller.informants import Informants
 from windlass.update_status.controller.snapshot import Snapshot
 from windlass.update_status.history import PROGRESSING
 from windlass.update_status.reading.facts import configs_of, image_of, releases_of
+from windlass.update_status.report import Informed
 from windlass.update_status.sources import Known, Sources, Unknown
+from windlass.update_status.times import of_datetime
 
 NAME = "cluster"
 """The name of the one UpdateStatus, and the key."""
@@ -49,12 +53,16 @@ class _Kind(Struct, frozen=True):
 
 
 class Observer:
-    """Observes for the one key; `alerts` are asked for outside."""
+    """Observes for the one key; `alerts` are asked for outside, and so are `informants`, if there are any."""
 
-    def __init__(self, reader: Reader, alerts: Alerts, drains: Drains) -> None:
+    def __init__(
+        self, reader: Reader, alerts: Alerts, drains: Drains, informants: Informants | None, clock: Clock
+    ) -> None:
         self._reader = reader
         self._alerts = alerts
         self._drains = drains
+        self._informants = informants
+        self._clock = clock
 
     async def __call__(self, key: str, last: Outcome) -> Snapshot:
         stored = await self._reader.see(UpdateStatus, key)
@@ -65,8 +73,16 @@ class Observer:
             alerts = self._alerts.latest
             kept = tuple(records.readable) if isinstance(records, Population) else ()
             workload = await self._drains.look(stored, sources)
+            told: tuple[Informed, ...] = ()
+            if self._informants is not None:
+                told = await self._informants.tell(self._reader, stored, now=of_datetime(self._clock.now()))
             sources = structs.replace(
-                sources, alerts=alerts.found, alerts_trouble=alerts.trouble, workload=workload, records=kept
+                sources,
+                alerts=alerts.found,
+                alerts_trouble=alerts.trouble,
+                workload=workload,
+                records=kept,
+                informed=told,
             )
         return Snapshot(stored, records, sources)
 

@@ -95,7 +95,7 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
         causes=tuple(map(_cause, status.causes)),
         alerts=status.alerts_missing,
         gaps=status.gaps,
-        informed=_informed(status, now),
+        informed=told_by_informers(status, now=now),
     )
 
 
@@ -111,8 +111,8 @@ def _own(place: ControlPlaneStatus | PoolStatus | None) -> list[Informer]:
     return [one for one in place.informers if one.name in OWN_INFORMERS] if place else []
 
 
-def _informed(status: UpdateStatusStatus, now: Moment) -> tuple[Informed, ...]:
-    """What informers of others told, in the control plane first, and then in each pool."""
+def told_by_informers(status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, ...]:
+    """What informers of others told, in the control plane first, and then in each pool. `now` as in `read`."""
     places: list[tuple[str, ControlPlaneStatus | PoolStatus | None]] = [("", status.control_plane)]
     places += [(pool.name, pool) for pool in status.worker_pools]
     found: dict[str, Informed] = {}

@@ -1,8 +1,13 @@
-"""What may be asked of informers, programs of others that tell of an update, and what is taken of their answers.
+"""Asks informers, programs of others that tell of an update: a controller with a key for each UpdateInformer.
 
 | module | what it does |
 |---|---|
 | `admission` | which informers are asked, and at what address |
+| `declare`, `observe`, `snapshot`, `decide` | the controller: when one is asked, and what its status says |
+| `feed` | sends questions, and keeps what was answered |
 | `fetching` | one question over HTTPS |
 | `answers` | what is taken of an answer; `cleaning` makes texts safe, `churn` bounds new uids |
+| `heard` | what of the answers counts, for how long |
+| `audit` | what was taken and refused, in the log |
+| `settings`, `owned` | what the command line says; the CRD |
 """

@@ -16,7 +16,7 @@ The address comes from the Service object and not from DNS, so no answer of a na
 import base64
 import binascii
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -47,7 +47,6 @@ class Reason(StrEnum):
     SERVICE_NOT_USABLE = "ServiceNotUsable"
     ADDRESS_REFUSED = "AddressRefused"
     INVALID_CA_BUNDLE = "InvalidCABundle"
-    NO_TOKEN = "NoToken"
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
@@ -73,26 +72,44 @@ class Denied(Struct, frozen=True):
     message: str
 
 
+def candidates(informers: Iterable[UpdateInformer], namespaces: Sequence[str]) -> list[UpdateInformer]:
+    """Those that are enabled and in a namespace that `namespaces` allows (none: all), the oldest first. Of these, the
+    first `MOST_ENABLED` are asked."""
+    found = [
+        one
+        for one in informers
+        if _is_enabled(one) and _is_allowed(one.spec.client_config.service.namespace, namespaces)
+    ]
+    return sorted(found, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
+
+
+def _is_enabled(informer: UpdateInformer) -> bool:
+    return informer.spec.enabled and informer.metadata.name not in OWN_INFORMERS
+
+
+def _is_allowed(namespace: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(namespace, pattern) for pattern in patterns)
+
+
 def admitted(
     informer: UpdateInformer,
     service: Seen[Service] | None,
     *,
     place: int,
-    namespaces: Iterable[str],
+    namespaces: Sequence[str],
     forbidden: Iterable[str] = (),
 ) -> Endpoint | Denied:
     """The endpoint of an informer, or why it is not asked.
 
-    `place`: how many enabled ones are older. `namespaces`: patterns; none: all. `forbidden`: addresses that are never
+    `place`: how many candidates are older. `namespaces`: patterns; none: all. `forbidden`: addresses that are never
     asked, such as the API server's. `service` None: it was not looked at.
     """
     spec = informer.spec
     at = spec.client_config.service
-    if not spec.enabled or informer.metadata.name in OWN_INFORMERS:
+    if not _is_enabled(informer):
         return Denied(Reason.DISABLED, "spec.enabled is not true")
-    patterns = tuple(namespaces)
-    if patterns and not any(fnmatchcase(at.namespace, pattern) for pattern in patterns):
-        allowed = ", ".join(patterns)
+    if not _is_allowed(at.namespace, namespaces):
+        allowed = ", ".join(namespaces)
         return Denied(
             Reason.NAMESPACE_NOT_ALLOWED, f"--informer-namespaces allows {allowed}, not {at.namespace}: add it there"
         )

@@ -12,25 +12,33 @@ WINDOW: Final = 600.0
 """Seconds."""
 
 
+class Allowance:
+    """At most `most` of something within `WINDOW`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: deque[float] = deque()
+
+    def take(self, *, now: float) -> bool:
+        """Whether there may be one more at `now`, in seconds of any clock; if so, it counts."""
+        while self._taken and self._taken[0] <= now - WINDOW:
+            self._taken.popleft()
+        if len(self._taken) >= self._most:
+            return False
+        self._taken.append(now)
+        return True
+
+
 class Churn:
     """The uids of one informer. `known`: those that stand already, from before this process."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = set(known)
-        self._new: deque[float] = deque()
+        self._new = Allowance(MOST_NEW)
 
     def admit(self, told: Iterable[Told], *, now: float) -> tuple[tuple[Told, ...], int]:
         """The insights that may come in at `now` (seconds of any clock), and how many may not."""
-        while self._new and self._new[0] <= now - WINDOW:
-            self._new.popleft()
-        kept: list[Told] = []
-        refused = 0
-        for one in told:
-            if one.uid not in self._known:
-                if len(self._new) >= MOST_NEW:
-                    refused += 1
-                    continue
-                self._new.append(now)
-            kept.append(one)
+        every = tuple(told)
+        kept = tuple(one for one in every if one.uid in self._known or self._new.take(now=now))
         self._known = {one.uid for one in kept}
-        return tuple(kept), refused
+        return kept, len(every) - len(kept)

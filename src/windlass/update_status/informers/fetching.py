@@ -34,7 +34,14 @@ Resolve = Callable[[str], Sequence[str]]
 
 
 class NoAnswer(Exception):
-    """There is no answer that can be used; the text says why. It is safe to show, and has no secret."""
+    """There is no answer that can be used; the text says why. It is safe to show, and has no secret.
+
+    `refused`: the informer does not accept the token.
+    """
+
+    def __init__(self, why: str, *, refused: bool = False) -> None:
+        super().__init__(why)
+        self.refused = refused
 
 
 class Fetcher:
@@ -113,7 +120,7 @@ def _check(answer: aiohttp.ClientResponse) -> None:
     if 300 <= answer.status < 400:
         raise NoAnswer(f"it answered {answer.status}: redirects are not followed")
     if answer.status in (401, 403):
-        raise NoAnswer(f"it answered {answer.status}: it does not accept the controller's token")
+        raise NoAnswer(f"it answered {answer.status}: it does not accept the controller's token", refused=True)
     if answer.status != 200:
         raise NoAnswer(f"it answered {answer.status}")
     if answer.headers.get("Content-Encoding", "identity").lower() != "identity":

@@ -46,7 +46,7 @@ INTEREST: Final = Interest(
     in_namespaces=((MCO_NAMESPACE, Deployment.RESOURCE),),
 )
 """The part of a must-gather that is read."""
-OF_DRAINS: Final = Interest(namespaced=(Pod.RESOURCE, PodDisruptionBudget.RESOURCE))
+_OF_DRAINS: Final = Interest(namespaced=(Pod.RESOURCE, PodDisruptionBudget.RESOURCE))
 """The part that is read too if a node drains for long."""
 
 _MISSING: Final = "not among the files"
@@ -85,7 +85,7 @@ def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Readin
     now = wall if now == ZERO else now
     report = assess(sources, now=now)
     if nodes_that_wait := long_drains(report, now=now) if report.updating else ():
-        found.add(read_inputs([one for one in inputs if Path(one).is_dir()], stdin=stdin, interest=OF_DRAINS)[0])
+        found.add(read_inputs([one for one in inputs if Path(one).is_dir()], stdin=stdin, interest=_OF_DRAINS)[0])
         workload = Workload(nodes=nodes_that_wait, pods=found.known(Pod), budgets=found.known(PodDisruptionBudget))
         sources = structs.replace(sources, workload=workload)
     sources = structs.replace(sources, gaps=tuple(found.gaps))

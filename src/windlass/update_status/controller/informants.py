@@ -1,0 +1,37 @@
+"""Puts together what informers of others told, for the report."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from windlass.api.meta import K
+from windlass.api.update import UpdateStatus
+from windlass.api.update_informer import UpdateInformer
+from windlass.kube.control.population import Population
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Seen
+from windlass.update_status.document import told_by_informers
+from windlass.update_status.informers.admission import MOST_ENABLED, candidates
+from windlass.update_status.informers.feed import Feed
+from windlass.update_status.informers.heard import informed
+from windlass.update_status.report import Informed
+from windlass.update_status.times import Moment
+
+
+class PopulationReader(Protocol):
+    """What is needed of `windlass.kube.control.reader.CacheReader`."""
+
+    async def see_all(self, kind: type[K]) -> Population[K] | NotServedKind | ForbiddenKind: ...
+
+
+class Informants(Struct, frozen=True):
+    """The informers of others. `namespaces`: patterns of those whose Services are asked; none: all."""
+
+    feed: Feed
+    namespaces: tuple[str, ...] = ()
+
+    async def tell(self, reader: PopulationReader, stored: Seen[UpdateStatus], *, now: Moment) -> tuple[Informed, ...]:
+        """What those who are asked told, until they answer this process: what `stored` has."""
+        found = await reader.see_all(UpdateInformer)
+        stood = told_by_informers(stored.object.status, now=now) if isinstance(stored, Present) else ()
+        asked = candidates(found.readable, self.namespaces) if isinstance(found, Population) else []
+        return informed(asked[:MOST_ENABLED], self.feed.heard, stood, now=now)

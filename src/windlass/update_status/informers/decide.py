@@ -1,0 +1,170 @@
+"""Decides about one UpdateInformer: whether it is asked now, and what its status says.
+
+| seen | planned |
+|---|---|
+| it is not to be asked | the status says why; one whose Service may appear is looked at again |
+| its next question is not due | the status, if it differs |
+| it is due, and there is no fresh token for it | a token of its own audience |
+| it is due | the question |
+
+| the answer | condition Online | reason |
+|---|---|---|
+| none yet | Unknown | `NotAskedYet` |
+| good | True | `Answering`; `InsightsRefused` if a part was not taken |
+| none, but there was one less than 5 min before | as it was | |
+| none | False | `NotAnswering` |
+
+An informer that never answered is told at once: whoever registers it is waiting to see that.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+from msgspec import structs
+
+from windlass.api.core import ServiceAccount
+from windlass.api.meta import Condition
+from windlass.api.update_informer import UpdateInformer, UpdateInformerStatus, UpdateInsightsRequest, audience_of
+from windlass.kube.conditions import condition, find, put
+from windlass.kube.control.plan import (
+    Action,
+    Call,
+    Emit,
+    Merge,
+    Plan,
+    RequestToken,
+    RequeueAfter,
+    Target,
+    target,
+)
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.update_status.informers.admission import Denied, Reason
+from windlass.update_status.informers.feed import AskInformer
+from windlass.update_status.informers.heard import GRACE, Heard
+from windlass.update_status.informers.snapshot import Snapshot
+from windlass.update_status.times import MINUTE, Moment, moment, of_datetime, rfc3339
+
+SOURCE: Final = "windlass-update-status"
+ONLINE: Final = "Online"
+AGAIN: Final = 30.0
+"""Seconds until a Service that cannot be asked is looked at again: Services are not watched."""
+TOKEN_SECONDS: Final = 600
+HEARTBEAT: Final = 5 * MINUTE
+"""While nothing else changes, `lastAnswered` is written so often."""
+MOST_NAMED: Final = 3
+"""Refusals that a message quotes."""
+
+_FINAL: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason.INVALID_CA_BUNDLE})
+"""Only a change of the UpdateInformer or of the flags ends these."""
+
+
+def decide(seen: Snapshot, *, now: datetime) -> Plan:
+    match seen.informer:
+        case Present() as found:
+            pass
+        case NotServedKind(why=why):
+            return Plan.nothing(f"UpdateInformers are not served: {why}")
+        case Unreadable(metadata=metadata, why=why):
+            return Plan().retry(f"UpdateInformer {metadata.name} cannot be read: {why}: correct or delete it")
+        case _:
+            return Plan.nothing("there is no such UpdateInformer")
+    endpoint = seen.endpoint
+    if endpoint is None or isinstance(endpoint, Denied):
+        denied = endpoint or Denied(Reason.NOT_ASKED_YET, "it was not looked at")
+        plan = Plan.of(*_told(found, denied.reason, denied.message, None, now))
+        return plan if denied.reason in _FINAL else plan.then(RequeueAfter(AGAIN, "its Service, or its place"))
+    if seen.wait > 0:
+        reason, message = _verdict(found.object, seen.heard, now=of_datetime(now))
+        return Plan.of(*_told(found, reason, message, seen.heard, now)).then(RequeueAfter(seen.wait, "next question"))
+    name = found.metadata.name
+    if not seen.token:
+        request = RequestToken(
+            target=Target(ServiceAccount, seen.account.name, seen.account.namespace),
+            audiences=(audience_of(name),),
+            seconds=TOKEN_SECONDS,
+            why=f"only {name} takes it",
+        )
+        return Plan.of(request)
+    question = AskInformer(
+        endpoint=endpoint,
+        asked=UpdateInsightsRequest(informer=name, update=seen.update),
+        token=seen.token,
+        generation=found.metadata.generation,
+    )
+    why = "an update is going on" if seen.update else "to see whether it answers"
+    return Plan.of(Call(target=target(found), request=question, why=why))
+
+
+def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> tuple[Reason, str]:
+    if heard is None:
+        return Reason.NOT_ASKED_YET, "it is asked soon"
+    if heard.silent is None:
+        count = f"it answers, with {len(heard.told)} insights"
+        if not heard.refused:
+            return Reason.ANSWERING, count
+        named = "; ".join(heard.refused[:MOST_NAMED])
+        more = len(heard.refused) - MOST_NAMED
+        return Reason.INSIGHTS_REFUSED, f"{count}; refused: {named}" + (f"; and {more} more" if more > 0 else "")
+    last = moment(informer.status.last_answered) if informer.status.last_answered else None
+    stood = find(informer.status.conditions, ONLINE)
+    answered = heard.answered or last
+    if now - heard.silent < GRACE and answered is not None and stood is not None and stood.status == "True":
+        return Reason(stood.reason), stood.message
+    return Reason.NOT_ANSWERING, heard.trouble
+
+
+def _told(
+    found: Present[UpdateInformer], reason: Reason, message: str, heard: Heard | None, now: datetime
+) -> Iterator[Action]:
+    """The status and the Event of its change, if there is one."""
+    before = found.object.status
+    new = condition(ONLINE, _ONLINE.get(reason, False), reason, message, observed_generation=found.metadata.generation)
+    after = structs.replace(before, conditions=put(before.conditions, new, now=now))
+    if heard is not None:
+        after = _counted(before, after, heard)
+    yield from _events(found, find(before.conditions, ONLINE), new)
+    yield Merge(
+        target=target(found),
+        part="status",
+        observed={"status": found.tree.get("status") or {}},
+        desired={"status": msgspec.to_builtins(after)},
+        why=message,
+    )
+
+
+_ONLINE: Final = {Reason.ANSWERING: True, Reason.INSIGHTS_REFUSED: True, Reason.NOT_ASKED_YET: None}
+
+
+def _counted(before: UpdateInformerStatus, after: UpdateInformerStatus, heard: Heard) -> UpdateInformerStatus:
+    after = structs.replace(after, insights=len(heard.told), refused=len(heard.refused))
+    if heard.answered is None:
+        return after
+    last = moment(before.last_answered) if before.last_answered else None
+    if after != before or last is None or heard.answered - last >= HEARTBEAT:
+        return structs.replace(after, last_answered=rfc3339(heard.answered))
+    return after
+
+
+def _events(found: Present[UpdateInformer], before: Condition | None, after: Condition) -> Iterator[Emit]:
+    """| reason | type | when |
+    |---|---|---|
+    | `InformerEnabled`, `InformerDisabled` | Normal | it is asked from now on, or no more |
+    | `InformerDegraded` | Warning | it cannot be asked, or does not answer |
+    | `InformerOnline` | Normal | it answers, after it did not |
+    """
+    was, now_is = (before.reason if before else Reason.DISABLED), after.reason
+
+    def event(kind: Literal["Normal", "Warning"], reason: str, note: str) -> Emit:
+        occasion = (before.last_transition_time if before else "") or ""
+        return Emit(target=target(found), type=kind, reason=reason, note=note, source=SOURCE, occasion=occasion)
+
+    if was == Reason.DISABLED and now_is != Reason.DISABLED:
+        yield event("Normal", "InformerEnabled", "It is asked from now on")
+    if was != Reason.DISABLED and now_is == Reason.DISABLED:
+        yield event("Normal", "InformerDisabled", "It is not asked any more, and its insights are removed")
+    elif after.status == "False" and now_is not in (Reason.DISABLED, was):
+        yield event("Warning", "InformerDegraded", after.message)
+    elif after.status == "True" and before is not None and before.status == "False" and was != Reason.DISABLED:
+        yield event("Normal", "InformerOnline", after.message)
