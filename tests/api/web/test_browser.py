@@ -178,6 +178,25 @@ async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
         assert await page.evaluate("document.activeElement.matches('.waiting[open] > summary')")
 
 
+@pytest.mark.parametrize(("number", "stand_open"), [(2, True), (61, False)])
+async def test_nodes_under_way_stand_open_in_the_timeline_unless_there_are_many(
+    tab: OpenTab, number: int, stand_open: bool
+) -> None:
+    started = datetime.now(UTC).isoformat()
+    took = {f"took/node/n-{place}": {"name": f"n-{place}", "started": started} for place in range(number)}
+    record = {"name": "a", "target": "4.16.1", "state": "Progressing", "started": started}
+    shown = Live({**document_of(LARGE), **took, "record": record, "troubles": []})
+    async with serving(shown.view) as link:
+        page = await tab(link)
+        await until_state(page, "Live")
+        nodes = page.locator("#timeline details", has_text=f"Nodes: 0 updated, {number} under way")
+        assert await nodes.evaluate("one => one.open") is stand_open
+        assert await nodes.locator("li").count() == (number if stand_open else 0)
+        if not stand_open:
+            await nodes.locator("summary").click()
+            await nodes.locator("li").nth(number - 1).wait_for()
+
+
 async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
     document = document_of("4.15.0-ec2-unavailable-mco-20m")
     end = {"earliest": "2023-11-24T16:00:00Z", "latest": "2023-11-24T16:20:00Z", "basis": "3 nodes of this update"}

@@ -70,11 +70,13 @@ class Group {
     this.kind = kind;
     this.title = title;
     this.element = h("details", {}, this.#summary, this.#list);
-    this.element.addEventListener("toggle", () => this.element.open && this.#scale && this.draw(this.#scale));
+    this.element.addEventListener("toggle", () => this.element.open && this.#scale !== this.#shown && this.draw(this.#scale));
     this.#rows = new Keyed(this.#list, { make: makeTrack, update: updateTrack });
   }
 
   #scale = null;
+  // The scale with which its rows were drawn last: what is closed is drawn when somebody opens it.
+  #shown = null;
   // From then on it is open or closed as its reader leaves it.
   #drawn = false;
 
@@ -98,7 +100,9 @@ class Group {
       this.element.open = this.kind !== "node" || (busy > 0 && this.items.length <= OPEN);
     }
     setText(this.#summary, `${this.title}: ${count(this.items.length - busy, "updated", "updated")}${busy ? `, ${busy} under way` : ""}`);
-    if (this.element.open) this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale }]));
+    if (!this.element.open) return;
+    this.#shown = scale;
+    this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale }]));
   }
 }
 
