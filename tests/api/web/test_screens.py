@@ -64,3 +64,12 @@ async def test_everything_has_a_name_for_screen_readers(tab: OpenTab) -> None:
         "- status: Live",
     ):
         assert line in heard, heard[:3000]
+
+
+async def test_bars_are_seen_where_the_system_chooses_the_colours(tab: OpenTab) -> None:
+    async with live() as (_, link):
+        page = await tab(link, forced_colors="active")
+        await until_state(page, "Live")
+        colours = """() => [...document.querySelectorAll(".progress .bar span")]
+          .map((one) => getComputedStyle(one).backgroundColor)"""
+        assert len(set(await page.evaluate(colours))) > 1
