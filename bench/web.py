@@ -49,22 +49,21 @@ SETTLE = 1.0
 DRAINING = 5
 FLAGS = ("--no-sandbox", "--disable-background-networking")
 
-# Paints as the browser tells them: when a frame was on the screen, in ms since the link was opened. Summary and what
-# needs attention come in one frame, whose largest text is of them; then the rest comes in one, with the timeline.
+# In ms since the link was opened: when a frame with the summary and what needs attention was on the screen, as the
+# browser tells it; and when the page's thread had painted the rest, which may be below the screen.
 MARK = """new MutationObserver((_, observer) => {
-  const title = document.querySelector("#timeline h2");
-  if (!title) return;
-  title.setAttribute("elementtiming", "rest");
+  if (!document.querySelector("#timeline")) return;
   observer.disconnect();
+  requestAnimationFrame(() => setTimeout(() => performance.mark("rest")));
 }).observe(document, { childList: true, subtree: true });"""
 PAINTS = """async () => {
   const first = (type, which) => new Promise((found) => new PerformanceObserver((list) => {
     const entry = list.getEntries().find(which);
-    if (entry) found(entry.renderTime);
+    if (entry) found(entry.renderTime ?? entry.startTime);
   }).observe({ type, buffered: true }));
   const [frame] = performance.getEntriesByName("first-contentful-paint");
-  const report = await first("largest-contentful-paint", (one) => one.element?.closest("main"));
-  return [frame.startTime, report, await first("element", (one) => one.identifier === "rest")];
+  const report = await first("largest-contentful-paint", (one) => one.element?.closest("main, #troubles"));
+  return [frame.startTime, report, await first("mark", (one) => one.name === "rest")];
 }"""
 
 
@@ -163,7 +162,8 @@ async def _visits(link: str, api: Api, status: UpdateStatusStatus) -> list[dict[
                 await page.goto(link, wait_until="commit")
             await page.locator("#state", has_text="Live").wait_for()
             weights.append(sum(received) / 1000)
-            paints.append(await page.evaluate(PAINTS))
+            async with asyncio.timeout(30):
+                paints.append(await page.evaluate(PAINTS))
             await context.close()
         page = await browser.new_page()
         await page.goto(link)
