@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.program import ALONE
 from windlass.api.core import Namespace, Pod
 from windlass.api.policy import PodDisruptionBudget
 from windlass.kube.client import Client
+from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.assessment import assess
@@ -57,13 +59,16 @@ async def drain(admin: Client, cluster: PlayedCluster) -> AsyncIterator[asyncio.
     draining = asyncio.ensure_future(played.mco.node(NODE).drain())
     yield draining
     draining.cancel()
+    with suppress(NotFound):
+        await admin.delete(PodDisruptionBudget, "shop", namespace=SHOP)
     for pod in (await admin.list(Pod, namespace=SHOP)).items:
         await admin.evict(Pod, pod.name, namespace=SHOP, uid=pod.uid, grace_seconds=0)
     await admin.delete(Namespace, SHOP)
 
 
-async def nobody(host: str) -> bytes:
-    raise AssertionError(f"there are no alerts at {host}")
+async def no_alerts(_: str) -> bytes:
+    """The answer of the server that an earlier test may have left a Route of."""
+    return b'{"status": "success", "data": {"alerts": []}}'
 
 
 async def test_the_pod_that_keeps_a_budget_from_allowing_a_drain_is_named(
@@ -75,7 +80,7 @@ async def test_the_pod_that_keeps_a_budget_from_allowing_a_drain_is_named(
         assert (cause.type, cause.level, cause.summary) == ("ImagePull", "Error", HELD)
         assert [one.name for one in cause.affected] == [NODE]
         assert not [gap for gap in found.gaps if "drain" in gap]
-        reading = await read_live(admin, metadata=admin.metadata, alerts=nobody, clock=time.time_ns, steps=True)
+        reading = await read_live(admin, metadata=admin.metadata, alerts=no_alerts, clock=time.time_ns, steps=True)
         assert [one.summary for one in assess(reading.sources, now=reading.now).causes] == [HELD]
         assert not drain.done()
         await admin.delete(PodDisruptionBudget, "shop", namespace=SHOP)
