@@ -186,7 +186,7 @@ def _go_on(
     else:
         what = again.why if again is not None else guest.awaits or "what is missing is being created"
         goes_on = progressing(what)
-        if guest.progress is not None and all(part.is_there for part in whole):
+        if guest.progress is not None and all(part.is_there for part in made):
             goes_on = guest.progress
         plan = Plan.of(write(found, (*good, goes_on), now=now, fields=fields))
         plan = plan.then(again if again is not None else WaitFor(what))

@@ -88,6 +88,32 @@ async def test_c16_a_changed_bastion_is_replaced_and_keeps_its_address() -> None
     ]
 
 
+async def test_c16_the_address_leads_to_a_new_bastion_while_nova_builds_it() -> None:
+    world, process = await made()
+    address = world.address["floating_ip_address"]
+    world.cloud.services.spawn = 1000.0
+    world.bastion(flavor="m1.medium")
+    for _ in range(15):
+        await process.turn()
+        world.cloud.pass_time(1.0)
+    assert world.ready == ("False", "InstanceNotReady", f"OpenStackServer {NAME}: Instance is building")
+    assert world.condition("Progressing") == ("True", "Progressing", "Instance is building")
+    assert world.address["floating_ip_address"] == world.told["floatingIP"] == address
+    assert world.leads_to_the_server()
+
+
+async def test_a_bastion_whose_server_nova_refuses_gets_no_address() -> None:
+    world = World()
+    refusal = b'{"badRequest": {"code": 400, "message": "no"}}'
+    refused = world.cloud.fault(method="POST", path="^/servers$", status=400, body=refusal)
+    process = Process(world)
+    for _ in range(15):
+        await process.turn()
+        world.cloud.pass_time(1.0)
+    assert refused.hits > 0
+    assert "floatingips" not in world.held()
+
+
 async def test_c14b_a_bastion_comes_and_goes_while_its_cluster_lives() -> None:
     world, process = await made()
     given = world.tree()["spec"]["bastion"]
