@@ -131,6 +131,16 @@ def bastion(
     return replace(step, actions=(credentials,)) if credentials is not None else step
 
 
+def unfit(found: Present[OpenStackCluster], server: Seen[OpenStackServer] | None) -> tuple[Action, ...]:
+    """Deletes an OpenStackServer that cannot stay, which needs no look at the cloud. The look that follows is made
+    while Nova deletes the server."""
+    own = own_server(found, server)
+    if own is None or own.deleting:
+        return ()
+    why = _why_not(own, _wanted(found.object) if is_wanted(found.object) else None)
+    return _delete(found, own, why).actions if why else ()
+
+
 def removal(found: Present[OpenStackCluster], server: Seen[OpenStackServer] | None) -> tuple[Plan, str] | None:
     """Deletes the OpenStackServer, whatever the spec says, and says how far that is; None if there is none. What it
     has in the cloud goes with it; its floating IP goes with the others of the cluster."""
