@@ -213,8 +213,9 @@ _IN_TURN = (
     ),
     *_in(
         "kube/control/controller.py",
-        "kube/control/test_controller.py",
+        "kube/control/test_declaration.py",
         ("        if not self.needs_leadership:\n", "        if False:\n"),
+        ("        self._refuse_writes_without_a_look()\n", ""),
     ),
     *_in(
         "kube/process/process.py",
@@ -243,6 +244,7 @@ _IN_TURN = (
         "kube/control/reader.py",
         "kube/control/test_reader.py",
         ('        require(self._permits, kind, "get", namespace=namespace, name=name)\n', ""),
+        ("and not self._must_ask(cache, name, namespace)", "and not cache.doubted(name, namespace=namespace)"),
     ),
 )
 
