@@ -542,6 +542,16 @@ _EXPLAINING = (
         ("if budget.metadata.namespace != pod.metadata.namespace:", "if False:"),
     ),
     *_in(
+        "update_status/controller/drains.py",
+        "update_status/controller/test_drains.py",
+        ("*_by_object(stored, now)", "*()"),
+    ),
+    *_in(
+        "update_status/controller/drains.py",
+        "update_status/test_planning.py",
+        ("*_by_sources(sources, now)", "*()"),
+    ),
+    *_in(
         "update_status/causes/drains.py",
         "update_status/causes/test_drains.py",
         ("now - since > PATIENCE", "now - since >= PATIENCE"),
@@ -2046,10 +2056,21 @@ _SHOWING_IN_BROWSERS = (
     ),
     *_in(
         "web/access.py",
+        "web/test_assets.py",
+        ('response.headers["Cache-Control"] = "no-store"', "pass"),
+    ),
+    *_in(
+        "web/app.py",
+        "web/test_assets.py",
+        ("if self._access.unlock(request, whole) or self._is_known(request):", "if True:"),
+        ("name or next(iter(self._views))", "next(iter(self._views))"),
+    ),
+    *_in(
+        "web/access.py",
         "web/test_cluster.py",
         ("return bool(origin) and urlsplit(origin).netloc == request.host", "return True"),
         ("return bool(origin) and", "return not origin or"),
-        ('        self.sessions.close(request.cookies.get(self.COOKIE, ""))\n', ""),
+        ('self.sessions.close(request.cookies.get(self.COOKIE, ""))', "pass"),
         ("number, httponly=True, secure=True", "number, secure=True"),
         ("judge_token(visitor.token)", 'judge_token("t-ann")'),
     ),

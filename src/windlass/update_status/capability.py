@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from windlass.api.core import Service, ServiceAccount
+from windlass.api.core import Pod, Service, ServiceAccount
+from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
@@ -38,6 +39,9 @@ UPDATE_RECORD: Final = Owned(
 
 OWNED: Final = (UPDATE_STATUS, UPDATE_RECORD, UPDATE_INFORMER)
 
+_OF_DRAINS: Final = (Pod, PodDisruptionBudget)
+"""What the controller reads and does not watch."""
+
 
 def capability(
     *, home: str = HOME, alerts: AlertsSettings | None = None, informers: "InformersSettings | None" = None
@@ -49,12 +53,16 @@ def capability(
         def make(reader: Any) -> Controller[str, Any]:
             return update_status_controller(reader, alerts=alerts)
 
-        plain = steady(NAME, [make], home=home, owned=OWNED)
+        plain = steady(NAME, [make], home=home, owned=OWNED, reads=_OF_DRAINS)
     else:
         plain = _with_informers(informers, home=home, alerts=alerts)
-    return structs.replace(
-        plain, frame=lambda: _with_metrics(plain.frame()), planner=lambda: _about_the_object(plain.planner())
-    )
+
+    def planner() -> "Planner":
+        from windlass.update_status.planning import about_the_object
+
+        return about_the_object(plain.planner())
+
+    return structs.replace(plain, frame=lambda: _with_metrics(plain.frame()), planner=planner)
 
 
 def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsSettings | None) -> Capability:
@@ -74,7 +82,7 @@ def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsS
     def asks(reader: Any) -> Controller[str, Any]:
         return informers_controller(reader, feed=feed, settings=settings, account=account(NAME, home))
 
-    plain = steady(NAME, [reports, asks], home=home, owned=OWNED, reads=(Service, ServiceAccount))
+    plain = steady(NAME, [reports, asks], home=home, owned=OWNED, reads=(*_OF_DRAINS, Service, ServiceAccount))
 
     def frame() -> "Frame":
         found = plain.frame()
@@ -103,19 +111,3 @@ def _with_metrics(frame: "Frame") -> "Frame":
         return frame.work(manager, candidate, settings)
 
     return structs.replace(frame, work=work)
-
-
-def _about_the_object(planner: "Planner") -> "Planner":
-    """A plan is named after the UpdateStatus, and there is one wherever there is a ClusterVersion."""
-    from windlass.capability.planning.planner import Ground
-
-    async def look(reader: Any, *, whole: bool) -> Ground:
-        ground = await planner.ground(reader, whole=whole)
-
-        def deciders(inventory: Any) -> Any:
-            first, *others = ground.deciders(inventory)
-            return [structs.replace(first, kind=UpdateStatus.RESOURCE.kind), *others]
-
-        return structs.replace(ground, deciders=deciders)
-
-    return structs.replace(planner, ground=look, one="ClusterVersion", many="ClusterVersions")

@@ -73,10 +73,12 @@ class HomeAccess:
             raise Refused(421, "this server answers only to names of this machine: use the link that was printed")
 
     def unlock(self, request: web.Request, response: web.Response) -> bool:
-        """Give the cookie to whoever comes with the link."""
+        """Give the cookie to whoever comes with the link; returns whether this is somebody."""
         if not _equal(request.query.get("key", ""), self.key):
             return False
         response.set_cookie(_cookie_name(request), self._cookie, httponly=True, samesite="Strict", path="/")
+        # A copy that is kept would be shown again without a question, and so without the cookie.
+        response.headers["Cache-Control"] = "no-store"
         return True
 
     def visitor(self, request: web.Request) -> Visitor:

@@ -24,17 +24,13 @@ from windlass.kube.client import Client
 from windlass.kube.errors import Forbidden, KubeError, NotFound, Unauthorized
 from windlass.kube.logger import Logger
 from windlass.web.access import Access, ClusterAccess, HomeAccess, Visitor, same_origin
-from windlass.web.assets import INDEX, assets
+from windlass.web.assets import assets, indexes
 from windlass.web.board import Board
 from windlass.web.headers import Handler, forbid
 from windlass.web.streams import Streams
 from windlass.web.view import Refused, View
 
 LARGEST_BODY: Final = 64 * 1024
-# The cookie comes with this answer, and only a navigation of our own page sends it back: links of others do not.
-_ENTER: Final = """<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={path}">
-<link rel="icon" href="/static/icon.svg"><title>Windlass</title><p><a href="{path}">Continue</a></p>
-"""
 
 log = Logger(__name__)
 
@@ -54,6 +50,7 @@ class Page:
         self._streams = streams
         self._client = client
         self._assets = assets()
+        self._indexes = indexes(self._views)
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[self._explain], client_max_size=LARGEST_BODY)
@@ -102,11 +99,20 @@ class Page:
         name = request.match_info.get("view", "")
         if name and name not in self._views:
             raise Refused(404, f"there is no view {name!r}")
-        if "key" in request.query and isinstance(self._access, HomeAccess):
-            enter = web.Response(text=_ENTER.format(path=f"/{name}"), content_type="text/html")
-            if self._access.unlock(request, enter):
-                return enter
-        return self._assets[INDEX].answer(request)
+        if not isinstance(self._access, HomeAccess):
+            return self._indexes[name if self._is_known(request) else ""].answer(request)
+        # At home everything may be seen, so a page without a name begins with the first view.
+        whole = self._indexes[name or next(iter(self._views))].answer(request)
+        if self._access.unlock(request, whole) or self._is_known(request):
+            return whole
+        return self._indexes[""].answer(request)
+
+    def _is_known(self, request: web.Request) -> bool:
+        try:
+            self._access.visitor(request)
+        except Refused:
+            return False
+        return True
 
     async def _static(self, request: web.Request) -> web.Response:
         found = self._assets.get(request.match_info["file"])

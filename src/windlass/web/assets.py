@@ -1,17 +1,23 @@
 """The files of the page, read from the package once and kept compressed.
 
 A browser asks each time whether its copy is current (`ETag`), so that after an upgrade nobody runs old scripts.
+
+The page names in its head whatever its first picture needs, so that a browser fetches all of it at once instead of one
+after the other: scripts, who is signed in, and, for somebody who may see a view, the script and document of that.
 """
 
 import gzip
 import hashlib
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Final
 
 from aiohttp import web
 from msgspec import Struct
 
-INDEX: Final = "index.html"
+_INDEX: Final = "index.html"
+_VIEW: Final = "{view}"
+"""Stands for the name of the view in lines of the page that are there for a view alone."""
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -45,11 +51,27 @@ def accepts_gzip(request: web.Request) -> bool:
 
 def assets() -> dict[str, Asset]:
     """All files of the page by name. What is not among them cannot be asked for."""
-    found = {}
+    return {name: _asset(name, plain) for name, plain in _files() if name != _INDEX}
+
+
+def indexes(views: Iterable[str]) -> dict[str, Asset]:
+    """The page that begins with each of `views`, and with none of them (empty name)."""
+    lines = dict(_files())[_INDEX].decode().splitlines(keepends=True)
+    plain = "".join(line for line in lines if _VIEW not in line)
+    pages = {"": plain, **{view: "".join(lines).replace(_VIEW, view) for view in views}}
+    return {view: _asset(_INDEX, page.encode()) for view, page in pages.items()}
+
+
+def _files() -> Iterable[tuple[str, bytes]]:
     for file in files("windlass.web").joinpath("static").iterdir():
-        content_type = _TYPES.get(file.name.rpartition(".")[2])
-        if content_type is not None:
-            plain = file.read_bytes()
-            tag = f'"{hashlib.sha256(plain).hexdigest()[:16]}"'
-            found[file.name] = Asset(content_type, plain, gzip.compress(plain, mtime=0), tag)
-    return found
+        if _ending(file.name) in _TYPES:
+            yield file.name, file.read_bytes()
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _asset(name: str, plain: bytes) -> Asset:
+    tag = f'"{hashlib.sha256(plain).hexdigest()[:16]}"'
+    return Asset(_TYPES[_ending(name)], plain, gzip.compress(plain, mtime=0), tag)

@@ -4,19 +4,26 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.program import ALONE
+from tests.waiting import eventually
 from windlass.api.core import Namespace, Pod
 from windlass.api.policy import PodDisruptionBudget
+from windlass.api.update import UPDATE_STATUS, UpdateStatus
+from windlass.capability.planning import Survey, plan_of
+from windlass.capability.planning.decider import about_first_watch
 from windlass.kube.client import Client
+from windlass.kube.control.plan import MergeItems
 from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.assessment import assess
+from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.reading.live import read_live
 
 from .conftest import SMALL
@@ -69,6 +76,24 @@ async def drain(admin: Client, cluster: PlayedCluster) -> AsyncIterator[asyncio.
 async def no_alerts(_: str) -> bytes:
     """The answer of the server that an earlier test may have left a Route of."""
     return b'{"status": "success", "data": {"alerts": []}}'
+
+
+async def planned(admin: Client) -> list[str]:
+    """The causes in the status that a plan would write."""
+    survey = Survey(admin)
+    decider = about_first_watch(update_status_controller(survey))
+    await survey.take([decider])
+    plan = await plan_of(decider, UPDATE_STATUS, survey, now=datetime.now(UTC))
+    written = [one.desired["status"] for one in plan.actions if isinstance(one, MergeItems) and one.part == "status"]
+    return [cause["summary"] for status in written for cause in status.get("causes", [])]
+
+
+async def test_a_plan_names_what_holds_a_drain_before_any_controller_has_looked(
+    admin: Client, drain: asyncio.Future[None]
+) -> None:
+    await admin.create(UpdateStatus, {"metadata": {"name": UPDATE_STATUS}, "spec": {}})
+    await eventually(lambda: planned(admin), lambda found: found == [HELD], what="the cause in a plan")
+    assert not drain.done()
 
 
 async def test_the_pod_that_keeps_a_budget_from_allowing_a_drain_is_named(

@@ -1,27 +1,20 @@
 """The page in a real browser: what it shows, how it follows, and what no text of a cluster can make it do."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from functools import cache
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests.api.web.conftest import OpenTab, Watched
+from tests.api.web.live import LARGE, Live, document_of, live, open_all, reading, until_state
+from tests.api.web.screens import WIDE
 from tests.browser import require_browser
-from tests.shared import fixtures
 from tests.unit.web.hostile import HOSTILE, hostile_document
 from tests.unit.web.serving import Front, a_view, serving
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
-from windlass.update_status.reading import Reading
-from windlass.update_status.reading.mock import read_mock
-from windlass.update_status.times import of_datetime
-from windlass.web.board import Board
-from windlass.web.view import View
 from windlass.web.views.update_status import parts, recorded_view
 
 require_browser()
@@ -34,86 +27,6 @@ CASES = (
     "4.16.0-ec2-control-plane-updated-pdb-prohibits-draining",
     "not-upgrading",
 )
-LARGE = CASES[2]
-
-CONTRAST = """() => {
-  const linear = (c) => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = parse(getComputedStyle(at).backgroundColor);
-      if (colour.length < 4 || colour[3] === 1) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || !element.checkVisibility() || element.closest(".hidden, .skip, noscript, thead")) continue;
-    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) found.push(`${ratio.toFixed(2)} ${element.outerHTML.slice(0, 80)}`);
-  }
-  return found;
-}"""
-
-WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("body *")]
-  .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth)
-  .map((element) => `${element.tagName}.${element.className}: ${element.textContent.slice(0, 40)}`).slice(0, 12)"""
-
-UNNAMED = """() => [...document.querySelectorAll("a, button, input, textarea, table, section")]
-  .filter((element) => element.checkVisibility())
-  .filter((element) => !(element.textContent.trim() || element.getAttribute("aria-label") || element.labels?.length))
-  .map((element) => element.outerHTML.slice(0, 80))"""
-
-
-@cache
-def reading(name: str) -> Reading:
-    path = fixtures("update_status") / f"{name}-cv.yaml"
-    return read_mock(str(path), wall=of_datetime(datetime.now(UTC)))
-
-
-@cache
-def document_of(name: str) -> dict[str, Any]:
-    """The document of a recorded cluster, as if it were live."""
-    read = reading(name)
-    return parts(assess(read.sources, now=read.now, wall=read.wall), [], now=read.now)
-
-
-class Live:
-    """A view of the update whose board the test has."""
-
-    def __init__(self, document: dict[str, Any]) -> None:
-        self.document = document
-        self.board: asyncio.Future[Board] = asyncio.get_running_loop().create_future()
-        self.view: View = a_view("update-status", document=document, publish=self._keep)
-
-    async def _keep(self, board: Board) -> None:
-        self.board.set_result(board)
-
-    async def show(self, **changed: Any) -> None:
-        self.document = {**self.document, **changed}
-        (await self.board).show(self.document)
-
-
-@asynccontextmanager
-async def live(name: str = "4.15.0-ec2-unavailable-mco-20m") -> AsyncIterator[tuple[Live, str]]:
-    shown = Live({**document_of(name), "troubles": []})
-    async with serving(shown.view) as link:
-        yield shown, link
-
-
-def state(page: Any) -> Any:
-    return page.locator("#state")
-
-
-async def until_state(page: Any, text: str) -> None:
-    await page.locator("#state", has_text=text).wait_for()
-
-
-async def open_all(page: Any) -> None:
-    await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -164,6 +77,32 @@ async def rows(page: Any, selector: str) -> list[dict[str, Any]]:
     return found
 
 
+async def test_a_colour_says_nothing_alone(tab: OpenTab) -> None:
+    """Each bar that is red has its word beside it."""
+    async with serving(recorded_view(reading("4.14.1-degraded"))) as link:
+        page = await tab(link)
+        await until_state(page, "Recorded")
+        tracks = page.locator("#timeline li", has=page.locator("[data-tone=bad]"))
+        words = await tracks.locator(".took").all_inner_texts()
+        assert [text.rpartition(", ")[2] for text in words] == ["degraded"] * 4 + ["unavailable"]
+        plane = page.locator(".progress li", has_text="Control plane")
+        assert await plane.locator(".counts").inner_text() == "27 updated, 5 updated but unhealthy, 1 updating"
+
+
+async def test_nothing_needs_attention_only_if_nothing_is_listed(tab: OpenTab) -> None:
+    async with serving(recorded_view(reading("v-paused-custom-pool-one-draining"))) as link:
+        page = await tab(link)
+        await until_state(page, "Recorded")
+        assert await page.locator(".facts div", has_text="Attention").inner_text() == "Attention\n1 info"
+
+
+async def test_what_is_recorded_says_of_which_day_it_is(tab: OpenTab) -> None:
+    async with serving(recorded_view(reading("4.14.1-degraded"))) as link:
+        page = await tab(link)
+        await until_state(page, "Recorded")
+        assert await page.locator("#age").inner_text() == "at 3 Nov 2023 17:26:54"
+
+
 async def test_a_change_is_shown_within_a_second(tab: OpenTab) -> None:
     async with live() as (shown, link):
         page = await tab(link)
@@ -173,6 +112,14 @@ async def test_a_change_is_shown_within_a_second(tab: OpenTab) -> None:
         await shown.show(**{"operator/machine-config": {**operator, "message": "now this", "health": "Healthy"}})
         await page.get_by_text("now this").wait_for()
         assert time.monotonic() - began < 1.0
+
+
+async def test_how_old_it_is_does_not_depend_on_when_somebody_looks(tab: OpenTab) -> None:
+    async with live() as (shown, link):
+        page = await tab(link)
+        hour_ago = datetime.now(UTC) - timedelta(hours=1, minutes=1)
+        await shown.show(changed={"at": hour_ago.isoformat()})
+        await page.get_by_text("changed 1h1m").wait_for()
 
 
 async def test_what_did_not_change_stays_as_the_reader_left_it(tab: OpenTab) -> None:
@@ -218,8 +165,36 @@ async def test_what_follows_from_a_cause_stands_under_it(tab: OpenTab) -> None:
         assert len(troubles) == len(alone) + 1
         under = page.locator("#attention > ul > li").filter(has_text="ns/tight")
         await under.locator(".waiting > summary").click()
-        assert await under.locator(".symptoms li").count() == 3
+        reports = under.locator(".symptoms > li")
+        assert await reports.count() == 3
+        assert await reports.get_by_role("link", name="What to do").count() == 3
         assert "Scale up" in await under.inner_text()
+        # It stays open, with the focus, when something else changes and when it changes itself.
+        await shown.show(**{"cause/b": {**cause, "summary": "another one", "about": [], "remedy": "", "place": 1}})
+        await page.get_by_text("another one").wait_for()
+        await shown.show(**{"cause/a": {**cause, "remedy": "Only relax it."}})
+        await under.get_by_text("Only relax it.").wait_for()
+        assert await reports.first.is_visible()
+        assert await page.evaluate("document.activeElement.matches('.waiting[open] > summary')")
+
+
+@pytest.mark.parametrize(("number", "stand_open"), [(2, True), (61, False)])
+async def test_nodes_under_way_stand_open_in_the_timeline_unless_there_are_many(
+    tab: OpenTab, number: int, stand_open: bool
+) -> None:
+    started = datetime.now(UTC).isoformat()
+    took = {f"took/node/n-{place}": {"name": f"n-{place}", "started": started} for place in range(number)}
+    record = {"name": "a", "target": "4.16.1", "state": "Progressing", "started": started}
+    shown = Live({**document_of(LARGE), **took, "record": record, "troubles": []})
+    async with serving(shown.view) as link:
+        page = await tab(link)
+        await until_state(page, "Live")
+        nodes = page.locator("#timeline details", has_text=f"Nodes: 0 updated, {number} under way")
+        assert await nodes.evaluate("one => one.open") is stand_open
+        assert await nodes.locator("li").count() == (number if stand_open else 0)
+        if not stand_open:
+            await nodes.locator("summary").click()
+            await nodes.locator("li").nth(number - 1).wait_for()
 
 
 async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
@@ -234,6 +209,20 @@ async def test_ends_are_expected_in_a_range(tab: OpenTab) -> None:
         await page.get_by_text("16:00\N{EN DASH}16:20").wait_for()
         await page.get_by_text("16:00\N{EN DASH}17:30").wait_for()
         assert await page.get_by_title("3 nodes of this update").count() == 2
+
+
+async def test_names_stand_as_people_sort_them_and_times_have_a_day_unless_it_is_today(tab: OpenTab) -> None:
+    async with live() as (_, link):
+        page = await tab(link)
+        names = "names => import('/static/dom.js').then(({ compare }) => names.sort(compare))"
+        shuffled = ["worker-10", "worker-2", "etcd", "worker-2a", "", "worker-02"]
+        assert await page.evaluate(names, shuffled) == ["", "etcd", "worker-2", "worker-02", "worker-2a", "worker-10"]
+        times = """moments => import('/static/time.js').then(({ clock, freeze }) => {
+          freeze("2024-02-28T12:00:00Z");
+          return moments.map((moment) => clock(moment));
+        })"""
+        moments = ["2024-02-28T01:02:03Z", "2024-02-27T23:59:59Z", "2023-02-28T01:02:03Z", "soon"]
+        assert await page.evaluate(times, moments) == ["01:02:03", "27 Feb 23:59:59", "28 Feb 2023 01:02:03", "soon"]
 
 
 async def test_links_to_parts_of_the_page_leave_everything_as_it_is(tab: OpenTab) -> None:
@@ -291,6 +280,30 @@ async def test_the_key_is_not_left_in_the_address(tab: OpenTab) -> None:
         assert "key" not in page.url
 
 
+async def test_a_first_visit_asks_for_everything_once_and_for_the_update_before_any_script_runs(
+    tab: OpenTab, watched: Watched
+) -> None:
+    async with live() as (_, link):
+        page = await tab(link)
+        await until_state(page, "Live")
+        asked = Counter(url for url in watched.asked if "icon" not in url)
+        assert set(asked.values()) == {1}
+        begun = """() => Object.fromEntries(performance.getEntriesByType("resource").map((one) =>
+          [new URL(one.name).pathname, [one.startTime, one.responseEnd]]))"""
+        times = await page.evaluate(begun)
+        assert times["/api/views/update-status/document"][0] < times["/static/page.js"][1]
+
+
+async def test_a_link_that_another_site_has_opens_the_page(tab: OpenTab) -> None:
+    """The cookie is for this site alone, and no navigation of theirs brings it."""
+    async with live() as (_, link), serving(a_view()) as elsewhere:
+        page = await tab(elsewhere.replace("127.0.0.1", "localhost"))
+        await page.evaluate("link => { location.href = link; }", link)
+        await until_state(page, "Live")
+        await page.reload()
+        await until_state(page, "Live")
+
+
 async def test_hostile_texts_are_inert(tab: OpenTab, watched: Watched) -> None:
     async with serving(a_view("update-status", document=hostile_document())) as link:
         page = await tab(link, viewport={"width": 360, "height": 800})
@@ -325,57 +338,3 @@ async def test_nothing_is_asked_of_others_and_nothing_runs_that_the_page_did_not
         assert [url for url in watched.asked if not url.startswith(base + "/")] == []
         with pytest.raises(Exception, match="TrustedHTML"):
             await page.evaluate("document.createElement('div').innerHTML = '<b>x</b>'")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1280])
-async def test_it_can_be_read_on_any_screen(tab: OpenTab, scheme: str, width: int) -> None:
-    async with live(LARGE) as (_, link):
-        page = await tab(link, color_scheme=scheme, viewport={"width": width, "height": 800})
-        await until_state(page, "Live")
-        await open_all(page)
-        assert await page.evaluate(WIDE) == []
-        assert await page.evaluate(CONTRAST) == []
-        ground = await page.evaluate("getComputedStyle(document.body).backgroundColor")
-        brightness = sum(int(part) for part in ground[4:-1].split(",")) / 3
-        assert (brightness > 128) is (scheme == "light")
-
-
-async def test_everything_can_be_reached_by_keyboard(tab: OpenTab) -> None:
-    async with live() as (_, link):
-        page = await tab(link)
-        await until_state(page, "Live")
-        await page.keyboard.press("Tab")
-        assert await page.evaluate("document.activeElement.textContent") == "Skip to content"
-        await page.keyboard.press("Enter")
-        await page.keyboard.press("Tab")
-        assert await page.evaluate("Boolean(document.activeElement.closest('main'))")
-        everything = "main a, main summary, main button"
-        there = await page.eval_on_selector_all(everything, "all => all.filter((one) => one.checkVisibility()).length")
-        reached = 0
-        while await page.evaluate("Boolean(document.activeElement.closest('main'))"):
-            reached += 1
-            outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-            assert outline != "none", "the focus can be seen"
-            await page.keyboard.press("Tab")
-        assert reached == there
-
-
-async def test_everything_has_a_name_for_screen_readers(tab: OpenTab) -> None:
-    async with live(LARGE) as (_, link):
-        page = await tab(link, viewport={"width": 360, "height": 800})
-        await until_state(page, "Live")
-        await open_all(page)
-        assert await page.evaluate(UNNAMED) == []
-        heard = await page.locator("body").aria_snapshot()
-    # Narrow screens show blocks, which are still tables.
-    for line in (
-        '- table "Operators that are updated and healthy"',
-        "columnheader",
-        "rowheader",
-        '- navigation "Views"',
-        '- list "Progress"',
-        '- heading "Needs attention" [level=2]',
-        "- status: Live",
-    ):
-        assert line in heard, heard[:3000]

@@ -52,6 +52,13 @@ async def test_strangers_learn_nothing(base: str, path: str, key: str) -> None:
     assert "open the link" in json.loads(text)["error"]
 
 
+@pytest.mark.parametrize("path", ASKED)
+async def test_the_key_opens_the_page_and_nothing_else(link: str, base: str, path: str) -> None:
+    """So it is in no URL that a script asks for."""
+    key = link.rpartition("=")[2]
+    assert (await asked(f"{base}{path}?key={key}"))[0] == 401
+
+
 @pytest.mark.parametrize("key", ["", "wrong"])
 async def test_another_key_opens_nothing(base: str, key: str) -> None:
     async with ClientSession(base, cookie_jar=CookieJar(unsafe=True)) as session:

@@ -7,8 +7,10 @@ import pytest
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.api.update import OwnCondition, UpdateStatus, UpdateStatusStatus
 from windlass.kube.cache.health import FollowStage, Pulse
+from windlass.update_status.document import write
+from windlass.update_status.report import ControlPlane, Report, Versions
 from windlass.update_status.times import SECOND, moment
-from windlass.web.views.update_troubles import INSTALL, silence, troubles
+from windlass.web.views.update_troubles import INSTALL, changed, silence, troubles
 
 RENEWED = "2026-11-22T23:34:28.000000Z"
 NOW = moment(RENEWED)
@@ -79,3 +81,23 @@ def test_what_the_controller_says_of_itself_is_told_if_it_is_bad(one: OwnConditi
 
 def test_a_silent_controller_is_told_with_the_rest() -> None:
     assert troubles(UpdateStatusStatus(), [(UpdateStatus, pulse())], silence="silent") == ["silent"]
+
+
+def test_an_object_changed_when_its_controller_last_saw_something_new() -> None:
+    """Not when somebody began to look at it."""
+    assert changed(UpdateStatusStatus()) == ""
+    status = UpdateStatusStatus(conditions=(condition("Available", "True"),))
+    assert moment(changed(status)) == NOW
+    plane = ControlPlane(
+        updating="True",
+        message="",
+        since=NOW,
+        versions=Versions(target="4.16.1", previous="4.16.0"),
+        started=NOW,
+        baseline=60 * SECOND,
+        operators=(),
+    )
+    report = Report(control_plane=plane)
+    first = write(report, now=NOW + 60 * SECOND)
+    assert moment(changed(first)) == NOW + 60 * SECOND
+    assert changed(write(report, now=NOW + 120 * SECOND, previous=first)) == changed(first)

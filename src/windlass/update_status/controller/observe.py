@@ -72,7 +72,7 @@ class Observer:
         if not isinstance(sources, Unknown):
             alerts = self._alerts.latest
             kept = tuple(records.readable) if isinstance(records, Population) else ()
-            workload = await self._drains.look(stored)
+            workload = await self._drains.look(stored, sources)
             told: tuple[Informed, ...] = ()
             if self._informants is not None:
                 told = await self._informants.tell(self._reader, stored, now=of_datetime(self._clock.now()))

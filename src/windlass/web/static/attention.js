@@ -1,14 +1,17 @@
 // What needs attention: causes, each with what follows from it, and insights; the worst first.
 
-import { count, documentation, h, Keyed } from "./dom.js";
+import { count, documentation, h, Keyed, long } from "./dom.js";
 import { all, badge, tone, touched } from "./pieces.js";
 import { age } from "./time.js";
 
 const LEVELS = ["Critical", "Error", "Warning", "Info"];
+// These words have a plural.
+const COUNTED = ["Error", "Warning"];
 
 export class Attention {
   #list = h("ul", { class: "insights" });
   #rows;
+  #before = new Map();
 
   constructor() {
     this.element = h("section", { id: "attention" }, h("h2", {}, "Needs attention"), this.#list);
@@ -27,7 +30,18 @@ export class Attention {
         a.place - b.place,
     );
     this.shown = items.length > 0;
-    this.#rows.draw(items);
+    this.#rows.draw(this.#unchanged(items));
+  }
+
+  // What is equal to what was there is the same value, so that it is not drawn again under its reader's hands.
+  #unchanged(items) {
+    const found = items.map(([key, trouble]) => {
+      const text = JSON.stringify(trouble, (name, value) => (name === "place" ? undefined : value));
+      const before = this.#before.get(key);
+      return [key, before?.text === text ? before : { text, trouble }];
+    });
+    this.#before = new Map(found);
+    return found.map(([key, { trouble }]) => [key, trouble]);
   }
 }
 
@@ -46,14 +60,14 @@ function rank({ level }) {
 
 function drawTrouble(row, trouble) {
   row.dataset.tone = tone(trouble.level);
-  const open = [...row.querySelectorAll("details")].map((one) => one.open);
-  const since = trouble.started ?? trouble.firstSeen;
+  const opened = new Set([...row.querySelectorAll("details[open]")].map((one) => one.dataset.part));
+  const focused = row.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.part;
   const resources = trouble.resources ?? trouble.about ?? [];
-  const more = h("details", { open: open[0] }, h("summary", {}, "Details"));
+  const more = h("details", { "data-part": "details" }, h("summary", {}, "Details"));
   if (trouble.description) more.append(h("p", { class: "text" }, trouble.description));
   if (resources.length) more.append(h("ul", { class: "resources" }, resources.map(resource)));
   const meta = [
-    since && h("span", {}, trouble.started ? "for " : "seen for ", age(since)),
+    since(trouble),
     trouble.impact && trouble.impact !== "None" && h("span", {}, `impact: ${trouble.impact}`),
     trouble.pool && h("span", {}, `pool ${trouble.pool}`),
     trouble.informer && h("span", { class: "informer" }, `says the informer ${trouble.informer}`),
@@ -65,22 +79,44 @@ function drawTrouble(row, trouble) {
     h("p", { class: "summary" }, badge(trouble.level, tone(trouble.level)), " ", h("strong", {}, trouble.summary)),
     ...(trouble.remedy ? [h("p", { class: "remedy" }, trouble.remedy)] : []),
     h("div", { class: "meta" }, meta),
-    ...(trouble.affected?.length || trouble.symptoms.length ? [waiting(trouble, open.at(-1))] : []),
+    ...(trouble.affected?.length || trouble.symptoms.length ? [waiting(trouble)] : []),
   );
+  for (const one of row.querySelectorAll("details")) {
+    one.open = opened.has(one.dataset.part);
+    if (focused && one.dataset.part === focused) one.firstElementChild.focus();
+  }
 }
 
 // What waits for a cause, and what is reported because of it.
-function waiting({ affected = [], symptoms: found }, open) {
+function waiting({ affected = [], symptoms: found }) {
   const names = affected.map(({ resource: kind, name }) => `${kind.replace(/s$/, "")} ${name}`);
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
   const facts = [some && `Waiting: ${some}`, found.length && `${count(found.length, "report")} of it`];
   return h(
     "details",
-    { class: "waiting", open },
+    { class: "waiting", "data-part": "waiting" },
     h("summary", {}, facts.filter(Boolean).join(" · ")),
     h("ul", { class: "resources" }, affected.map(resource)),
-    h("ul", { class: "symptoms" }, found.map(({ level, summary: text }) => h("li", {}, badge(level, tone(level)), " ", text))),
+    h("ul", { class: "symptoms" }, found.map(symptom)),
   );
+}
+
+function symptom(insight) {
+  const text = insight.description ? long(insight.description) : null;
+  if (text instanceof Element) text.dataset.part = insight.summary;
+  return h(
+    "li",
+    {},
+    badge(insight.level, tone(insight.level)),
+    " ",
+    insight.summary,
+    h("div", { class: "meta" }, since(insight), documentation(insight.reference, "What to do")),
+    text && h("div", { class: "text" }, text),
+  );
+}
+
+function since({ started, firstSeen }) {
+  return (started ?? firstSeen) && h("span", {}, started ? "for " : "seen for ", age(started ?? firstSeen));
 }
 
 function resource({ group, resource: kind, namespace, name }) {
@@ -90,9 +126,8 @@ function resource({ group, resource: kind, namespace, name }) {
 // How many troubles of each level there are, as badges.
 export function attentionInShort(parts) {
   const found = troubles(parts).map(([, one]) => one).filter(({ informer }) => !informer);
-  const texts = LEVELS.slice(0, 3)
-    .map((level) => [found.filter((one) => one.level === level).length, level])
+  const texts = LEVELS.map((level) => [found.filter((one) => one.level === level).length, level])
     .filter(([number]) => number)
-    .map(([number, level]) => badge(level === "Critical" ? `${number} critical` : count(number, level.toLowerCase()), tone(level)));
+    .map(([number, level]) => badge(COUNTED.includes(level) ? count(number, level.toLowerCase()) : `${number} ${level.toLowerCase()}`, tone(level)));
   return texts.length ? texts.flatMap((text) => [text, " "]) : h("span", { class: "ok" }, "nothing");
 }

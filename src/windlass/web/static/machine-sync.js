@@ -128,12 +128,11 @@ class Kind {
       { title: "Authority", node: authority, class: "state labelled" },
       { title: "Machine API", node: (row) => own(row.machineAPI), class: "state labelled" },
       { title: "Cluster API", node: (row) => own(row.clusterAPI), class: "state labelled" },
-      { title: "In sync", node: inSync, class: "state labelled" },
+      { title: "In sync", update: drawSync, class: "sync labelled" },
       { title: "Since", node: (row) => age(row.synchronized?.since), class: "since" },
       ...(kind === "Machine"
         ? [{ title: "Node", text: (row) => row.machineAPI?.node || row.clusterAPI?.node || "", class: "node labelled" }]
         : []),
-      { title: "Message", update: (cell, row) => setLong(cell, message(row)), class: "text" },
     ];
     this.#table = new Table(columns, { caption: title });
     this.element = h("section", { id: kind }, this.#title, this.#table.element);
@@ -167,19 +166,28 @@ function ready(side) {
   return badge(`${there ?? 0} of ${desired ?? "?"} ready`, complete ? "good" : "warn");
 }
 
-function inSync(row) {
-  const said = row.synchronized;
-  if (!said) return unsynced(row) ? badge("not yet", "warn") : h("span", { class: "muted" }, "not mirrored");
-  const tones = { True: "good", False: "bad" };
-  if (said.status === "True") return behind(row) ? badge("behind", "warn") : badge("yes", "good");
-  return [badge(said.status === "False" ? "no" : said.status, tones[said.status] ?? "warn"), h("span", { class: "step" }, said.reason)];
+// Whether the sides agree; if they do not, why.
+function drawSync(cell, row) {
+  const [word, tone] = inSync(row);
+  const mark = tone ? badge(word, tone) : h("span", { class: "muted" }, word);
+  const why = cell.querySelector(".why") ?? h("div", { class: "why" });
+  setLong(why, reasons(row));
+  cell.replaceChildren(mark, ...(why.textContent ? [why] : []));
 }
 
-function message(row) {
+function inSync(row) {
+  const said = row.synchronized;
+  if (!said) return unsynced(row) ? ["not yet", "warn"] : ["not mirrored", ""];
+  if (said.status === "True") return behind(row) ? ["behind", "warn"] : ["yes", "good"];
+  return said.status === "False" ? ["no", "bad"] : [said.status, "warn"];
+}
+
+function reasons(row) {
   const sides = [row.machineAPI, row.clusterAPI].filter(Boolean);
   const unreadable = sides.map((side) => side.unreadable).filter(Boolean);
   if (unreadable.length) return unreadable.join("\n");
-  return row.synchronized?.status === "True" ? "" : (row.synchronized?.message ?? "");
+  const said = row.synchronized;
+  return !said || said.status === "True" ? "" : [said.reason, said.message].filter(Boolean).join(": ");
 }
 
 // One object in full: a dialog, read with the rights of whoever opens it, and again when the object changes.

@@ -2,7 +2,7 @@
 
 import { h, Keyed, setText } from "./dom.js";
 import { Follower } from "./follower.js";
-import { age, clock, freeze, tick } from "./time.js";
+import { age, freeze, tick, when } from "./time.js";
 
 const main = document.getElementById("main");
 const views = document.getElementById("views");
@@ -14,6 +14,9 @@ const troubles = new Keyed(document.getElementById("troubles"), {
   make: () => h("p"),
   update: (element, text) => setText(element, text),
 });
+
+// The key of the link has done its work: it is not left in the address.
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 
 let follower = null;
 let session = null;
@@ -65,7 +68,7 @@ async function open(name, { push = true } = {}) {
   ageOfData.replaceChildren();
   const path = `/${view.name}`;
   if (push) history.pushState(null, "", path);
-  else if (location.pathname !== path || location.search) history.replaceState(null, "", path + location.hash);
+  else if (location.pathname !== path) history.replaceState(null, "", path + location.hash);
   drawNavigation(view);
   document.title = `${view.title} – Windlass`;
   const { mount } = await import(`./${view.name}.js`);
@@ -104,7 +107,6 @@ function change(drawn, view, keys) {
   troubles.draw(found.map((text) => [text, text]));
   if (!main.contains(drawn.element)) show(drawn.element);
   const title = drawn.draw(parts, keys);
-  performance.mark("drawn");
   document.title = `${title ?? view.title} – Windlass`;
   drawAge();
 }
@@ -119,8 +121,10 @@ function changeState(name, why, status) {
 
 function drawAge() {
   const recorded = follower.parts.get("clock")?.now;
-  if (recorded) ageOfData.replaceChildren(h("time", { datetime: recorded }, `at ${clock(recorded)}`));
-  else if (follower.changedAt) ageOfData.replaceChildren("changed ", age(follower.changedAt, { suffix: " ago" }));
+  // The server knows changes only since it began, so a view may tell of earlier ones.
+  const changed = follower.parts.get("changed")?.at || follower.changedAt;
+  if (recorded) ageOfData.replaceChildren("at ", when(recorded, { today: Date.now() }));
+  else if (changed) ageOfData.replaceChildren("changed ", age(changed, { suffix: " ago" }));
 }
 
 function refuse(why, status = 401) {

@@ -5,7 +5,8 @@ import { compare, h } from "./dom.js";
 // The values of all parts whose key begins so, in the order of their names or of `place`.
 export function all(parts, kind) {
   const found = [];
-  for (const [key, value] of parts) if (key.startsWith(`${kind}/`)) found.push([key, value]);
+  const prefix = `${kind}/`;
+  for (const [key, value] of parts) if (key.startsWith(prefix)) found.push([key, value]);
   return found.sort(([, a], [, b]) => (a.place ?? 0) - (b.place ?? 0) || compare(a.name, b.name));
 }
 

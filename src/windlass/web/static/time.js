@@ -44,16 +44,24 @@ export function between(start, end) {
   return duration((end ? Date.parse(end) : now()) - Date.parse(start));
 }
 
-const clockTime = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const hourAndMinute = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short" });
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-// The local time, with the day if that is another one than today.
-export function clock(moment, { seconds = true } = {}) {
+// The local time, with the day if that is another one than `today`. Not by Intl.DateTimeFormat: a page that opens would
+// wait longer for that than for everything that it draws.
+export function clock(moment, { seconds = true, today = now() } = {}) {
   const date = new Date(moment);
   if (!Number.isFinite(date.getTime())) return String(moment);
-  const time = (seconds ? clockTime : hourAndMinute).format(date);
-  return date.toDateString() === new Date(now()).toDateString() ? time : `${day.format(date)} ${time}`;
+  const parts = [date.getHours(), date.getMinutes(), ...(seconds ? [date.getSeconds()] : [])];
+  const time = parts.map((part) => String(part).padStart(2, "0")).join(":");
+  const other = new Date(today);
+  if (date.toDateString() === other.toDateString()) return time;
+  const year = date.getFullYear() === other.getFullYear() ? "" : ` ${date.getFullYear()}`;
+  return `${date.getDate()} ${MONTHS[date.getMonth()]}${year} ${time}`;
+}
+
+// An element that shows when something was. The moment itself is its tooltip.
+export function when(moment, options) {
+  return h("time", { datetime: moment, title: moment }, clock(moment, options));
 }
 
 // An element that shows how long ago something was, and counts on; null if that is not known. The moment itself is its

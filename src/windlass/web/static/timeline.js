@@ -9,6 +9,8 @@ const KINDS = [
   ["node", "Nodes"],
 ];
 const STEPS = [10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 172_800].map((s) => s * 1000);
+// So many nodes stand open while one of them is under way; more are made when somebody looks.
+const OPEN = 60;
 // While something is under way, the axis grows with the time.
 const REDRAW = 5000;
 
@@ -67,12 +69,16 @@ class Group {
   constructor(kind, title) {
     this.kind = kind;
     this.title = title;
-    this.element = h("details", { open: kind !== "node" }, this.#summary, this.#list);
-    this.element.addEventListener("toggle", () => this.element.open && this.#scale && this.draw(this.#scale));
+    this.element = h("details", {}, this.#summary, this.#list);
+    this.element.addEventListener("toggle", () => this.element.open && this.#scale !== this.#shown && this.draw(this.#scale));
     this.#rows = new Keyed(this.#list, { make: makeTrack, update: updateTrack });
   }
 
   #scale = null;
+  // The scale with which its rows were drawn last: what is closed is drawn when somebody opens it.
+  #shown = null;
+  // From then on it is open or closed as its reader leaves it.
+  #drawn = false;
 
   read(parts) {
     const prefix = `took/${this.kind}/`;
@@ -82,20 +88,26 @@ class Group {
       const sick = this.kind === "operator" && parts.get(`operator/${took.name}`)?.health;
       this.items.push([key, { ...took, sick: sick && sick !== "Healthy" ? sick : "" }]);
     }
-    this.items.sort(([, a], [, b]) => compare(begun(a), begun(b)) || compare(a.name, b.name));
+    this.items.sort(([, a], [, b]) => begun(a) - begun(b) || compare(a.name, b.name));
   }
 
   draw(scale) {
     this.#scale = scale;
     this.element.hidden = !this.items.length;
     const busy = this.items.filter(([, took]) => !took.completed).length;
+    if (this.items.length && !this.#drawn) {
+      this.#drawn = true;
+      this.element.open = this.kind !== "node" || (busy > 0 && this.items.length <= OPEN);
+    }
     setText(this.#summary, `${this.title}: ${count(this.items.length - busy, "updated", "updated")}${busy ? `, ${busy} under way` : ""}`);
-    if (this.element.open) this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale }]));
+    if (!this.element.open) return;
+    this.#shown = scale;
+    this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale }]));
   }
 }
 
-function begun(took) {
-  return took.started ?? took.completed ?? "";
+function begun({ started, completed }) {
+  return Date.parse(started ?? completed) || 0;
 }
 
 function makeTrack() {
@@ -117,7 +129,10 @@ function updateTrack(row, { name, started, completed, sick, scale }) {
 }
 
 function words(started, completed, sick) {
-  if (!started) return `done ${clock(completed)}`;
-  const took = completed ? between(started, completed) : `${duration(now() - Date.parse(started))} so far`;
+  const took = !started
+    ? `done ${clock(completed)}`
+    : completed
+      ? between(started, completed)
+      : `${duration(now() - Date.parse(started))} so far`;
   return sick ? `${took}, ${sick.toLowerCase()}` : took;
 }

@@ -1,10 +1,10 @@
 // How the update of the cluster goes: verdict, progress, what needs attention, timeline, operators and nodes.
 
 import { Attention, attentionInShort } from "./attention.js";
-import { arrange, compare, count, h, Keyed, setLong, setText } from "./dom.js";
+import { afterNextFrame, arrange, compare, count, h, Keyed, setLong, setText } from "./dom.js";
 import { all, badge, tone, touched } from "./pieces.js";
 import { Table } from "./table.js";
-import { age, between, clock, duration, now } from "./time.js";
+import { age, between, clock, duration, now, when } from "./time.js";
 import { Timeline } from "./timeline.js";
 
 const BAD_NODE = ["Degraded", "Unavailable"];
@@ -12,24 +12,36 @@ const BUSY_NODE = ["Progressing"];
 
 export function mount() {
   const verdict = new Verdict();
-  const attention = new Attention();
-  const timeline = new Timeline();
-  const operators = new Operators();
-  const pools = new Pools();
-  const past = new Past();
-  const element = h("div", { class: "update" });
-  const sections = [verdict, attention, timeline, operators, pools, past];
+  const first = [verdict, new Attention()];
+  const sections = [...first, new Timeline(), new Operators(), new Pools(), new Past()];
+  // What people look for is on the screen a frame ahead of the rest.
+  const element = h("div", { class: "update", "aria-busy": "true" });
+  let begun = false;
+  let drawn = first;
+
+  function show() {
+    arrange(element, drawn.filter((section) => section.shown).map((section) => section.element));
+  }
+
+  function drawRest(parts) {
+    drawn = sections;
+    element.removeAttribute("aria-busy");
+    if (!parts.has("update")) return;
+    for (const section of sections.slice(first.length)) section.draw(parts, new Set(parts.keys()));
+    show();
+  }
 
   return {
     element,
     draw(parts, keys) {
-      const update = parts.get("update");
-      if (!update) {
+      if (!begun) afterNextFrame(() => drawRest(parts));
+      begun = true;
+      if (!parts.has("update")) {
         arrange(element, []);
         return null;
       }
-      for (const section of sections) section.draw(parts, keys);
-      arrange(element, sections.filter((section) => section.shown).map((section) => section.element));
+      for (const section of drawn) section.draw(parts, keys);
+      show();
       return verdict.title;
     },
   };
@@ -94,10 +106,10 @@ function line(plane, versions) {
   const found = [];
   if (versions?.previous) found.push(`from ${versions.previous}${versions.incomplete ? " (never completed)" : ""}`);
   if (versions?.multiArch) found.push("migration to multi-architecture");
-  if (plane.started) found.push(["started ", h("time", { datetime: plane.started }, clock(plane.started))]);
+  if (plane.started) found.push(["started ", when(plane.started)]);
   if (plane.completed) {
     const took = between(plane.started, plane.completed);
-    found.push(["control plane completed ", h("time", { datetime: plane.completed }, clock(plane.completed)), ` in ${took}`]);
+    found.push(["control plane completed ", when(plane.completed), ` in ${took}`]);
   }
   return found.map((part) => (Array.isArray(part) ? h("span", {}, ...part) : part));
 }
@@ -135,13 +147,15 @@ function expected({ earliest, latest, basis }) {
 
 function planeProgress(operators, updated) {
   const sick = operators.filter((one) => one.state !== "Updated" && one.health !== "Healthy").length;
+  const sickLater = operators.filter((one) => one.state === "Updated" && one.health !== "Healthy").length;
   const busy = operators.filter((one) => one.state === "Progressing" && one.health === "Healthy").length;
   return {
     name: "Control plane",
     href: "#operators",
     total: operators.length,
     segments: [
-      ["good", updated, "updated"],
+      ["good", updated - sickLater, "updated"],
+      ["bad", sickLater, "updated but unhealthy"],
       ["bad", sick, "unhealthy"],
       ["busy", busy, "updating"],
       ["calm", operators.length - updated - sick - busy, "waiting"],
@@ -353,7 +367,7 @@ class Past {
         { title: "To", text: (record) => record.target, class: "name" },
         { title: "From", text: (record) => record.previous ?? "installation", class: "version" },
         { title: "State", node: (record) => badge(record.state, tone(record.state)), class: "state" },
-        { title: "Started", node: (record) => h("time", { datetime: record.started }, clock(record.started)), class: "when" },
+        { title: "Started", node: (record) => when(record.started), class: "when" },
         { title: "Control plane", text: (record) => took(record.started, record.controlPlaneCompleted), class: "since" },
         { title: "All", text: (record) => took(record.started, record.completed), class: "since" },
         { title: "Issues", text: (record) => String(record.issues ?? 0), class: "number" },

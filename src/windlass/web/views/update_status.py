@@ -3,6 +3,7 @@
 | part | what |
 |---|---|
 | `clock` | for files: the moment that they show |
+| `changed` | for an object: when something in it changed last, as its controller tells |
 | `update` | the cluster as a whole, and its control plane |
 | `operator/NAME`, `pool/NAME`, `node/NAME` | those of the report, as `windlass status -o json` has them |
 | `cause/ID`, `insight/ID` | what needs attention, and why |
@@ -43,7 +44,7 @@ from windlass.update_status.text.records import newest_first
 from windlass.update_status.times import Moment, rfc3339
 from windlass.web.board import Board
 from windlass.web.view import TROUBLES, View
-from windlass.web.views.update_troubles import silence, troubles
+from windlass.web.views.update_troubles import changed, silence, troubles
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -279,7 +280,8 @@ class _Following:
             return {TROUBLES: self._troubles(None) or [why or NO_OBJECT]}
         looked = [seen(found) for found in self._records.found.values()]
         records = [found.object for found in looked if isinstance(found, Present)]
-        return {**parts(report, records, now=now), TROUBLES: self._troubles(status)}
+        shown = {**parts(report, records, now=now), TROUBLES: self._troubles(status)}
+        return shown if status is None else {**shown, "changed": {"at": changed(status)}}
 
     def _troubles(self, status: UpdateStatusStatus | None) -> list[str]:
         followed = ((UpdateStatus, self._of_status.pulse), (UpdateRecord, self._of_records.pulse))

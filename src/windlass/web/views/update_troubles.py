@@ -1,4 +1,4 @@
-"""Why the update that is shown may be old, or lack something: pure, a line for people for each reason."""
+"""How old the update is that is shown, and why it may lack something: pure, a line for people for each reason."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -26,6 +26,19 @@ def troubles(
     amiss = (one for one in status.conditions if one.status == _AMISS[one.type])
     said = (f"{one.type} of the UpdateStatus is {one.status} ({one.reason}): {one.message}" for one in amiss)
     return [*found, *filter(None, [silence]), *said]
+
+
+def changed(status: UpdateStatusStatus) -> str:
+    """When the controller last saw something else than before, RFC 3339; empty if that is not known."""
+    plane = status.control_plane
+    texts = [one.last_transition_time for one in status.conditions]
+    texts += [one.acquired_at for one in status.causes]
+    texts += [one.acquired_at for informer in (plane.informers if plane else ()) for one in informer.insights]
+    texts += [
+        one.acquired_at for pool in status.worker_pools for informer in pool.informers for one in informer.insights
+    ]
+    moments = [when for when in map(known_moment, texts) if when is not None]
+    return rfc3339(max(moments)) if moments else ""
 
 
 def silence(lease: Lease | None, *, place: str, now: Moment) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
+from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Pod
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
@@ -12,7 +13,7 @@ from windlass.kube.errors import Forbidden, Status
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory.reader import MemoryReader
 from windlass.update_status.controller.drains import PERIOD, Drains
-from windlass.update_status.sources import Unknown, Workload
+from windlass.update_status.sources import Sources, Unknown, Workload
 
 from .world import World
 
@@ -60,6 +61,12 @@ async def causes(world: World) -> list[str]:
     return [one.summary for one in (await world.status()).causes]
 
 
+async def without_nodes(world: World) -> Sources:
+    """Sources by which nobody drains."""
+    version = (await world.api.get(ClusterVersion, "version")).decode()
+    return Sources(cluster_version=version, operators=tuple(one.decode() for one in world.api.listing(ClusterOperator)))
+
+
 def test_a_drain_that_lasts_for_more_than_two_minutes_has_a_cause(play: Play) -> None:
     async def story(world: World) -> None:
         assert await causes(world) == []
@@ -98,13 +105,14 @@ def test_an_answer_counts_for_a_while(play: Play) -> None:
         reader = MemoryReader(world.api)
         drains = Drains(reader, world.clock)
         stored = await reader.see(UpdateStatus, "cluster")
-        first = await drains.look(stored)
+        sources = await without_nodes(world)
+        first = await drains.look(stored, sources)
         assert (first.nodes, isinstance(first.pods, Unknown)) == ((NODE,), False)
         await world.api.delete(Pod, "shop", namespace="shop")
         await asyncio.sleep(PERIOD - 1)
-        assert await drains.look(stored) == first
+        assert await drains.look(stored, sources) == first
         await asyncio.sleep(1)
-        assert (await drains.look(stored)).pods == ()
-        assert await drains.look(await reader.see(UpdateStatus, "gone")) == Workload()
+        assert (await drains.look(stored, sources)).pods == ()
+        assert await drains.look(await reader.see(UpdateStatus, "gone"), sources) == Workload()
 
     play(story)
