@@ -1,8 +1,8 @@
 """update.openshift.io/v1alpha1 UpdateInformer: a Service of the cluster that adds insights to the UpdateStatus.
 
 The Service takes a `POST` over HTTPS: the body is an `UpdateInsightsRequest`, the answer an `UpdateInsightsResponse`.
-Both are messages like an AdmissionReview: they are never stored. `windlass.update_status.informers` asks, if the process
-runs with `--informers`.
+Both are messages like an AdmissionReview: they are never stored. `windlass.update_status.informers` asks, if the
+process runs with `--informers`.
 """
 
 from typing import Annotated, ClassVar

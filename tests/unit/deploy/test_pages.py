@@ -35,7 +35,7 @@ from windlass.os_build.pool.decide import REFUSED
 from windlass.update_status import history
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.controller import events
-from windlass.update_status.document import limits
+from windlass.update_status.document import informed, limits
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -214,6 +214,7 @@ def test_the_page_of_updates_has_the_limits_of_object_and_records() -> None:
     for said in (
         f"{update.MOST_IN_CONTROL_PLANE} insights per informer in the control plane, {update.MOST_IN_POOL:,} in a pool",
         f"{limits.MOST_BYTES // 1024} KiB of insights and texts",
+        f"{informed.MOST} informers of others, {informed.MOST_BYTES // 1024} KiB in all",
         f"{update.MOST_POOLS} pools",
         f"{update.MOST_GAPS} gaps, {update.MOST_UNASSIGNED} nodes without a pool",
         f"{update_insights.MOST_MESSAGE:,} characters of a message, {update_insights.MOST_NODE_MESSAGE} of the message",
