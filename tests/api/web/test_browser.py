@@ -291,7 +291,7 @@ async def test_the_key_is_not_left_in_the_address(tab: OpenTab) -> None:
         assert "key" not in page.url
 
 
-async def test_hostile_texts_are_inert(tab: OpenTab, watched: Watched) -> None:
+async def test_control_9_hostile_texts_are_inert(tab: OpenTab, watched: Watched) -> None:
     async with serving(a_view("update-status", document=hostile_document())) as link:
         page = await tab(link, viewport={"width": 360, "height": 800})
         await until_state(page, "Live")

@@ -238,6 +238,7 @@ def test_control_16_what_is_taken_and_refused_is_logged_at_a_bounded_rate(
         taken, refused = (record.getMessage() for record in caplog.records if "insight" in record.getMessage())
         assert "informer='disks'" in taken
         assert "uid='disk-full'" in taken
+        assert "insight_level='Warning'" in taken  # "level" is that of the line
         assert "'Not A Label': its uid is no DNS label" in refused
         for number in range(19):
             world.answers.says = response(*(insight(f"{number} {one}") for one in range(64)))
