@@ -148,7 +148,8 @@ class Feed:
     async def send(self, request: AskInformer, /) -> None:
         name, endpoint, update = request.asked.informer, request.endpoint, request.asked.update
         # While it is asked, and if this is cancelled, it counts as asked.
-        self._asked[name] = _Asked(self._clock.monotonic(), endpoint.interval, request.generation, update)
+        began = self._clock.monotonic()
+        self._asked[name] = _Asked(began, endpoint.interval, request.generation, update)
         before = self._last(name)
         try:
             answer = read_answer(await self._fetch(endpoint, request.asked, token=request.token), now=self._now())
@@ -162,7 +163,9 @@ class Feed:
             refused = (*answer.refused, *((f"{storm} insights are new: too many in 10 min",) if storm else ()))
             after = before.good(told, refused, now=self._now())
         pause = self._pause(endpoint.interval if update is not None else max(TRIAL, endpoint.interval), after)
-        self._asked[name] = _Asked(self._clock.monotonic(), pause, request.generation, update)
+        # The interval is that of questions. A pause after a failure follows it, since failing may take long itself.
+        since = self._clock.monotonic() if after.failures else began
+        self._asked[name] = _Asked(since, pause, request.generation, update)
         self._audit.answered(name, before, after, now=self._clock.monotonic())
         self._note(name, after)
 

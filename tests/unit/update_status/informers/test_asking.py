@@ -61,6 +61,16 @@ def test_an_informer_is_asked_at_its_interval_while_an_update_is_going_on(play: 
     play(story)
 
 
+def test_an_informer_that_answers_slowly_is_asked_as_often(play: Play) -> None:
+    async def story(world: World) -> None:
+        world.answers.takes = 4.0
+        await world.updating()
+        await world.pass_time(95)
+        assert world.answers.times == [0, 30, 60, 90]
+
+    play(story)
+
+
 def test_without_an_update_it_is_tried_every_five_minutes_and_an_update_asks_at_once(play: Play) -> None:
     async def story(world: World) -> None:
         await world.pass_time(700)

@@ -61,15 +61,18 @@ def envelope(kind: Any, name: str, spec: Any) -> dict[str, Any]:
 
 
 class Answers:
-    """The network, and all informers behind it. `says` is the next answer, or why there is none; `asked` what came."""
+    """The network, and all informers behind it. `says` is the next answer, or why there is none; `takes` the seconds
+    until it is there; `asked` what came."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.says: Any = response(insight())
+        self.takes = 0.0
         self.asked: list[tuple[float, UpdateInsightsRequest, str]] = []
         self._loop = loop
 
     async def __call__(self, endpoint: Endpoint, asked: UpdateInsightsRequest, *, token: str) -> bytes:
         self.asked.append((self._loop.time(), asked, token))
+        await asyncio.sleep(self.takes)
         if isinstance(self.says, NoAnswer):
             raise self.says
         return msgspec.json.encode(self.says)
