@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from windlass.api.core import ServiceAccount
-from windlass.api.update_informer import audience_of
+from windlass.api.core import Service, ServiceAccount
+from windlass.api.update_informer import AskedUpdate, audience_of
 from windlass.kube.control.plan import Done, RequeueAfter
 from windlass.kube.errors import Forbidden, Status
 from windlass.testing.clock import VirtualLoop
@@ -79,6 +79,28 @@ def test_without_an_update_it_is_tried_every_five_minutes_and_an_update_asks_at_
         await world.updating()
         await world.turn()
         assert world.answers.times == [0, 300, 600, 700]
+
+    play(story)
+
+
+def test_when_the_update_has_ended_it_is_only_tried(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.updating()
+        await world.turn()
+        await world.updating("")
+        await world.pass_time(700)
+        assert [asked.update is None for _, asked, _ in world.answers.asked] == [False, True, True, True]
+        assert world.answers.times == [0, 0, 300, 600]
+
+    play(story)
+
+
+def test_a_question_about_an_installation_names_no_previous_version(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.updating(TARGET, installing=True)
+        await world.turn()
+        ((_, asked, _),) = world.answers.asked
+        assert asked.update == AskedUpdate(target=TARGET, started_at="2026-11-01T00:00:00Z")
 
     play(story)
 
@@ -171,6 +193,45 @@ def test_control_8_new_uids_are_bounded_and_the_condition_says_so(play: Play) ->
     play(story)
 
 
+def test_control_8_what_stands_from_another_process_is_not_new(play: Play) -> None:
+    async def story(world: World) -> None:
+        stood = [f"stood-{number}" for number in range(MOST_NEW - 4)]
+        await world.updating(TARGET, *stood)
+        world.answers.says = response(*(insight(uid) for uid in (*stood, "a", "b", "c", "d")))
+        await world.turn()
+        new = [f"new-{number}" for number in range(MOST_NEW - 4)]
+        world.answers.says = response(*(insight(uid) for uid in new))
+        await world.pass_time(31)
+        assert world.told == new
+
+    play(story)
+
+
+def test_control_18_a_service_that_is_gone_is_a_silence(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.updating()
+        await world.turn()
+        await world.api.delete(Service, "disks", namespace="storage")
+        await world.pass_time(60)
+        assert await world.online() == ("False", "ServiceNotFound")
+        assert world.told == ["disk-full"]
+        assert world.feed.heard["disks"].silent is not None
+        assert "is not there" in world.feed.heard["disks"].trouble
+
+    play(story)
+
+
+def test_what_a_disabled_informer_told_is_forgotten(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.turn()
+        assert world.told == ["disk-full"]
+        await world.change(enabled=False)
+        await world.turn()
+        assert "disks" not in world.feed.heard
+
+    play(story)
+
+
 def test_control_18_a_silence_of_less_than_five_minutes_is_no_trouble(play: Play) -> None:
     async def story(world: World) -> None:
         await world.updating()
@@ -255,6 +316,25 @@ def test_control_16_what_is_taken_and_refused_is_logged_at_a_bounded_rate(
             await world.pass_time(30)
         assert len(caplog.records) < 110
         assert caplog.records[-1].getMessage().startswith("an informer changes too often for the log")
+
+    caplog.set_level("INFO", logger="windlass.update_status.informers.audit")
+    play(story)
+
+
+def test_control_16_the_log_says_once_what_has_changed(play: Play, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(world: World) -> None:
+        await world.updating()
+        for says in (response(insight(), insight("Not A Label")), SILENT, response(insight("Not A Label"))):
+            world.answers.says = says
+            await world.pass_time(150)
+        events = [record.getMessage().partition(" informer=")[0] for record in caplog.records]
+        assert events == [
+            "insight taken",
+            "insight refused",
+            "informer does not answer",
+            "informer answers again",
+            "insight resolved",
+        ]
 
     caplog.set_level("INFO", logger="windlass.update_status.informers.audit")
     play(story)

@@ -36,6 +36,16 @@ from .servers import insight, response
 ACCOUNT = rights.ServiceAccount("windlass-update-status", "windlass-update-status")
 OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in capability(informers=InformersSettings()).owned)
 TARGET = "4.16.1"
+HEALTH: dict[str, Any] = {
+    "type": "Health",
+    "health": {
+        "startedAt": "2026-11-01T00:00:00Z",
+        "startSource": "FirstSeen",
+        "scope": {"type": "ControlPlane"},
+        "impact": {"level": "Warning", "type": "None", "summary": "A disk is full"},
+        "remediation": {},
+    },
+}
 
 
 def plane(target: str) -> dict[str, Any]:
@@ -144,11 +154,18 @@ class World:
         spec = {"type": "ClusterIP", "clusterIPs": [address], "ports": [{"port": 443, "protocol": "TCP"}]}
         await self.api.create(Service, {"metadata": {"name": name}, "spec": spec}, namespace="storage")
 
-    async def updating(self, target: str = TARGET) -> None:
-        """An update begins, by the UpdateStatus; "": it ends."""
+    async def updating(self, target: str = TARGET, *stood: str, installing: bool = False) -> None:
+        """An update begins, by the UpdateStatus; "": it ends. `stood`: uids that `disks` has there."""
         if not self.api.listing(UpdateStatus):
             await self.api.create(UpdateStatus, envelope(UpdateStatus, "cluster", {}))
-        status = {"overview": {"updating": bool(target), "target": target}, "controlPlane": plane(target)}
+        found = plane(target)
+        if installing:
+            versions = found["informers"][0]["insights"][0]["insight"]["clusterVersion"]["versions"]
+            versions["previous"] = {"version": "<none>", "metadata": [{"key": "Installation"}]}
+        if stood:
+            told = [{"uid": uid, "acquiredAt": "2026-11-01T00:00:00Z", "insight": HEALTH} for uid in stood]
+            found["informers"].append({"name": "disks", "namespace": "storage", "insights": told})
+        status = {"overview": {"updating": bool(target), "target": target}, "controlPlane": found}
         await self.api.patch(UpdateStatus, "cluster", {"status": status}, type=PatchType.MERGE, subresource="status")
 
     async def change(self, name: str = "disks", **spec: Any) -> None:
