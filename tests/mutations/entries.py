@@ -2154,7 +2154,8 @@ _ASKING_INFORMERS = (
         ("if says != self._said.get(name):", "if False:"),
         ("churn.admit(answer.told, now=self._clock.monotonic())", "(answer.told, 0)"),
         ("growing.delay(after.failures, self._random)", "growing.delay(1, self._random)"),
-        ("if update is not None else max(TRIAL, endpoint.interval)", ""),
+        ("            interval = max(TRIAL, interval)\n", "            pass\n"),
+        ("(self._random.uniform(*SPREAD) if during else 1.0)", "0.9"),
         ("what this one knows becomes old.\n            self._clear()\n", "what this one knows becomes old.\n"),
         ("Churn(one.uid for one in kept)", "Churn()"),
         (

@@ -1,6 +1,7 @@
 """An UpdateInformer on the in-memory API server, its controller, and an informer that answers as a test says."""
 
 import asyncio
+from random import Random
 from typing import Any
 
 import msgspec
@@ -112,6 +113,13 @@ class Api(MemoryApi):
         return sum(not isinstance(each, GetRequest | ListRequest) for each in self.sent)
 
 
+class Latest(Random):
+    """Draws the latest of all times."""
+
+    def random(self) -> float:
+        return 1.0
+
+
 class World:
     """`turn` reconciles one UpdateInformer; `pass_time` does it whenever it is due."""
 
@@ -123,9 +131,9 @@ class World:
         self.woken: list[str] = []
         self.restart()
 
-    def restart(self) -> None:
+    def restart(self, random: Random | None = None) -> None:
         """Another process: it knows what the API server knows."""
-        self.feed = Feed(self.answers, "cluster", clock=self.clock)
+        self.feed = Feed(self.answers, "cluster", clock=self.clock, random=random or Latest())
         self.detach = self.feed.attach(lambda key, **_: self.woken.append(key))
         self.reader = MemoryReader(self.api)
         self.controller = informers_controller(
