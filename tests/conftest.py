@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import logging
 import pkgutil
 import signal
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import windlass
+from windlass.kube.logger import Logger
 from windlass.testing.cloud import Project
 from windlass.testing.pytest_plugin import planes_of
 from windlass.testing.registry import Registry
@@ -94,6 +96,17 @@ def registry(windlass_registry: Registry) -> Iterator[Registry]:
     windlass_registry.forget_requests()
     yield windlass_registry
     windlass_registry.clear_faults()
+
+
+@pytest.fixture(autouse=True)
+def untouched_logs() -> Iterator[None]:
+    """A command that a test runs in this process sets up its logs; the next test expects none."""
+    root = logging.getLogger()
+    handlers, level, output = root.handlers[:], root.level, Logger.output
+    yield
+    Logger.output = output
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture

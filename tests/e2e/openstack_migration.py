@@ -14,7 +14,7 @@ import base64
 import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,24 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
+from windlass.capability.service import Make
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.machine_sync.controllers import makers as synchronizes
+from windlass.machine_sync.platforms import PLATFORMS
 from windlass.openstack.capability import HOME
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION
+from windlass.openstack.controllers import makers
 from windlass.testing.cloud import Project
 from windlass.testing.cloud.faults import Fault, Request
+from windlass.testing.crash import CrashPoint
 
 from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import CLUSTER, Stage, condition
+from ..api.openstack.mortal import NOTHING_UNDER_WAY, MortalClient
+from ..api.openstack.working import working
 from .openstack import NAME, PROGRAM, QUICK
 
 WRITER = "windlass-openstack"
@@ -77,6 +85,16 @@ class Land:
         self._running.push_async_callback(asyncio.to_thread, one.close)
         await one.start()
         return one
+
+    def in_process(self, client: MortalClient, point: CrashPoint | None = None) -> AbstractAsyncContextManager[None]:
+        """All controllers of both in this process instead; with a `point`, until they die there."""
+        client.point = point or CrashPoint()
+        synchronizing = synchronizes(platform=PLATFORMS["OpenStack"], namespaces=self.stage.namespaces)
+
+        def all_makers(clouds: Clouds) -> tuple[Make, ...]:
+            return (*synchronizing, *makers(clouds, machine_api=True))
+
+        return working(client, all_makers, times=NOTHING_UNDER_WAY, point=point)
 
     # what a user makes
 
@@ -145,6 +163,10 @@ class Land:
             return {name: await self._missing(name, authority) for name in wanted}
 
         await eventually(look, lambda found: not any(found.values()), what=f"{wanted} under {authority}")
+
+    async def is_settled(self, name: str, authority: str) -> bool:
+        """Whether it is, as `settled` says it."""
+        return not await self._missing(name, authority)
 
     async def all_of(self, names: Iterable[str], holds: Callable[[Tree], bool]) -> None:
         """Return once it holds of the status of each of these Machines of the Machine API."""

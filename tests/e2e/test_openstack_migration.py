@@ -6,6 +6,7 @@ migrate`, each under its own account.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from windlass.testing.machines import cluster_api
 
 from ..api.machine_sync.examples import EXAMPLES
 from ..api.machine_sync.stage import Stage, describe_cluster
+from ..api.openstack.mortal import MortalClient, lives
 from .openstack import DEPLOY, USER
 from .openstack_migration import IDENTITY, TARGETS, Land, is_mark
 from .rights import uses
@@ -111,6 +113,27 @@ async def test_four_kills_on_the_way_change_nothing(land: Land) -> None:
         assert len(written) <= 2 * 4 * len(names), written
         assert land.servers() == servers
         await land.clear()
+
+
+async def test_controllers_that_die_after_each_of_their_writes_move_a_server_there_and_back(
+    land: Land, plane: BlockingControlPlane
+) -> None:
+    name = "a"
+    async with MortalClient(config.load(kubeconfig=plane.kubeconfig())) as ours:
+        await land.machine(name)
+        async with land.in_process(ours):
+            await land.settled([name], MACHINE_API)
+        servers, made = land.servers(), len(land.writes())
+        for authority, _ in TARGETS:
+            await land.stage.ask(name, authority)
+            asked = await lives(ours, partial(land.in_process, ours), until=partial(land.is_settled, name, authority))
+            written = land.writes()[made:]
+            assert all(map(is_mark, written)), written
+            assert len(written) == len(asked) == 2, asked
+            assert land.servers() == servers
+            made += len(written)
+        async with land.in_process(ours):
+            await land.clear()
 
 
 async def test_a_recreated_machine_keeps_its_server_and_its_floating_ip_of_a_pool(land: Land, router: None) -> None:

@@ -53,7 +53,8 @@ class InformerClientConfig(Struct, rename="camel", omit_defaults=True, kw_only=T
 class UpdateInformerSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """enabled: whether the informer is asked; false if absent.
 
-    intervalSeconds  between two questions during an update; 30 if absent
+    intervalSeconds  between two questions during an update, at most; 30 if absent. An informer is asked a little
+                     earlier, so that a change stands in the UpdateStatus when the interval is over
     timeoutSeconds   for the whole answer; 5 if absent
     """
 

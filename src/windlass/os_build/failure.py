@@ -117,8 +117,9 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
         # A command that prints this for another reason is tried again in vain, three times.
         cause = Cause.DISK if _FULL.search(tail) else Cause.STEP
         return Failed(cause=cause, step=_step(found), exit_code=int(found["code"]), tail=tail)
-    if found := _STEP.search(line):
-        cause = _cause(found["why"], doing) or Cause.CONTAINERFILE
+    # Buildah lists several errors in lines of their own: those of tidying up may precede the step, its own follow it.
+    if found := _STEP.search(error):
+        cause = _cause(error[found.start("why") :], doing) or Cause.CONTAINERFILE
         return Failed(cause=cause, step=_step(found), exit_code=exit_code, tail=tail)
     return Failed(cause=_cause(error, doing) or Cause.UNKNOWN, exit_code=exit_code, tail=tail)
 

@@ -144,7 +144,13 @@ def _informed(informed: Informed) -> dict[str, Any]:
         "namespace": informed.namespace,
         "staleSince": _time(informed.stale_since),
         "insights": [
-            {"informer": informed.name, "uid": one.uid, "finish": _time(one.finish), **_insight(one.insight)}
+            {
+                "informer": informed.name,
+                "uid": one.uid,
+                "finish": _time(one.finish),
+                "claimed": informed.claims(one.insight),
+                **_insight(one.insight),
+            }
             for one in informed.told
         ],
     }

@@ -5,6 +5,7 @@ computes what depends on the present.
 """
 
 from enum import IntEnum, StrEnum
+from typing import Final
 
 from msgspec import Struct
 
@@ -305,6 +306,10 @@ class Insight(Struct, frozen=True, kw_only=True):
         return bool(self.summary and self.description and self.reference)
 
 
+PLATFORM: Final = ("openshift-", "kube-")
+"""How the namespaces begin whose Pods only the platform and cluster administrators may run."""
+
+
 class Told(Struct, frozen=True, kw_only=True):
     """What an informer of somebody else tells. `finish`: when it expects an end; None: it does not say."""
 
@@ -324,6 +329,10 @@ class Informed(Struct, frozen=True, kw_only=True):
     namespace: str
     stale_since: Moment | None = None
     told: tuple[Told, ...] = ()
+
+    def claims(self, insight: Insight) -> bool:
+        """Whether its level is worse than a warning although the informer is no part of the platform."""
+        return insight.level > Level.WARNING and not self.namespace.startswith(PLATFORM)
 
 
 class CauseKind(StrEnum):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from windlass.api.core import Service
+from windlass.api.update_informer import UpdateInformer
 from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.testing import ControlPlane, crds
@@ -13,7 +15,8 @@ from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.pool import PlanePool
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 
-from .keeper import install, our_kinds
+from .asked import STORAGE
+from .keeper import DEPLOY, install, our_kinds
 
 SMALL = Layout(operators=("etcd", "machine-config"), pools=(Pool(name="master", nodes=1), Pool(name="worker", nodes=2)))
 
@@ -48,3 +51,17 @@ async def cluster(admin: Client) -> PlayedCluster:
     played = PlayedCluster(admin, SMALL, pace=0)
     await played.install()
     return played
+
+
+@pytest.fixture
+async def asking(account: Path, plane: ControlPlane, admin: Client, cluster: PlayedCluster) -> AsyncIterator[Path]:
+    """The kubeconfig of the account with the rights to ask informers; the Services of those are in STORAGE."""
+    await asyncio.to_thread(plane.blocking.apply_files, DEPLOY / "components" / "informers" / "rbac.yaml")
+    await asyncio.to_thread(
+        plane.blocking.apply, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": STORAGE}}
+    )
+    yield account
+    for found in (await admin.list(UpdateInformer)).items:
+        await admin.delete(UpdateInformer, found.name)
+    for service in (await admin.list(Service, namespace=STORAGE)).items:
+        await admin.delete(Service, service.name, namespace=STORAGE)

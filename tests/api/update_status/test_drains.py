@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from windlass.capability.planning import Survey, plan_of
 from windlass.capability.planning.decider import about_first_watch
 from windlass.kube.client import Client
 from windlass.kube.control.plan import MergeItems
+from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.assessment import assess
@@ -64,6 +66,8 @@ async def drain(admin: Client, cluster: PlayedCluster) -> AsyncIterator[asyncio.
     draining = asyncio.ensure_future(played.mco.node(NODE).drain())
     yield draining
     draining.cancel()
+    with suppress(NotFound):
+        await admin.delete(PodDisruptionBudget, "shop", namespace=SHOP)
     for pod in (await admin.list(Pod, namespace=SHOP)).items:
         await admin.evict(Pod, pod.name, namespace=SHOP, uid=pod.uid, grace_seconds=0)
     await admin.delete(Namespace, SHOP)

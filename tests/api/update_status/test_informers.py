@@ -1,9 +1,7 @@
 """Informers on TLS servers, asked by the process with the rights that are shipped. Numbers are of controls."""
 
 import asyncio
-import base64
 import gzip
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from aiohttp import web
 from tests.program import ALONE
 from tests.unit.update_status.informers.servers import Served, good, insight, response, serving
 from tests.waiting import eventually
-from windlass.api.core import Event, Service
+from windlass.api.core import Event
 from windlass.api.update import UpdateStatusStatus
 from windlass.api.update_informer import UpdateInformer, UpdateInsightsRequest
 from windlass.informer import InformedImpact, InformedInsight, informer_guard, informer_routes
@@ -28,55 +26,12 @@ from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
 from windlass.testing.updates import PlayedCluster
 
-from .keeper import DEPLOY, USER, keeping, until_status
+from .asked import NEARBY, STORAGE, host, online, register, told
+from .keeper import USER, keeping, until_status
 
 pytestmark = pytest.mark.plane
 
-TARGET, STORAGE = "4.16.1", "storage"
-NEARBY = (sys.executable, "-m", "tests.api.update_status.nearby")
-
-
-@pytest.fixture
-async def asking(account: Path, plane: ControlPlane, admin: Client, cluster: PlayedCluster) -> AsyncIterator[Path]:
-    """The kubeconfig of the account with the rights to ask informers; the Services of those are in STORAGE."""
-    await asyncio.to_thread(plane.blocking.apply_files, DEPLOY / "components" / "informers" / "rbac.yaml")
-    await asyncio.to_thread(
-        plane.blocking.apply, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": STORAGE}}
-    )
-    yield account
-    for found in (await admin.list(UpdateInformer)).items:
-        await admin.delete(UpdateInformer, found.name)
-    for service in (await admin.list(Service, namespace=STORAGE)).items:
-        await admin.delete(Service, service.name, namespace=STORAGE)
-
-
-async def register(admin: Client, name: str, port: int, authority: str, **spec: Any) -> None:
-    """An enabled UpdateInformer and its Service."""
-    ports = {"ports": [{"port": port, "protocol": "TCP"}], "selector": {"app": name}}
-    await admin.create(Service, {"metadata": {"name": name}, "spec": ports}, namespace=STORAGE)
-    bundle = base64.b64encode(authority.encode()).decode()
-    reach = {"service": {"namespace": STORAGE, "name": name, "port": port}, "caBundle": bundle}
-    usual = {"enabled": True, "intervalSeconds": 10, "timeoutSeconds": 2, "clientConfig": reach}
-    resource = UpdateInformer.RESOURCE
-    body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
-    await admin.create(UpdateInformer, {**body, "spec": {**usual, **spec}})
-
-
-def host(name: str) -> str:
-    return f"{name}.{STORAGE}.svc"
-
-
-def told(found: UpdateStatusStatus) -> dict[str, list[str]]:
-    """Uids of what informers of others tell of the control plane, by informer."""
-    informers = found.control_plane.informers if found.control_plane else ()
-    return {one.name: [each.uid for each in one.insights] for one in informers if one.namespace}
-
-
-async def online(admin: Client, *names: str) -> dict[str, str]:
-    """The reasons of Online."""
-    found = [each.decode() for each in (await admin.list(UpdateInformer)).items]
-    conditions = {one.metadata.name: find(one.status.conditions, "Online") for one in found}
-    return {name: each.reason if each else "" for name, each in conditions.items() if not names or name in names}
+TARGET = "4.16.1"
 
 
 @asynccontextmanager

@@ -405,7 +405,7 @@ INSTALLATION = [{"key": "Installation"}]
         ),
         pytest.param(
             in_worker_pool(node(poolResource=CLUSTER_VERSION)),
-            "poolResource must be a machineconfigpools.machineconfiguration.openshift.io resource",
+            'supported values: "machineconfigpools"',
             id="pool of a node",
         ),
         pytest.param(

@@ -304,7 +304,7 @@ async def test_a_link_that_another_site_has_opens_the_page(tab: OpenTab) -> None
         await until_state(page, "Live")
 
 
-async def test_hostile_texts_are_inert(tab: OpenTab, watched: Watched) -> None:
+async def test_control_9_hostile_texts_are_inert(tab: OpenTab, watched: Watched) -> None:
     async with serving(a_view("update-status", document=hostile_document())) as link:
         page = await tab(link, viewport={"width": 360, "height": 800})
         await until_state(page, "Live")

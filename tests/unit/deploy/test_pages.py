@@ -35,7 +35,11 @@ from windlass.os_build.pool.decide import REFUSED
 from windlass.update_status import history
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.controller import events
-from windlass.update_status.document import limits
+from windlass.update_status.document import informed, limits
+from windlass.update_status.informers import answers, churn, cleaning, fetching
+from windlass.update_status.informers import decide as informers
+from windlass.update_status.informers.admission import Reason as InformerReason
+from windlass.update_status.report import Impact
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -209,11 +213,41 @@ def test_the_page_of_updates_has_every_metric_event_and_reason() -> None:
     } == named
 
 
+def test_the_page_and_the_runbook_have_every_reason_and_event_of_informers() -> None:
+    for page, heading in (("informers.md", "### Conditions"), ("runbook.md", "### Reasons of informers")):
+        listed = re.findall(r"`(\w+)`", " ".join(rows(DOCS / page, heading)))
+        assert [one for one in listed if one in set(InformerReason)] == [*InformerReason]
+    reasons = re.findall(
+        r"`(\w+)`", " ".join(re.findall(r"^ +\| (`.+?`) \|", str(informers._events.__doc__), re.MULTILINE))
+    )
+    assert re.findall(r"`(\w+)`", " ".join(rows(DOCS / "informers.md", "### Events"))) == reasons
+    runbook = (DOCS / "runbook.md").read_text(encoding="utf-8")
+    assert all(f"`{reason}`" in runbook for reason in reasons)
+
+
+def test_the_page_of_informers_has_the_limits_and_the_types_of_insights() -> None:
+    page = " ".join((DOCS / "informers.md").read_text(encoding="utf-8").split())
+    for said in (
+        f"| {informed.MOST} informers |",
+        f"| {answers.MOST_INSIGHTS} insights of one informer |",
+        f"| {churn.MOST_NEW} new uids of one informer in ten minutes |",
+        f"{fetching.LARGEST // 1024} KiB of an answer, {fetching.LONGEST_HEADER // 1024} KiB of a header, "
+        f"{answers.DEEPEST} levels",
+        f"{answers.MOST_SUMMARY} characters of a summary, {answers.MOST_DESCRIPTION:,} of a description",
+        f"{update_insights.MOST_RESOURCES} resources, {cleaning.MOST_LINK} characters of a link",
+        f"{informed.MOST_BYTES // 1024} KiB of all informers",
+        ", ".join(f"`{impact}`" for impact in Impact if impact is not Impact.UNKNOWN),
+        ", ".join(f"`{prefix}`" for prefix in answers.BUILT_IN[:-1]) + f" or `{answers.BUILT_IN[-1]}`",
+    ):
+        assert said in page
+
+
 def test_the_page_of_updates_has_the_limits_of_object_and_records() -> None:
     page = " ".join((DOCS / "update-status.md").read_text(encoding="utf-8").split())
     for said in (
         f"{update.MOST_IN_CONTROL_PLANE} insights per informer in the control plane, {update.MOST_IN_POOL:,} in a pool",
         f"{limits.MOST_BYTES // 1024} KiB of insights and texts",
+        f"{informed.MOST} informers of others, {informed.MOST_BYTES // 1024} KiB in all",
         f"{update.MOST_POOLS} pools",
         f"{update.MOST_GAPS} gaps, {update.MOST_UNASSIGNED} nodes without a pool",
         f"{update_insights.MOST_MESSAGE:,} characters of a message, {update_insights.MOST_NODE_MESSAGE} of the message",

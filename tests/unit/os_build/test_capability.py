@@ -29,6 +29,7 @@ RIGHTS = [
     (ConfigMap, "patch", "", False, False),
     (MachineOSConfig, "watch", "", True, True),
     (MachineOSConfig, "patch", "status", False, True),
+    (MachineOSConfig, "get", "", False, True),
     (MachineOSBuild, "create", "", False, True),
 ]
 

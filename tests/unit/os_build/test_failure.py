@@ -185,6 +185,19 @@ def test_a_failure_has_the_cause_that_the_last_line_says(line: str, doing: Doing
             Failed(cause=Cause.DISK, step="COPY a /", exit_code=125),
             id="disk-full-in-a-step",
         ),
+        pytest.param(
+            'Error: building at STEP "COPY a /": 2 errors occurred:\n'
+            '    * reading "/ctx/a": write bulk-writer: broken pipe\n'
+            '    * storing "/ctx/a": copier: put: write /a: no space left on device',
+            Failed(cause=Cause.DISK, step="COPY a /", exit_code=125),
+            id="several-errors-in-a-step",
+        ),
+        pytest.param(
+            'Error: deleting build container "9db8": 1 error occurred:\n    * write /x.json: permission denied\n'
+            ': building at STEP "COPY a /": storing "/ctx/a": copier: put: write /a: no space left on device',
+            Failed(cause=Cause.DISK, step="COPY a /", exit_code=125),
+            id="errors-of-tidying-up-before-the-step",
+        ),
     ],
 )
 def test_a_failing_step_is_named_with_its_exit_code(line: str, failed: Failed) -> None:

@@ -79,6 +79,7 @@ def hostile_document() -> dict[str, Any]:
             "started": moment,
             "pool": text,
             "informer": text,
+            "claimed": True,
             "resources": [{"group": text, "resource": text, "namespace": text, "name": text}],
             "place": number,
         }

@@ -46,9 +46,13 @@ against each other.
 
 A failing key delays only itself. A watch also declares the reads of its kind. All other reads and writes must be
 declared in `permissions`: the reader and the executor refuse the rest.
+
+After a write of unknown outcome, an eviction, and some conflicts, the cache is not trusted about the object before one
+GET. So a controller that may change the objects of a watch must be permitted to get them; one that is not is refused.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import product
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -56,7 +60,15 @@ from msgspec import Struct, field
 from windlass.api.meta import KubernetesObject
 from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
 from windlass.kube.control.pace import Pace
-from windlass.kube.control.permissions import READ, CallPermission, Declaration, Permission, permission, reads
+from windlass.kube.control.permissions import (
+    READ,
+    CallPermission,
+    Declaration,
+    Declared,
+    Permission,
+    permission,
+    reads,
+)
 from windlass.kube.control.rounds import Decide, Observe
 from windlass.kube.control.source import Difference, Source, any_difference
 from windlass.kube.object import Object
@@ -82,7 +94,8 @@ class Watch(Struct, Generic[Key], frozen=True):
     `optional`: the controller works without the kind if it may not be listed; `see_all` says so.
 
     `cache_only`: only the cache is read (`see` with neither `confirm` nor `live`), so the `get` permission is not
-    declared. With a selector, `see` may still ask the server about an object outside the selection.
+    declared. With a selector, `see` may still ask the server about an object outside the selection. Not for objects
+    that the controller writes.
     """
 
     kind: type[KubernetesObject]
@@ -132,6 +145,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
             if value <= 0:
                 raise ValueError(f"controller {self.name}: {name} must be positive, not {value}")
         self._refuse_ambiguous_indexes()
+        self._refuse_writes_without_a_look()
         if not self.needs_leadership:
             self._refuse_writes()
 
@@ -148,6 +162,21 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
                 "let it lead, or leave writing to one that does"
             )
 
+    def _refuse_writes_without_a_look(self) -> None:
+        """The reader would refuse such a controller each look at an object that it is in doubt about, for ever."""
+        permits = Declared(self.declared)
+        written = (each for each in self.permissions if isinstance(each, Permission))
+        for right, watch in product(written, self.watches):
+            if not _brings_doubt(right, watch):
+                continue
+            place = right.namespace or watch.namespace
+            if not all(permits(watch.kind, "get", namespace=place, name=name) for name in right.names or ("",)):
+                raise ValueError(
+                    f"controller {self.name} may {right}, but not get {watch.kind.RESOURCE.name} "
+                    f"{f'in {place}' if place else 'cluster-wide'}: after a write of unknown outcome it could not look "
+                    f"whether that happened; remove cache_only from its Watch of {watch}, or declare the get"
+                )
+
     def _refuse_ambiguous_indexes(self) -> None:
         meant: dict[tuple[type[KubernetesObject], str], Index] = {}
         for watch in self.watches:
@@ -162,6 +191,13 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     def declared(self) -> tuple[Declaration, ...]:
         """All its permissions: the declared ones, and reading the kinds that it watches."""
         return (*self.permissions, *map(_reading, self.watches))
+
+
+def _brings_doubt(right: Permission, watch: Watch[Any]) -> bool:
+    """Its writes may leave the cache of `watch` in doubt. Caches of metadata never are: content is always read live."""
+    if watch.metadata_only or not right.changes(watch.kind):
+        return False
+    return None in (right.namespace, watch.namespace) or right.namespace == watch.namespace
 
 
 def _reading(watch: Watch[Any]) -> Permission:

@@ -42,6 +42,10 @@ from windlass.kube.control.plan import Request
 from windlass.kube.errors import Undeclared
 
 READ = ("get", "list", "watch")
+_CHANGE = {"create", "patch", "delete"}
+"""What actions on objects need. Other verbs are only asked for by admission."""
+_BESIDE = {("", "events", ""), ("", "serviceaccounts", "token")}
+"""What Emit and RequestToken create: neither changes an object that may be in a cache."""
 
 
 class Permission(Struct, frozen=True, order=True):
@@ -69,6 +73,11 @@ class Permission(Struct, frozen=True, order=True):
         """As RBAC and error messages name it: `machines.cluster.x-k8s.io/status`."""
         name = f"{self.resource}.{self.group}" if self.group else self.resource
         return f"{name}/{self.subresource}" if self.subresource else name
+
+    def changes(self, kind: type[KubernetesObject]) -> bool:
+        """An action that needs it changes an object of `kind`, which then may have to be read live."""
+        resource, made = kind.RESOURCE, (self.group, self.resource, self.subresource)
+        return made[:2] == (resource.group, resource.plural) and made not in _BESIDE and bool(_CHANGE & set(self.verbs))
 
     def __str__(self) -> str:
         place = f"in {self.namespace}" if self.namespace else "cluster-wide"
@@ -114,7 +123,7 @@ def writes(
     names: tuple[str, ...] = (),
 ) -> Permission:
     """`verbs` out of create, patch, delete."""
-    if odd := set(verbs) - {"create", "patch", "delete"}:
+    if odd := set(verbs) - _CHANGE:
         raise ValueError(f"no action needs {', '.join(sorted(odd))}: plans create, patch and delete")
     return permission(kind, *verbs, subresource=subresource, namespace=namespace, names=names)
 

@@ -16,11 +16,14 @@ reads cost nothing:
 
 | the kind | `see` reads | an absence is confirmed |
 |---|---|---|
-| has a cache, synced | the cache; the server with `live`, or after a write of unknown outcome | if asked for |
+| has a cache, synced | the cache; the server with `live`, or when a write left the cache in doubt | if asked for |
 | has only a cache with a selector | the same; the server for what is not in the selection | always |
 | has a cache, not synced yet | the server | always |
 | has no cache (Secrets) | the server | always |
 | is not served now, as far as its cache knows | nothing: `NotServedKind` | |
+
+Caches are shared, so a cache may be in doubt because of another controller's write. A controller that may not get the
+object does not write it (`Controller` refuses that), so it goes on with the cache: the watch will bring the change.
 
 A decision about all objects reads a whole kind at once (`see_all`).
 
@@ -105,7 +108,7 @@ class CacheReader:
         cache = self._cache(kind, namespace)
         if cache is not None and not cache.served:
             return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
-        readable = cache is not None and cache.synced.is_set() and not cache.doubted(name, namespace=namespace)
+        readable = cache is not None and cache.synced.is_set() and not self._must_ask(cache, name, namespace)
         if cache is not None and readable and not live:
             found = cache.get(name, namespace=namespace)
             if found is not None or not (confirm or cache.selected):
@@ -132,10 +135,10 @@ class CacheReader:
         `metadata_only`: of a kind whose watch says so; the objects have only their metadata.
 
         Waits until the caches of the kind are filled, and reads each object live that a write of unknown outcome
-        concerns. Otherwise it does not yield to the event loop, so populations of several kinds that are taken one
-        after the other show one moment too. For a kind that is watched with a selector, it returns the selected
-        objects, and for one that is watched as optional and may not be listed, why. Raises Undeclared if the kind is
-        not watched, and KubeErrors if the server did not answer.
+        concerns, if that is permitted. Otherwise it does not yield to the event loop, so populations of several kinds
+        that are taken one after the other show one moment too. For a kind that is watched with a selector, it returns
+        the selected objects, and for one that is watched as optional and may not be listed, why. Raises Undeclared if
+        the kind is not watched, and KubeErrors if the server did not answer.
         """
         parts = self._parts.get(kind, []) if metadata_only else self._whole(kind)
         parts = [part for part in parts if part.metadata_only == metadata_only]
@@ -157,8 +160,8 @@ class CacheReader:
             if not cache.served:
                 return NotServedKind(f"{kind.RESOURCE} is not served: {cache.unserved}")
             for place, name in cache.doubts:
-                require(self._permits, kind, "get", namespace=place, name=name)
-                await cache.ask(name, namespace=place)
+                if self._must_ask(cache, name, place):
+                    await cache.ask(name, namespace=place)
         found = {item.key: item for cache in caches for item in cache.items(namespace)}
         return Population(found.values())
 
@@ -211,6 +214,12 @@ class CacheReader:
     def doubt(self, target: Target) -> None:
         for part in self._whole(target.kind):
             part.cache.doubt(target.name, target.namespace)
+
+    def _must_ask(self, cache: Cache[Any], name: str, namespace: str | None) -> bool:
+        """A write left the cache in doubt about the object, perhaps one by this controller."""
+        if not cache.doubted(name, namespace=namespace):
+            return False
+        return self._permits is None or self._permits(cache.kind, "get", namespace=namespace, name=name)
 
     def _whole(self, kind: type[KubernetesObject]) -> list[_Part]:
         return [part for part in self._parts.get(kind, ()) if not part.metadata_only]

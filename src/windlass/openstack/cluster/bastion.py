@@ -6,7 +6,7 @@
 | is being deleted | any | wait until it is gone |
 | exists | not wanted, or the cluster is being deleted | delete it |
 | exists, other than the spec wants it | wanted | delete it; what differs is told, and planned before |
-| exists | wanted | what it says is told; when it is ready, it gets its floating IP (`bastion_address`) |
+| exists | wanted | what it says is told; its floating IP (`bastion_address`) may lead to its port before it is ready |
 | none | wanted | create it, once the cluster has its network and security groups |
 | none | not wanted | delete the floating IP, if it is ours |
 
@@ -129,6 +129,16 @@ def bastion(
         return _create(found, wanted, cluster=cluster, last=last)
     step, credentials = _told(found, own, ours, estate), with_identity(own, wanted.identity_ref)
     return replace(step, actions=(credentials,)) if credentials is not None else step
+
+
+def unfit(found: Present[OpenStackCluster], server: Seen[OpenStackServer] | None) -> tuple[Action, ...]:
+    """Deletes an OpenStackServer that cannot stay, which needs no look at the cloud. The look that follows is made
+    while Nova deletes the server."""
+    own = own_server(found, server)
+    if own is None or own.deleting:
+        return ()
+    why = _why_not(own, _wanted(found.object) if is_wanted(found.object) else None)
+    return _delete(found, own, why).actions if why else ()
 
 
 def removal(found: Present[OpenStackCluster], server: Seen[OpenStackServer] | None) -> tuple[Plan, str] | None:
@@ -258,14 +268,18 @@ def _told(found: Present[OpenStackCluster], own: Present[OpenStackServer], ours:
     worst = worst if worst is not None and worst.status == FALSE else said[INSTANCE_READY]
     ready = replace(worst, type=BASTION_READY)
     known = {"id": status.instance_id, "state": status.instance_state, "sshKeyName": own.object.spec.ssh_key_name}
-    if ready.status != TRUE:
-        remedy = f". {_REMEDY}" if ready.reason in _LOST else ""
-        message = f"OpenStackServer {name}: {ready.message}{remedy}"
-        part = replace(ADDRESS, fields=_fields(found, name=name, **known))
-        progress = said[PROGRESSING]
-        return Step(ready=replace(ready, message=message), progress=progress, part=part, awaits=message)
     port = bastion_address.port_of(found.object, own.object, estate)
     part, address = bastion_address.next_step(found.object, port, ours, estate)
+    if ready.status != TRUE:
+        remedy = f". {_REMEDY}" if ready.reason in _LOST else ""
+        message, progress = f"OpenStackServer {name}: {ready.message}{remedy}", said[PROGRESSING]
+        building = bool(status.instance_id) and port is not None and progress.status == TRUE
+        if building and address:
+            known["floatingIP"] = address
+        # Nova takes seconds, and so does Neutron. What is in the way of the address is told when the server is ready.
+        early = part.requests if building else ()
+        part = replace(ADDRESS, requests=early, why=part.why, fields=_fields(found, name=name, **known))
+        return Step(ready=replace(ready, message=message), progress=progress, part=part, awaits=message)
     ip = next((each.ip_address for each in port.fixed_ips), "") if port is not None else ""
     fields = _fields(found, name=name, **known, ip=ip, floatingIP=address)
     if not part.is_there:

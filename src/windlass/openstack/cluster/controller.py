@@ -17,7 +17,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import find, is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Delete, Emit, Outcome
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs
 from windlass.kube.object import NamespacedName, Object
@@ -135,7 +135,8 @@ class Observer:
         if isinstance(credentials, IdentityTrouble):
             return credentials
         project, mark = await self._clouds.project(credentials), mark_of(found)
-        asked = await self._answers(key, found, credentials.key, project, again=bool(seen.last.results))
+        again = _has_looked(seen.last)
+        asked = await self._answers(key, found, credentials.key, project, again=again)
         host = "" if found.deleting else name_to_resolve(found.object)
         resolved = await self._resolve(host) if host else ""
         named = [each for each in (resolved, *_addresses(found.object)) if isinstance(each, str) and each]
@@ -149,9 +150,7 @@ class Observer:
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(
-                project, mark, found.object, (*named, *_ports(seen, found)), age=age, again=bool(seen.last.results)
-            ),
+            estate=await _estate(project, mark, found.object, (*named, *_ports(seen, found)), age=age, again=again),
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
@@ -178,6 +177,11 @@ class Observer:
         made = is_provisioned(found.object) and is_true(found.object.status.conditions, BASTION_READY)
         young = (self._now() - kept.at).total_seconds() < KEPT
         return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
+
+
+def _has_looked(last: Outcome) -> bool:
+    """A round before this one, in the same attempt, has looked at the cloud: it has done more than delete a bastion."""
+    return any(not isinstance(each.action, Delete | Emit) for each in last.results)
 
 
 def _is_changed(found: Present[OpenStackCluster]) -> bool:

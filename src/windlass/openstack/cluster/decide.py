@@ -8,6 +8,7 @@
 | it is being deleted | the bastion goes, then what it has in the cloud, then the finalizer |
 | no Cluster owns it | wait |
 | finalizer or mark is missing | both are added |
+| its bastion cannot stay | its OpenStackServer is deleted |
 | the credentials fail | say so |
 | parts are in the way of themselves | each condition says so; the others go on |
 | parts need something | it is requested, what is known is stored, and each condition says what is awaited |
@@ -27,7 +28,7 @@ from windlass.openstack.cloud.balancers import BALANCING
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cluster import deleting
-from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal
+from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal, unfit
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
@@ -101,7 +102,9 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
         what = f"Waiting for the credentials in {ref.type or 'Secret'} {ref.name}" if ref else "Waiting for identityRef"
         first = write(found, (NOT_PAUSED, NOT_DELETING), now=now, awaited=what)
     if first is None and is_held(found) and mark_of(found):
-        return None
+        # A deletion that was refused is told with the rest.
+        gone = unfit(found, seen.bastion) if seen.last.failed is None else ()
+        return Plan.of(*gone) if gone else None
     return Plan.of(first, intend(found, seen.fresh_mark))
 
 
@@ -186,7 +189,7 @@ def _go_on(
     else:
         what = again.why if again is not None else guest.awaits or "what is missing is being created"
         goes_on = progressing(what)
-        if guest.progress is not None and all(part.is_there for part in whole):
+        if guest.progress is not None and all(part.is_there for part in made):
             goes_on = guest.progress
         plan = Plan.of(write(found, (*good, goes_on), now=now, fields=fields))
         plan = plan.then(again if again is not None else WaitFor(what))

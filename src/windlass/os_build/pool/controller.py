@@ -85,7 +85,7 @@ def pool_controller(
                 MachineOSConfig,
                 pool_of,
                 indexes={BY_POOL: pool_of, BY_OWN_NAME: _own_name},
-                cache_only=True,
+                cache_only=not door,
                 optional=True,
             ),
             *((Watch(MachineOSBuild, of_build, indexes={BY_CONFIG: config_of}, optional=True),) if door else ()),

@@ -32,6 +32,7 @@ from windlass.api.update_insights import (
     NodeInsight,
     OperatorCondition,
     PoolCondition,
+    PoolRef,
     Progressing,
     ProgressingCondition,
     ResourceRef,
@@ -74,6 +75,12 @@ NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "
 @lru_cache(maxsize=64)
 def pool_ref(name: str) -> ResourceRef:
     return ResourceRef(group=MACHINE_CONFIGURATION, resource="machineconfigpools", name=name)
+
+
+@lru_cache(maxsize=64)
+def _pool_of(name: str) -> PoolRef:
+    """The same in an insight."""
+    return PoolRef(group="machineconfiguration.openshift.io", resource="machineconfigpools", name=name)
 
 
 def scope_of_pool(name: str) -> ScopeType:
@@ -277,7 +284,7 @@ def machine_config_pool(pool: Pool, before: MachineConfigPoolInsight | None, pen
     return MachineConfigPoolInsight(
         conditions=(pool_condition(summary, before.conditions if before else (), pen),),
         name=pool.name,
-        resource=pool_ref(pool.name),
+        resource=_pool_of(pool.name),
         scope_type=scope_of_pool(pool.name),
         assessment=_POOL[summary.assessment],
         completion=round(summary.updated / summary.total * 100) if summary.total else 100,
@@ -355,7 +362,7 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) ->
         ),
         name=node.name,
         resource=ResourceRef(resource="nodes", name=node.name),
-        pool_resource=pool_ref(pool),
+        pool_resource=_pool_of(pool),
         scope_type=scope_of_pool(pool),
         version=_node_version(node, pen),
         estimated_to_complete=_estimate(node),

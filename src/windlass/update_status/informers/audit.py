@@ -27,8 +27,9 @@ class Audit:
         known, stays = {one.uid for one in before.told}, {one.uid for one in after.told}
         for one in after.told:
             if one.uid not in known:
-                insight = one.insight
-                self._line("insight taken", name, now, uid=one.uid, level=insight.level.title, summary=insight.summary)
+                said = one.insight
+                facts = {"insight_level": said.level.title, "summary": said.summary}
+                self._line("insight taken", name, now, uid=one.uid, **facts)
         for one in before.told:
             if one.uid not in stays:
                 self._line("insight resolved", name, now, uid=one.uid)

@@ -35,6 +35,9 @@ KEPT: Final = 480.0
 TOKEN_AGAIN: Final = 60.0
 """Seconds after which a token is requested again that the API server refused to make."""
 JITTER: Final = 0.1
+SPREAD: Final = (0.8, 0.9)
+"""Shares of its interval after which an informer is asked again, at random during an update: those that began together
+drift apart, and the rest of the interval is left for the write."""
 
 
 class AskInformer(Request, frozen=True):
@@ -148,7 +151,8 @@ class Feed:
     async def send(self, request: AskInformer, /) -> None:
         name, endpoint, update = request.asked.informer, request.endpoint, request.asked.update
         # While it is asked, and if this is cancelled, it counts as asked.
-        self._asked[name] = _Asked(self._clock.monotonic(), endpoint.interval, request.generation, update)
+        began = self._clock.monotonic()
+        self._asked[name] = _Asked(began, endpoint.interval, request.generation, update)
         before = self._last(name)
         try:
             answer = read_answer(await self._fetch(endpoint, request.asked, token=request.token), now=self._now())
@@ -161,8 +165,10 @@ class Feed:
             told, storm = churn.admit(answer.told, now=self._clock.monotonic())
             refused = (*answer.refused, *((f"{storm} insights are new: too many in 10 min",) if storm else ()))
             after = before.good(told, refused, now=self._now())
-        pause = self._pause(endpoint.interval if update is not None else max(TRIAL, endpoint.interval), after)
-        self._asked[name] = _Asked(self._clock.monotonic(), pause, request.generation, update)
+        pause = self._pause(endpoint.interval, after, during=update is not None)
+        # The interval is that of questions. A pause after a failure follows it, since failing may take long itself.
+        since = self._clock.monotonic() if after.failures else began
+        self._asked[name] = _Asked(since, pause, request.generation, update)
         self._audit.answered(name, before, after, now=self._clock.monotonic())
         self._note(name, after)
 
@@ -179,10 +185,12 @@ class Feed:
             self._said[name] = says
             self._changed.post(self._key)
 
-    def _pause(self, interval: float, after: Heard) -> float:
+    def _pause(self, interval: float, after: Heard, *, during: bool) -> float:
         """Twice as long after each failure. Jitter keeps those that failed together from being asked together."""
+        if not during:
+            interval = max(TRIAL, interval)
         if not after.failures:
-            return interval
+            return interval * (self._random.uniform(*SPREAD) if during else 1.0)
         growing = Exponential(interval).at_most(max(TRIAL, interval)).jittered(JITTER)
         return growing.delay(after.failures, self._random)
 

@@ -260,7 +260,8 @@ def _informers(found: Sequence[Informed], now: Moment) -> str:
             finish = told[id(insight)].finish
             end = () if finish is None else (f"Expected to end: {rfc3339(finish)}",)
             message = "\n".join((*_message(insight), *end))
-            rows.append((name, _age(_since(insight), now), insight.level.title, insight.impact.value, message))
+            level = insight.level.title + (" (claimed)" if informed.claims(insight) else "")
+            rows.append((name, _age(_since(insight), now), level, insight.impact.value, message))
     return safe_table(("INFORMER", "SINCE", "LEVEL", "IMPACT", "MESSAGE"), rows) if rows else ""
 
 

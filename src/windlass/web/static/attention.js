@@ -76,7 +76,13 @@ function drawTrouble(row, trouble) {
     trouble.description || resources.length ? more : null,
   ];
   row.replaceChildren(
-    h("p", { class: "summary" }, badge(trouble.level, tone(trouble.level)), " ", h("strong", {}, trouble.summary)),
+    h(
+      "p",
+      { class: "summary" },
+      badge(trouble.claimed ? `${trouble.level} (claimed)` : trouble.level, tone(trouble.level)),
+      " ",
+      h("strong", {}, trouble.summary),
+    ),
     ...(trouble.remedy ? [h("p", { class: "remedy" }, trouble.remedy)] : []),
     h("div", { class: "meta" }, meta),
     ...(trouble.affected?.length || trouble.symptoms.length ? [waiting(trouble)] : []),

@@ -1,11 +1,11 @@
 """An OpenStackCluster on a real API server and a real cloud, and its controllers in this process."""
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
+from tests.api.openstack.working import TIMES, working
 from tests.waiting import eventually
 from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
@@ -15,21 +15,16 @@ from windlass.kube import config
 from windlass.kube.client.client import Client
 from windlass.kube.conditions import find
 from windlass.kube.errors import NotFound
-from windlass.kube.process.manager import Manager
-from windlass.kube.process.tasks import end
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.certainty import Times
-from windlass.openstack.cloud.clouds import Clouds, PollTimes
-from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.controllers import makers
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
-from windlass.testing.crash import CrashPoint, MortalCarrier
+from windlass.testing.crash import CrashPoint
 
 Tree = dict[str, Any]
 
 NAME: Final = "one"
-TIMES: Final = Times(request=2.0)
 LABELS: Final = {"cluster.x-k8s.io/cluster-name": NAME, "cluster.x-k8s.io/control-plane": ""}
 
 
@@ -177,22 +172,8 @@ async def staged(plane: PlaneAccess, namespace: str, project: Project) -> AsyncI
         yield Stage(client, namespace, project)
 
 
-@asynccontextmanager
-async def at_work(
+def at_work(
     client: Client, namespace: str, *, times: Times = TIMES, point: CrashPoint | None = None
-) -> AsyncIterator[None]:
-    """All our controllers, as a new process that leads. One with a `point` does not shut down, it is cut off."""
-    clouds = Clouds(polls=PollTimes(after_write=0.3, building=1.0, at_rest=60.0), times=times)
-    carrier = clouds if point is None else MortalCarrier(clouds, point)
-    async with clouds, Manager(client, systems={OPENSTACK: carrier}) as manager:
-        for make in makers(clouds, [namespace]):
-            await manager.start(make)
-        running = asyncio.create_task(manager.run())
-        try:
-            yield
-        finally:
-            if point is None:
-                manager.shut_down()
-                await running
-            else:
-                await end(running)
+) -> AbstractAsyncContextManager[None]:
+    """All our controllers; see `working`."""
+    return working(client, lambda clouds: makers(clouds, [namespace]), times=times, point=point)

@@ -1,15 +1,14 @@
 """The real core manager of Cluster API reads what our controllers write, of machines on a real cloud."""
 
-import asyncio
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import windlass
+from tests.api.openstack.working import working
 from tests.waiting import eventually
 from windlass.api import capi
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
@@ -20,11 +19,7 @@ from windlass.kube import config
 from windlass.kube.client.client import Client
 from windlass.kube.conditions import find
 from windlass.kube.errors import NotFound
-from windlass.kube.process.manager import Manager
 from windlass.kube.verbs import PatchType
-from windlass.openstack.cloud.certainty import Times
-from windlass.openstack.cloud.clouds import Clouds, PollTimes
-from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.constants import SECRET_FINALIZER
 from windlass.openstack.controllers import makers
 from windlass.testing import ControlPlane, crds
@@ -129,23 +124,8 @@ async def stage(plane: ControlPlane, project: Project) -> AsyncIterator[Stage]:
     namespace = plane.blocking.create_namespace("openstack-")
     async with Client(config.load(kubeconfig=plane.kubeconfig())) as client:
         stage = Stage(client, namespace, project)
-        async with at_work(client, namespace):
+        async with working(client, lambda clouds: makers(clouds, [namespace]), at_rest=2.0):
             yield stage
-
-
-@asynccontextmanager
-async def at_work(client: Client, namespace: str) -> AsyncIterator[None]:
-    """All our controllers, as a new process that leads."""
-    clouds = Clouds(polls=PollTimes(after_write=0.3, building=1.0, at_rest=2.0), times=Times(request=2.0))
-    async with clouds, Manager(client, systems={OPENSTACK: clouds}) as manager:
-        for make in makers(clouds, [namespace]):
-            await manager.start(make)
-        running = asyncio.create_task(manager.run())
-        try:
-            yield
-        finally:
-            manager.shut_down()
-            await running
 
 
 def _is_whole(machine: Tree) -> bool:

@@ -11,10 +11,10 @@ import pytest
 from msgspec import Struct
 
 from windlass.kube.control.budget import Budget
-from windlass.kube.control.controller import Controller, Watch, text_of
+from windlass.kube.control.controller import Controller, text_of
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import Metrics
-from windlass.kube.control.permissions import Declared, emits_events, permission, reads, writes
+from windlass.kube.control.permissions import Declared, writes
 from windlass.kube.control.plan import Create, Done, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
 from windlass.kube.control.source import Mailbox
 from windlass.kube.control.worker import Running
@@ -125,16 +125,6 @@ def plans(*plans: Plan) -> Callable[..., Plan]:
         return left.pop(0) if left else Plan.nothing()
 
     return decide
-
-
-@pytest.mark.parametrize(
-    "right", [writes(Widget, "patch"), permission(Widget, "get", "delete"), emits_events(namespace="default")]
-)
-def test_a_controller_that_needs_no_leadership_may_declare_no_write(right: Any) -> None:
-    settings: dict[str, Any] = {"name": "serving", "sources": (Mailbox(),), "observe": observe, "decide": rest}
-    Controller(**settings, permissions=(reads(Widget),), needs_leadership=False)
-    with pytest.raises(ValueError, match=r"controller serving works without leading.*declares that it may"):
-        Controller(**settings, permissions=(right,), needs_leadership=False)
 
 
 def test_a_key_at_rest_is_looked_at_once_and_logged_on_one_line(bench: Bench) -> None:
@@ -397,43 +387,6 @@ def test_a_drain_lets_keys_in_work_come_to_their_end(bench: Bench) -> None:
 
     bench.loop.run_until_complete(scenario())
     assert bench.loop.time() == pytest.approx(5)
-
-
-def test_watching_declares_reading() -> None:
-    controller: Controller[str, Any] = Controller(
-        name="reader", watches=(Watch(Widget, lambda w: [w.name], namespace="shop"),), observe=observe, decide=rest
-    )
-    assert controller.declared == (reads(Widget, namespace="shop"),)
-
-
-def test_what_is_only_read_from_the_cache_declares_no_get() -> None:
-    controller: Controller[str, Any] = Controller(
-        name="reader", watches=(Watch(Widget, lambda w: [w.name], cache_only=True),), observe=observe, decide=rest
-    )
-    assert controller.declared == (permission(Widget, "list", "watch"),)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({}, "watches nothing"),
-        ({"sources": (Mailbox(),), "workers": 0}, "workers must be positive"),
-        ({"sources": (Mailbox(),), "timeout": 0}, "timeout must be positive"),
-        (
-            {
-                "watches": [
-                    Watch(Widget, nothing, namespace="a", indexes={"by": nothing}),
-                    Watch(Widget, nothing, namespace="b", indexes={"by": nothing, "too": nothing}),
-                    Watch(Widget, nothing, namespace="c", indexes={"by": lambda _: ()}),
-                ]
-            },
-            "two watches of widgets.example.com declare the index 'by' by different functions",
-        ),
-    ],
-)
-def test_controllers_that_cannot_work_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Controller(name="odd", observe=observe, decide=rest, **settings)
 
 
 def test_keys_are_written_for_people() -> None:

@@ -13,6 +13,7 @@ from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Declared, permission
 from windlass.kube.control.plan import Plan, Target
+from windlass.kube.control.population import Population
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.kube.errors import DecodeError, NotServed, Status, TransportError, Undeclared
@@ -150,6 +151,24 @@ async def test_after_a_write_of_unknown_outcome_the_next_look_asks_the_server_on
         assert found.object.spec == {"size": 9}
         await world.see("a")
     assert world.gets() == 1
+
+
+@scenario
+async def test_whoever_may_only_look_at_the_cache_does_so_while_another_controller_is_in_doubt(world: World) -> None:
+    """Caches are shared. Whoever may not ask the server about the object did not write it either."""
+    watch: Watch[Any] = Watch(Widget, lambda item: [item.key], namespace="default", cache_only=True)
+    reader = CacheReader(world.api)
+    reader.only(Controller(name="polish", watches=(watch,), observe=never, decide=never))
+    reader.add(world.cache, watch)
+    async with following(world):
+        world.reader.doubt(Target(Widget, "a", "default"))
+        assert isinstance(await reader.see(Widget, "a", namespace="default"), Present)
+        everything = await reader.see_all(Widget, namespace="default")
+        assert isinstance(everything, Population)
+        assert [found.metadata.name for found in everything.readable] == ["a"]
+        assert world.gets() == 0
+        await world.see("a")
+    assert world.gets() == 1, "the doubt was left to the one who may ask"
 
 
 @scenario

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.controller import Controller
+from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.wire import Http, Method
@@ -117,18 +118,22 @@ class Process:
     async def settle(self, *, most: int = 400) -> None:
         """Until neither of them writes any more."""
         for _ in range(most):
-            for member in list(self.cluster.clouds._members.values()):
-                try:
-                    await member.account.refresh(volumes=True)
-                except CloudFailure:
-                    continue
-            endings = [await self.cluster.step(), await self.server.step()]
+            endings = await self.turn()
             writes = any(each.writes for each in endings)
             pause = min((pause for each in endings if (pause := pause_of(each)) is not None), default=RESTING)
             if not writes and pause >= RESTING:
                 return
             self.world.cloud.pass_time(0.5 if writes else max(pause, 0.5))
         raise AssertionError(f"no rest after {most} reconciles: {endings}")
+
+    async def turn(self) -> list[Ending]:
+        """Each of them once, with fresh lists."""
+        for member in list(self.cluster.clouds._members.values()):
+            try:
+                await member.account.refresh(volumes=True)
+            except CloudFailure:
+                continue
+        return [await self.cluster.step(), await self.server.step()]
 
 
 async def made(**spec: Any) -> tuple[World, Process]:

@@ -6,6 +6,7 @@ import pytest
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
+from windlass.kube.errors import Forbidden, Status
 from windlass.openstack.status import CLUSTER_PARTS
 
 from .bastioned import BASTION, NAME, WHOLE, WITHOUT, Process, World, made
@@ -86,6 +87,59 @@ async def test_c16_a_changed_bastion_is_replaced_and_keeps_its_address() -> None
     assert sorted(found.decode().message for found in world.api.listing(Event) if found.decode().message == text) == [
         text
     ]
+
+
+async def test_c16_a_bastion_that_cannot_stay_is_deleted_before_the_look_that_a_changed_spec_needs() -> None:
+    world, process = await made()
+    before = len(world.cloud.requests)
+    down = world.cloud.fault(method="GET", path="^/v2.0/routers", status=503, count=1)
+    world.bastion(flavor="m1.medium")
+    await process.cluster.step()
+    assert world.server is not None
+    assert "deletionTimestamp" in world.server["metadata"]
+    assert down.hits == 1
+    assert {each.path.rpartition("/")[2] for each in world.cloud.requests[before:]} >= {"networks", "routers"}
+
+
+async def test_a_deletion_that_is_refused_is_told() -> None:
+    world, process = await made()
+    refusal = Forbidden(Status(code=403, message="ask first"))
+    for _ in range(2):
+        world.api.fail_next("delete", OpenStackServer, refusal)
+    world.bastion(flavor="m1.medium")
+    ending = await process.cluster.step()
+    assert ending.error is refusal
+    assert world.ready[:2] == ("False", "Progressing")
+    assert world.server is not None
+    assert "deletionTimestamp" not in world.server["metadata"]
+    await process.settle()
+    assert world.ready[0] == "True"
+
+
+async def test_c16_the_address_leads_to_a_new_bastion_while_nova_builds_it() -> None:
+    world, process = await made()
+    address = world.address["floating_ip_address"]
+    world.cloud.services.spawn = 1000.0
+    world.bastion(flavor="m1.medium")
+    for _ in range(15):
+        await process.turn()
+        world.cloud.pass_time(1.0)
+    assert world.ready == ("False", "InstanceNotReady", f"OpenStackServer {NAME}: Instance is building")
+    assert world.condition("Progressing") == ("True", "Progressing", "Instance is building")
+    assert world.address["floating_ip_address"] == world.told["floatingIP"] == address
+    assert world.leads_to_the_server()
+
+
+async def test_a_bastion_whose_server_nova_refuses_gets_no_address() -> None:
+    world = World()
+    refusal = b'{"badRequest": {"code": 400, "message": "no"}}'
+    refused = world.cloud.fault(method="POST", path="^/servers$", status=400, body=refusal)
+    process = Process(world)
+    for _ in range(15):
+        await process.turn()
+        world.cloud.pass_time(1.0)
+    assert refused.hits > 0
+    assert "floatingips" not in world.held()
 
 
 async def test_c14b_a_bastion_comes_and_goes_while_its_cluster_lives() -> None:

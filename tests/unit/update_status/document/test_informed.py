@@ -11,12 +11,13 @@ from msgspec import structs
 
 from tests.unit.update_status.document.parts import NOW, degraded_node, report, unobserved
 from windlass.api.update import OWN_INFORMERS, UpdateStatusStatus
+from windlass.api.update_informer import API_VERSION
 from windlass.update_status.as_tree import tree
 from windlass.update_status.document import health_insights, read, write
 from windlass.update_status.document.informed import MOST, MOST_BYTES
 from windlass.update_status.document.validity import trouble
 from windlass.update_status.history import followed
-from windlass.update_status.informers.answers import MOST_DESCRIPTION, MOST_INSIGHTS, MOST_SUMMARY
+from windlass.update_status.informers.answers import MOST_DESCRIPTION, MOST_INSIGHTS, MOST_SUMMARY, read_answer
 from windlass.update_status.report import Informed, Insight, Level, Reference, Report, Scope, Told
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
@@ -51,8 +52,10 @@ def with_informers(*found: Informed) -> Report:
     return structs.replace(BUILT_IN, informed=found)
 
 
-def hostile(name: str = "hostile", count: int = MOST_INSIGHTS, level: Level = Level.CRITICAL) -> Informed:
-    texts: dict[str, Any] = {"summary": "😀" * MOST_SUMMARY, "description": "😀" * MOST_DESCRIPTION, "level": level}
+def hostile(
+    name: str = "hostile", count: int = MOST_INSIGHTS, level: Level = Level.CRITICAL, letter: str = "😀"
+) -> Informed:
+    texts: dict[str, Any] = {"summary": letter * MOST_SUMMARY, "description": letter * MOST_DESCRIPTION, "level": level}
     return informer(name, *(told(f"x{number}", pool=("", "worker")[number % 2], **texts) for number in range(count)))
 
 
@@ -142,7 +145,7 @@ quiet = st.lists(
 
 
 @given(st.lists(quiet, max_size=5), st.integers(0, MOST_INSIGHTS), st.sampled_from(Level), st.integers(0, 5))
-def test_a_flood_of_one_changes_nothing_of_the_others_and_nothing_built_in(
+def test_control_6_a_flood_of_one_changes_nothing_of_the_others_and_nothing_built_in(
     others: list[list[Told]], count: int, level: Level, place: int
 ) -> None:
     well = [informer(f"well-{number}", *found) for number, found in enumerate(others)]
@@ -155,14 +158,14 @@ def test_a_flood_of_one_changes_nothing_of_the_others_and_nothing_built_in(
     assert kept == list(read(calm, now=NOW).informed)
 
 
-def test_all_informers_share_their_room_and_those_that_tell_little_keep_all() -> None:
-    little = informer("little", *(told(f"u{number}") for number in range(8)))
-    status = write(with_informers(*(hostile(f"h{number}") for number in range(MOST - 1)), little), now=NOW)
+def test_control_15_all_informers_share_their_room_and_those_that_tell_little_keep_all() -> None:
+    little = informer("little", *(told(f"u{number}") for number in range(3)))
+    status = write(with_informers(*(hostile(f"h{number}", letter="x") for number in range(MOST - 1)), little), now=NOW)
     plain = len(msgspec.json.encode(without_others(status)))
     others = len(msgspec.json.encode(status)) - plain
     assert others < MOST_BYTES + 10_000  # the condition stands apart
     found = {one.name: len(one.told) for one in read(status, now=NOW).informed}
-    assert found["little"] == 8
+    assert found["little"] == 3
     assert len(msgspec.json.encode(little)) < FAIR
     assert all(found[f"h{number}"] for number in range(MOST - 1))
 
@@ -178,7 +181,7 @@ def test_the_worst_insights_of_an_informer_stay() -> None:
     assert Level.INFO not in found
 
 
-def test_what_others_told_is_in_no_text_of_oc_no_history_no_assessment() -> None:
+def test_control_10_what_others_told_is_in_no_text_of_oc_no_history_no_assessment() -> None:
     whole = with_informers(informer("storage", told(level=Level.CRITICAL)))
     status, plain = write(whole, now=NOW), write(BUILT_IN, now=NOW)
     for details in Details:
@@ -191,7 +194,7 @@ def test_what_others_told_is_in_no_text_of_oc_no_history_no_assessment() -> None
     assert {**tree(whole, now=NOW), "informers": []} == tree(BUILT_IN, now=NOW)
 
 
-def test_people_read_who_tells_it_and_since_when_an_informer_is_silent() -> None:
+def test_control_10_people_read_who_tells_it_and_since_when_an_informer_is_silent() -> None:
     whole = with_informers(informer("storage", told(finish=NOW + HOUR), stale_since=NOW - 6 * MINUTE))
     text = render_wide(whole, now=NOW)
     section = text[text.index("= Informers =") :]
@@ -202,7 +205,7 @@ def test_people_read_who_tells_it_and_since_when_an_informer_is_silent() -> None
     assert "= Informers =" not in render_wide(BUILT_IN, now=NOW)
 
 
-def test_programs_and_the_page_get_the_name_of_the_informer_with_each_insight() -> None:
+def test_control_10_programs_and_the_page_get_the_name_of_the_informer_with_each_insight() -> None:
     whole = with_informers(informer("storage", told(finish=NOW + HOUR), stale_since=NOW - 6 * MINUTE))
     (found,) = tree(whole, now=NOW)["informers"]
     assert found["staleSince"]
@@ -216,6 +219,58 @@ def test_programs_and_the_page_get_the_name_of_the_informer_with_each_insight() 
     assert part["informer"] == "storage in arrays"
     assert part["staleSince"]
     assert "under" not in part
+
+
+@pytest.mark.parametrize(
+    ("namespace", "level", "claimed"),
+    [
+        ("arrays", Level.CRITICAL, True),
+        ("arrays", Level.ERROR, True),
+        ("arrays", Level.WARNING, False),
+        ("openshift-storage", Level.CRITICAL, False),
+        ("kube-system", Level.ERROR, False),
+        ("openshift", Level.ERROR, True),
+        ("my-openshift-storage", Level.ERROR, True),
+    ],
+)
+def test_control_10_levels_above_warning_are_marked_if_the_informer_is_not_of_the_platform(
+    namespace: str, level: Level, claimed: bool
+) -> None:
+    whole = with_informers(structs.replace(informer("storage", told(level=level)), namespace=namespace))
+    mark = f"{level.title} (claimed)"
+    assert (mark in render_wide(whole, now=NOW)) == claimed
+    (found,) = tree(whole, now=NOW)["informers"]
+    assert [one["claimed"] for one in found["insights"]] == [claimed]
+    assert [part.get("claimed", False) for part in on_the_page(whole)] == [claimed]
+
+
+def on_the_page(whole: Report) -> list[dict[str, Any]]:
+    """The parts that informers of others tell."""
+    return [part for key, part in parts(whole, [], now=NOW).items() if key.startswith("insight/storage/")]
+
+
+EVIL = "\x1b[2J\x1b]0;owned\x07a\tb\r\nc\u202egnp.exe\u2066 <script>alert(1)</script>"
+"""Clears a terminal, sets its title, breaks tables, turns the direction of text, and would be a script on a page."""
+
+
+def test_control_9_texts_of_an_informer_can_be_shown_in_a_terminal_and_on_a_page() -> None:
+    resource = {"resource": "nodes", "name": "n1"}
+    said = {
+        "uid": "evil",
+        "scope": {"resources": [resource, {**resource, "name": EVIL}]},
+        "impact": {"level": "Error", "type": "None", "summary": EVIL, "description": EVIL * 9},
+        "remediation": {"reference": "javascript:alert(1)"},
+    }
+    body = {"apiVersion": API_VERSION, "kind": "UpdateInsightsResponse", "insights": [said]}
+    answer = read_answer(msgspec.json.encode(body), now=NOW)
+    whole = with_informers(informer("storage", *answer.told))
+    for shown in (whole, read(write(whole, now=NOW), now=NOW)):
+        text = render_wide(shown, now=NOW)
+        assert "a b cgnp.exe <script>alert(1)</script>" in text
+        everything = text + str(on_the_page(shown))
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", everything)
+        assert "javascript:" not in everything
+    assert len(answer.refused) == 2  # the link, and the object that is no name
 
 
 def test_an_informer_that_tells_much_gets_the_room_that_others_leave() -> None:

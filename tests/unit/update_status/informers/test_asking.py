@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
 
-from windlass.api.core import ServiceAccount
-from windlass.api.update_informer import audience_of
+from windlass.api.core import Service, ServiceAccount
+from windlass.api.update_informer import AskedUpdate, audience_of
 from windlass.kube.control.plan import Done, RequeueAfter
 from windlass.kube.errors import Forbidden, Status
 from windlass.testing.clock import VirtualLoop
@@ -47,16 +49,39 @@ def play(loop: VirtualLoop) -> Callable[..., None]:
 Play = Callable[..., None]
 
 
-def test_an_informer_is_asked_at_its_interval_while_an_update_is_going_on(play: Play) -> None:
+def test_an_informer_is_asked_before_its_interval_ends_while_an_update_is_going_on(play: Play) -> None:
     async def story(world: World) -> None:
         await world.updating()
         await world.pass_time(95)
-        assert world.answers.times == [0, 30, 60, 90]
+        assert world.answers.times == [0, 27, 54, 81]
         assert {(asked.informer, asked.update and asked.update.target) for _, asked, _ in world.answers.asked} == {
             ("disks", TARGET)
         }
         assert await world.online() == ("True", "Answering")
         assert world.told == ["disk-full"]
+
+    play(story)
+
+
+def test_control_7_informers_that_began_together_drift_apart(play: Play) -> None:
+    async def story(world: World) -> None:
+        world.restart(Random(7))
+        await world.updating()
+        await world.pass_time(300)
+        times = world.answers.times
+        pauses = [round(later - earlier, 3) for earlier, later in pairwise(times)]
+        assert all(24 <= pause <= 27 for pause in pauses)
+        assert len(set(pauses)) == len(pauses) > 9
+
+    play(story)
+
+
+def test_an_informer_that_answers_slowly_is_asked_as_often(play: Play) -> None:
+    async def story(world: World) -> None:
+        world.answers.takes = 4.0
+        await world.updating()
+        await world.pass_time(95)
+        assert world.answers.times == [0, 27, 54, 81]
 
     play(story)
 
@@ -73,6 +98,28 @@ def test_without_an_update_it_is_tried_every_five_minutes_and_an_update_asks_at_
     play(story)
 
 
+def test_when_the_update_has_ended_it_is_only_tried(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.updating()
+        await world.turn()
+        await world.updating("")
+        await world.pass_time(700)
+        assert [asked.update is None for _, asked, _ in world.answers.asked] == [False, True, True, True]
+        assert world.answers.times == [0, 0, 300, 600]
+
+    play(story)
+
+
+def test_a_question_about_an_installation_names_no_previous_version(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.updating(TARGET, installing=True)
+        await world.turn()
+        ((_, asked, _),) = world.answers.asked
+        assert asked.update == AskedUpdate(target=TARGET, started_at="2026-11-01T00:00:00Z")
+
+    play(story)
+
+
 def test_a_change_of_its_spec_asks_at_once(play: Play) -> None:
     async def story(world: World) -> None:
         await world.updating()
@@ -80,7 +127,7 @@ def test_a_change_of_its_spec_asks_at_once(play: Play) -> None:
         await world.change(intervalSeconds=60)
         ending = await world.turn()
         assert world.answers.times == [0, 0]
-        assert ending.next == RequeueAfter(60, "next question")
+        assert ending.next == RequeueAfter(54, "next question")
 
     play(story)
 
@@ -130,7 +177,7 @@ def test_control_7_an_informer_that_fails_is_asked_less_and_less(play: Play) -> 
         world.answers.says = response()
         await world.pass_time(400)
         assert await world.online() == ("True", "Answering")
-        assert world.answers.times[-1] - world.answers.times[-2] == 30
+        assert world.answers.times[-1] - world.answers.times[-2] == 27
 
     play(story)
 
@@ -158,6 +205,45 @@ def test_control_8_new_uids_are_bounded_and_the_condition_says_so(play: Play) ->
         assert "60 insights are new: too many in 10 min" in (await world.status()).conditions[0].message
 
     assert MOST_NEW == 64
+    play(story)
+
+
+def test_control_8_what_stands_from_another_process_is_not_new(play: Play) -> None:
+    async def story(world: World) -> None:
+        stood = [f"stood-{number}" for number in range(MOST_NEW - 4)]
+        await world.updating(TARGET, *stood)
+        world.answers.says = response(*(insight(uid) for uid in (*stood, "a", "b", "c", "d")))
+        await world.turn()
+        new = [f"new-{number}" for number in range(MOST_NEW - 4)]
+        world.answers.says = response(*(insight(uid) for uid in new))
+        await world.pass_time(31)
+        assert world.told == new
+
+    play(story)
+
+
+def test_control_18_a_service_that_is_gone_is_a_silence(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.updating()
+        await world.turn()
+        await world.api.delete(Service, "disks", namespace="storage")
+        await world.pass_time(60)
+        assert await world.online() == ("False", "ServiceNotFound")
+        assert world.told == ["disk-full"]
+        assert world.feed.heard["disks"].silent is not None
+        assert "is not there" in world.feed.heard["disks"].trouble
+
+    play(story)
+
+
+def test_what_a_disabled_informer_told_is_forgotten(play: Play) -> None:
+    async def story(world: World) -> None:
+        await world.turn()
+        assert world.told == ["disk-full"]
+        await world.change(enabled=False)
+        await world.turn()
+        assert "disks" not in world.feed.heard
+
     play(story)
 
 
@@ -238,12 +324,32 @@ def test_control_16_what_is_taken_and_refused_is_logged_at_a_bounded_rate(
         taken, refused = (record.getMessage() for record in caplog.records if "insight" in record.getMessage())
         assert "informer='disks'" in taken
         assert "uid='disk-full'" in taken
+        assert "insight_level='Warning'" in taken  # "level" is that of the line
         assert "'Not A Label': its uid is no DNS label" in refused
         for number in range(19):
             world.answers.says = response(*(insight(f"{number} {one}") for one in range(64)))
             await world.pass_time(30)
         assert len(caplog.records) < 110
         assert caplog.records[-1].getMessage().startswith("an informer changes too often for the log")
+
+    caplog.set_level("INFO", logger="windlass.update_status.informers.audit")
+    play(story)
+
+
+def test_control_16_the_log_says_once_what_has_changed(play: Play, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(world: World) -> None:
+        await world.updating()
+        for says in (response(insight(), insight("Not A Label")), SILENT, response(insight("Not A Label"))):
+            world.answers.says = says
+            await world.pass_time(150)
+        events = [record.getMessage().partition(" informer=")[0] for record in caplog.records]
+        assert events == [
+            "insight taken",
+            "insight refused",
+            "informer does not answer",
+            "informer answers again",
+            "insight resolved",
+        ]
 
     caplog.set_level("INFO", logger="windlass.update_status.informers.audit")
     play(story)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import socket
 import ssl
 import time
 from pathlib import Path
@@ -70,7 +71,7 @@ async def test_control_4_authorities_of_the_system_do_not_count(
         assert "certificate is refused" in await refusal(served, authority=trustme.CA().cert_pem.bytes().decode())
 
 
-async def test_control_4_the_service_ca_is_read_again_when_it_rotates(tmp_path: Path) -> None:
+async def test_control_14_the_service_ca_is_read_again_when_it_rotates(tmp_path: Path) -> None:
     file = tmp_path / "service-ca.crt"
     asks = fetcher(service_ca=file)
     async with serving(good) as served:
@@ -95,6 +96,28 @@ async def test_control_6_a_slow_answer_ends_at_the_deadline() -> None:
         began = time.monotonic()
         assert await refusal(served, timeout=0.3) == "no answer within 0.3 s"
         assert time.monotonic() - began < 2
+
+
+async def test_control_6_who_does_not_even_greet_is_left_at_the_deadline() -> None:
+    """It accepts the connection, and no TLS begins."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        began = time.monotonic()
+        served = Served(port, trustme.CA().cert_pem.bytes().decode())
+        assert await refusal(served, timeout=0.3) == "no answer within 0.3 s"
+        assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("answer", [b"\x00" * 100, b"SSH-2.0-OpenSSH_9.6\r\n"], ids=["zeros", "SSH"])
+async def test_control_6_who_speaks_something_else_than_tls_is_left(answer: bytes) -> None:
+    async def speak(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(speak, "127.0.0.1", 0) as other:
+        served = Served(other.sockets[0].getsockname()[1], trustme.CA().cert_pem.bytes().decode())
+        assert "SSL" in await refusal(served)
 
 
 async def test_control_6_a_huge_answer_is_not_read_to_its_end() -> None:
@@ -126,7 +149,7 @@ async def test_control_6_a_gzip_bomb_is_not_unpacked() -> None:
         assert served.requests[0].headers["Accept-Encoding"] == "identity"
 
 
-async def test_control_6_headers_without_end_are_refused() -> None:
+async def test_control_6_long_headers_are_refused() -> None:
     async def headers(_: web.Request) -> web.Response:
         return web.json_response(response(), headers={"X-Long": "x" * 8000})
 
@@ -145,7 +168,13 @@ async def test_what_it_answers_in_place_of_insights_is_said_without_its_words(st
     assert "evil" not in said
 
 
-async def test_control_14_old_tls_is_refused() -> None:
-    async with serving(good, newest=ssl.TLSVersion.TLSv1_1) as served:
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+async def test_control_14_old_tls_is_refused(version: ssl.TLSVersion) -> None:
+    async with serving(good, newest=version) as served:
         await refusal(served)
         assert served.requests == []
+
+
+async def test_control_14_the_oldest_tls_that_is_spoken_is_1_2() -> None:
+    async with serving(good, newest=ssl.TLSVersion.TLSv1_2) as served:
+        await ask(served)

@@ -1,6 +1,7 @@
 """An UpdateInformer on the in-memory API server, its controller, and an informer that answers as a test says."""
 
 import asyncio
+from random import Random
 from typing import Any
 
 import msgspec
@@ -36,6 +37,16 @@ from .servers import insight, response
 ACCOUNT = rights.ServiceAccount("windlass-update-status", "windlass-update-status")
 OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in capability(informers=InformersSettings()).owned)
 TARGET = "4.16.1"
+HEALTH: dict[str, Any] = {
+    "type": "Health",
+    "health": {
+        "startedAt": "2026-11-01T00:00:00Z",
+        "startSource": "FirstSeen",
+        "scope": {"type": "ControlPlane"},
+        "impact": {"level": "Warning", "type": "None", "summary": "A disk is full"},
+        "remediation": {},
+    },
+}
 
 
 def plane(target: str) -> dict[str, Any]:
@@ -61,15 +72,18 @@ def envelope(kind: Any, name: str, spec: Any) -> dict[str, Any]:
 
 
 class Answers:
-    """The network, and all informers behind it. `says` is the next answer, or why there is none; `asked` what came."""
+    """The network, and all informers behind it. `says` is the next answer, or why there is none; `takes` the seconds
+    until it is there; `asked` what came."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.says: Any = response(insight())
+        self.takes = 0.0
         self.asked: list[tuple[float, UpdateInsightsRequest, str]] = []
         self._loop = loop
 
     async def __call__(self, endpoint: Endpoint, asked: UpdateInsightsRequest, *, token: str) -> bytes:
         self.asked.append((self._loop.time(), asked, token))
+        await asyncio.sleep(self.takes)
         if isinstance(self.says, NoAnswer):
             raise self.says
         return msgspec.json.encode(self.says)
@@ -99,6 +113,13 @@ class Api(MemoryApi):
         return sum(not isinstance(each, GetRequest | ListRequest) for each in self.sent)
 
 
+class Latest(Random):
+    """Draws the latest of all times."""
+
+    def random(self) -> float:
+        return 1.0
+
+
 class World:
     """`turn` reconciles one UpdateInformer; `pass_time` does it whenever it is due."""
 
@@ -110,9 +131,9 @@ class World:
         self.woken: list[str] = []
         self.restart()
 
-    def restart(self) -> None:
+    def restart(self, random: Random | None = None) -> None:
         """Another process: it knows what the API server knows."""
-        self.feed = Feed(self.answers, "cluster", clock=self.clock)
+        self.feed = Feed(self.answers, "cluster", clock=self.clock, random=random or Latest())
         self.detach = self.feed.attach(lambda key, **_: self.woken.append(key))
         self.reader = MemoryReader(self.api)
         self.controller = informers_controller(
@@ -141,11 +162,18 @@ class World:
         spec = {"type": "ClusterIP", "clusterIPs": [address], "ports": [{"port": 443, "protocol": "TCP"}]}
         await self.api.create(Service, {"metadata": {"name": name}, "spec": spec}, namespace="storage")
 
-    async def updating(self, target: str = TARGET) -> None:
-        """An update begins, by the UpdateStatus; "": it ends."""
+    async def updating(self, target: str = TARGET, *stood: str, installing: bool = False) -> None:
+        """An update begins, by the UpdateStatus; "": it ends. `stood`: uids that `disks` has there."""
         if not self.api.listing(UpdateStatus):
             await self.api.create(UpdateStatus, envelope(UpdateStatus, "cluster", {}))
-        status = {"overview": {"updating": bool(target), "target": target}, "controlPlane": plane(target)}
+        found = plane(target)
+        if installing:
+            versions = found["informers"][0]["insights"][0]["insight"]["clusterVersion"]["versions"]
+            versions["previous"] = {"version": "<none>", "metadata": [{"key": "Installation"}]}
+        if stood:
+            told = [{"uid": uid, "acquiredAt": "2026-11-01T00:00:00Z", "insight": HEALTH} for uid in stood]
+            found["informers"].append({"name": "disks", "namespace": "storage", "insights": told})
+        status = {"overview": {"updating": bool(target), "target": target}, "controlPlane": found}
         await self.api.patch(UpdateStatus, "cluster", {"status": status}, type=PatchType.MERGE, subresource="status")
 
     async def change(self, name: str = "disks", **spec: Any) -> None:

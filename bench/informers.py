@@ -1,0 +1,178 @@
+"""Measures how late insights of informers stand in the UpdateStatus, alone and beside informers of all hostile kinds.
+
+An update is played meanwhile. `bench.informer_crowd` serves the informers: the good ones with `windlass.informer`, so
+that the API server reviews each token.
+"""
+
+import asyncio
+import base64
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bench.arena import Arena
+from bench.contestant import Contestant
+from bench.informer_crowd import KINDS, NAMESPACE, Place
+from bench.machine import NoiseMeter
+from bench.tables import Cell, Table, against
+from bench.updates import OPERATORS, _played
+from windlass.api.core import Namespace, Service, ServiceAccount
+from windlass.api.update import UpdateStatus
+from windlass.api.update_informer import UpdateInformer
+from windlass.kube.errors import NotFound
+from windlass.kube.verbs import Api
+from windlass.testing import crds
+from windlass.testing.binaries import to_stderr
+from windlass.testing.updates import PlayedCluster
+from windlass.update_status.capability import NAME, capability
+from windlass.update_status.reading.kept import HOME
+
+INTERVAL = 10
+"""Seconds between two questions: the least that may be asked for."""
+ALLOWED = 1.0
+"""Seconds over the interval: the target."""
+SECONDS = 180
+WORKERS = 6
+"""Few, since a large object is written more slowly, whoever tells what stands in it: see the table of updates."""
+LOOK = 0.1
+"""Seconds between two looks at the object: figures are too large by as much."""
+CONTROLLER = [sys.executable, "-m", "tests.api.update_status.nearby"]
+"""`windlass-update-status` that finds every Service on this machine."""
+
+
+async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
+    """`objects`: informers in all."""
+    meter = NoiseMeter()
+    good = objects - len(KINDS)
+    rows = [
+        await _round(directory / "alone", good, hostile=False),
+        await _round(directory / "beside", good, hostile=True),
+    ]
+    noise = meter.read()
+    notes = [
+        f"Hostile: {', '.join(KINDS)}.",
+        f"Late: seconds from the change of an insight to the object, over the interval of {INTERVAL} s.",
+        f"Others used {noise.others + noise.stolen:.2f} cores meanwhile.",
+    ]
+    return [Table(f"{objects} informers for {SECONDS} s of an update", list(rows[0]), rows, notes)]
+
+
+async def _round(directory: Path, good: int, *, hostile: bool) -> dict[str, Cell]:
+    async with Arena(directory) as arena, AsyncExitStack() as stack:
+        ours = [owned.manifest() for owned in capability().owned]
+        await arena.plane.apply_crds(*crds.documents(*crds.UPDATES), *ours)
+        for name in (HOME, NAMESPACE):
+            await arena.seed.create(Namespace, {"metadata": {"name": name}})
+        await arena.seed.create(ServiceAccount, {"metadata": {"name": f"windlass-{NAME}"}}, namespace=HOME)
+        cluster = await _played(arena.seed, WORKERS)
+        folder = directory / "crowd"
+        folder.mkdir()
+        for kind, count in (("good", good), *((("hostile", 0),) if hostile else ())):
+            argv = [sys.executable, "-m", "bench.informer_crowd", kind, str(count), f"--into={folder}"]
+            argv += [f"--kubeconfig={arena.kubeconfig('seed')}"]
+            crowd = stack.enter_context(Contestant(argv, log=directory / f"{kind}.log"))
+            for name, place in (await _places(folder / f"{kind}.json", crowd)).items():
+                await _register(arena.seed, name, place)
+        argv = [*CONTROLLER, f"--kubeconfig={arena.kubeconfig('windlass')}", "--informers"]
+        argv += ["--health-probe-bind-address=0", "--metrics-bind-address=0"]
+        process = stack.enter_context(Contestant(argv, log=directory / "update-status.log"))
+        await _until_all_told(arena.seed, good, process)
+        requests = arena.requests("windlass")
+        cpu, began = process.usage.cpu, time.time()
+        seen = await _watched(arena.seed, cluster)
+        share, peak = (process.usage.cpu - cpu) / SECONDS, process.usage.peak
+        writes = [one for one in requests.read() if one.is_write and not one.is_of_lease]
+        late = list(_late(folder / "changes", seen, since=began))
+    to_stderr(f"informers: {'beside hostile ones' if hostile else 'alone'}, {len(late)} changes")
+    worst = max(late)
+    return {
+        "informers": f"{good} good, {len(KINDS) if hostile else 0} hostile",
+        "changes": len(late),
+        "late, median, s": statistics.median(late),
+        "late, worst, s": worst,
+        "verdict": against(worst, ALLOWED, unit="s"),
+        "CPU, % of a core": 100 * share,
+        "peak, MB": peak,
+        "writes of the object": sum(one.object_ref.resource == "updatestatuses" for one in writes),
+        "of informers": sum(one.object_ref.resource == "updateinformers" for one in writes),
+        "other writes": sum(one.object_ref.resource not in ("updatestatuses", "updateinformers") for one in writes),
+    }
+
+
+async def _places(file: Path, crowd: Contestant) -> dict[str, Place]:
+    async with asyncio.timeout(60):
+        while not (text := _content(file)):
+            if crowd.ended:
+                raise RuntimeError(crowd.last_words())
+            await asyncio.sleep(0.1)
+    return msgspec.json.decode(text, type=dict[str, Place])
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes() if file.exists() else b""
+
+
+async def _register(api: Api, name: str, place: Place) -> None:
+    ports = {"ports": [{"port": place.port, "protocol": "TCP"}], "selector": {"app": name}}
+    await api.create(Service, {"metadata": {"name": name}, "spec": ports}, namespace=NAMESPACE)
+    bundle = base64.b64encode(place.authority.encode()).decode()
+    client = {"service": {"namespace": NAMESPACE, "name": name, "port": place.port}, "caBundle": bundle}
+    spec = {"enabled": True, "intervalSeconds": INTERVAL, "timeoutSeconds": 10, "clientConfig": client}
+    await api.create(UpdateInformer, {"metadata": {"name": name}, "spec": spec})
+
+
+async def _told(api: Api) -> dict[str, int]:
+    """The number of the insight of each good informer, by the object."""
+    try:
+        status: Any = (await api.get(UpdateStatus, "cluster")).decode().status
+    except NotFound:
+        return {}
+    informers = status.control_plane.informers if status.control_plane else ()
+    uids = {one.name: one.insights[0].uid for one in informers if one.name.startswith("good-") and one.insights}
+    return {name: int(uid.rpartition("-")[2]) for name, uid in uids.items()}
+
+
+async def _until_all_told(api: Api, good: int, process: Contestant) -> None:
+    async with asyncio.timeout(120):
+        while len(await _told(api)) < good:
+            if process.ended:
+                raise RuntimeError(process.last_words())
+            await asyncio.sleep(0.5)
+
+
+async def _watched(api: Api, cluster: PlayedCluster) -> list[tuple[float, dict[str, int]]]:
+    """What the object says, and when, for `SECONDS`; operators are updated meanwhile."""
+    found: list[tuple[float, dict[str, int]]] = []
+    end = time.time() + SECONDS
+
+    async def play() -> None:
+        for name in OPERATORS:
+            await cluster.cvo.progress(name)
+            await asyncio.sleep(2)
+            await cluster.cvo.finish(name)
+            await asyncio.sleep(2)
+
+    playing = asyncio.create_task(play())
+    while time.time() < end:
+        now = await _told(api)
+        if not found or now != found[-1][1]:
+            found.append((time.time(), now))
+        await asyncio.sleep(LOOK)
+    playing.cancel()
+    await asyncio.gather(playing, return_exceptions=True)
+    return found
+
+
+def _late(file: Path, seen: list[tuple[float, dict[str, int]]], *, since: float) -> Iterator[float]:
+    """Seconds over the interval from each change until the object had it, or a later one of the same informer."""
+    for line in file.read_text(encoding="utf-8").splitlines():
+        name, number, changed = line.split()
+        when = next((at for at, now in seen if now.get(name, -1) >= int(number)), None)
+        if since <= float(changed) <= seen[-1][0] - 2 * INTERVAL:
+            yield (float("inf") if when is None else when - float(changed)) - INTERVAL
