@@ -11,7 +11,7 @@ every 10 s at most, because nobody waits for a port:
 | when | the next poll |
 |---|---|
 | after a write | 1 s later |
-| while anything is being built or deleted | after half the time since the last write, 1 to 10 s |
+| while anything is being built or deleted | after a quarter of the time since the last write, 1 to 10 s |
 | at rest | after 60 s |
 
 A key is woken if what there is for it differs from what was last seen (`follow`).
@@ -47,6 +47,8 @@ from windlass.openstack.cloud.wire import Http, Wire
 
 _DRAIN: Final = 30.0
 """Seconds that requests under way have to end, before the connections are closed."""
+_LATE: Final = 4.0
+"""What takes the cloud longer than some seconds is seen later by this part of that time at the most."""
 _LOGIN: Final = Http("compute", "GET", "/")
 _SETTLED: Final = frozenset({"available", "in-use", "error"})
 
@@ -307,7 +309,7 @@ class Clouds:
 
     def _pause(self, member: _Member) -> float:
         times = self._poll_times
-        return min(max((self._clock() - member.wrote) / 2, times.after_write), times.building)
+        return min(max((self._clock() - member.wrote) / _LATE, times.after_write), times.building)
 
 
 def _poll_key(project: str) -> tuple[str, str]:
