@@ -9,7 +9,7 @@ import base64
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     notes = [
         f"Hostile: {', '.join(KINDS)}.",
         f"Late: seconds from the change of an insight to the object, over the interval of {INTERVAL} s.",
+        "An operator: seconds from its end of the update to the object, which tells how slowly the object is written.",
         f"Others used {noise.others + noise.stolen:.2f} cores meanwhile.",
     ]
     return [Table(f"{objects} informers for {SECONDS} s of an update", list(rows[0]), rows, notes)]
@@ -85,10 +86,12 @@ async def _round(directory: Path, good: int, *, hostile: bool) -> dict[str, Cell
         await _until_all_told(arena.seed, good, process)
         requests = arena.requests("windlass")
         cpu, began = process.usage.cpu, time.time()
-        seen = await _watched(arena.seed, cluster)
+        seen, finished = await _watched(arena.seed, cluster)
         share, peak = (process.usage.cpu - cpu) / SECONDS, process.usage.peak
         writes = [one for one in requests.read() if one.is_write and not one.is_of_lease]
-        late = list(_late(folder / "changes", seen, since=began))
+        changes = _changes(folder / "changes", since=began)
+        late = [each - INTERVAL for each in _lags(changes, seen)]
+        own = list(_lags(finished, seen))
     to_stderr(f"informers: {'beside hostile ones' if hostile else 'alone'}, {len(late)} changes")
     worst = max(late)
     return {
@@ -97,6 +100,7 @@ async def _round(directory: Path, good: int, *, hostile: bool) -> dict[str, Cell
         "late, median, s": statistics.median(late),
         "late, worst, s": worst,
         "verdict": against(worst, ALLOWED, unit="s"),
+        "an operator, worst, s": max(own),
         "CPU, % of a core": 100 * share,
         "peak, MB": peak,
         "writes of the object": sum(one.object_ref.resource == "updatestatuses" for one in writes),
@@ -128,27 +132,43 @@ async def _register(api: Api, name: str, place: Place) -> None:
 
 
 async def _told(api: Api) -> dict[str, int]:
-    """The number of the insight of each good informer, by the object."""
+    """By the object: the number of the insight of each good informer, and 1 for each operator that is updated."""
     try:
         status: Any = (await api.get(UpdateStatus, "cluster")).decode().status
     except NotFound:
         return {}
-    informers = status.control_plane.informers if status.control_plane else ()
-    uids = {one.name: one.insights[0].uid for one in informers if one.name.startswith("good-") and one.insights}
-    return {name: int(uid.rpartition("-")[2]) for name, uid in uids.items()}
+    found = {}
+    for informer in status.control_plane.informers if status.control_plane else ():
+        for entry in informer.insights:
+            if informer.name.startswith("good-"):
+                found[informer.name] = int(entry.uid.rpartition("-")[2])
+            elif entry.insight.cluster_operator and _is_updated(entry.insight.cluster_operator):
+                found[entry.insight.cluster_operator.name] = 1
+    return found
+
+
+def _is_updated(operator: Any) -> bool:
+    return any(one.type == "Updating" and one.reason == "Updated" for one in operator.conditions)
 
 
 async def _until_all_told(api: Api, good: int, process: Contestant) -> None:
     async with asyncio.timeout(120):
-        while len(await _told(api)) < good:
+        while sum(name.startswith("good-") for name in await _told(api)) < good:
             if process.ended:
                 raise RuntimeError(process.last_words())
             await asyncio.sleep(0.5)
 
 
-async def _watched(api: Api, cluster: PlayedCluster) -> list[tuple[float, dict[str, int]]]:
-    """What the object says, and when, for `SECONDS`; operators are updated meanwhile."""
-    found: list[tuple[float, dict[str, int]]] = []
+Sight = tuple[float, dict[str, int]]
+"""When the object was read, and what `_told` found."""
+Change = tuple[str, int, float]
+"""A name, the number that it has from then on, and the time."""
+
+
+async def _watched(api: Api, cluster: PlayedCluster) -> tuple[list[Sight], list[Change]]:
+    """What the object says for `SECONDS`, and when operators were updated meanwhile."""
+    found: list[Sight] = []
+    finished: list[Change] = []
     end = time.time() + SECONDS
 
     async def play() -> None:
@@ -156,6 +176,7 @@ async def _watched(api: Api, cluster: PlayedCluster) -> list[tuple[float, dict[s
             await cluster.cvo.progress(name)
             await asyncio.sleep(2)
             await cluster.cvo.finish(name)
+            finished.append((name, 1, time.time()))
             await asyncio.sleep(2)
 
     playing = asyncio.create_task(play())
@@ -166,13 +187,19 @@ async def _watched(api: Api, cluster: PlayedCluster) -> list[tuple[float, dict[s
         await asyncio.sleep(LOOK)
     playing.cancel()
     await asyncio.gather(playing, return_exceptions=True)
-    return found
+    return found, finished
 
 
-def _late(file: Path, seen: list[tuple[float, dict[str, int]]], *, since: float) -> Iterator[float]:
-    """Seconds over the interval from each change until the object had it, or a later one of the same informer."""
+def _changes(file: Path, *, since: float) -> Iterator[Change]:
     for line in file.read_text(encoding="utf-8").splitlines():
         name, number, changed = line.split()
-        when = next((at for at, now in seen if now.get(name, -1) >= int(number)), None)
-        if since <= float(changed) <= seen[-1][0] - 2 * INTERVAL:
-            yield (float("inf") if when is None else when - float(changed)) - INTERVAL
+        if float(changed) >= since:
+            yield name, int(number), float(changed)
+
+
+def _lags(changes: Iterable[Change], seen: list[Sight]) -> Iterator[float]:
+    """Seconds from each change until the object had its number, or a later one; not of the last, which had no time."""
+    for name, number, changed in changes:
+        when = next((at for at, now in seen if now.get(name, -1) >= number), None)
+        if changed <= seen[-1][0] - 2 * INTERVAL:
+            yield float("inf") if when is None else when - changed

@@ -2178,7 +2178,8 @@ _ASKING_INFORMERS = (
         ("churn.admit(answer.told, now=self._clock.monotonic())", "(answer.told, 0)"),
         ("growing.delay(after.failures, self._random)", "growing.delay(1, self._random)"),
         ("            interval = max(TRIAL, interval)\n", "            pass\n"),
-        ("(self._random.uniform(*SPREAD) if during else 1.0)", "0.9"),
+        ("(interval - ROOM) * self._random.uniform(EARLIEST, 1.0)", "interval"),
+        ("self._random.uniform(EARLIEST, 1.0)", "1.0"),
         ("what this one knows becomes old.\n            self._clear()\n", "what this one knows becomes old.\n"),
         ("Churn(one.uid for one in kept)", "Churn()"),
         (
