@@ -39,7 +39,7 @@ ALLOWED = 1.0
 """Seconds over the interval: the target."""
 SECONDS = 180
 WORKERS = 6
-"""Few, since a large object is written more slowly, whoever tells what stands in it: see the table of updates."""
+"""Few: a larger object is written more slowly for all informers (see the table of updates)."""
 LOOK = 0.1
 """Seconds between two looks at the object: figures are too large by as much."""
 CONTROLLER = [sys.executable, "-m", "tests.api.update_status.nearby"]

@@ -80,7 +80,7 @@ class UpdateInformerStatus(Struct, rename="camel", omit_defaults=True, kw_only=T
 class UpdateInformer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A Service of the cluster that adds insights to the UpdateStatus, under the name of this object.
 
-    Whoever may write one decides what administrators read during an update: leave that to cluster administrators.
+    The right to write one decides what administrators read during an update: leave it to cluster administrators.
     """
 
     RESOURCE: ClassVar[Resource] = Resource(

@@ -14,7 +14,7 @@
 | none, but there was one less than 5 min before | as it was | |
 | none | False | `NotAnswering` |
 
-An informer that never answered is told at once: whoever registers it is waiting to see that.
+An informer that never answered is reported at once: the person who registers it waits for that.
 """
 
 from collections.abc import Iterator

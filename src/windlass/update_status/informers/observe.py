@@ -14,7 +14,7 @@ from windlass.kube.control.plan import Outcome, RequestToken
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.update_status.document import told_by_informers
-from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Reason, admitted, candidates
+from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted, candidates
 from windlass.update_status.informers.feed import Feed
 from windlass.update_status.informers.settings import InformersSettings
 from windlass.update_status.informers.snapshot import Snapshot
@@ -69,7 +69,7 @@ class Observer:
             token=self._feed.token(name),
         )
 
-    async def _endpoint(self, informer: UpdateInformer, last: Outcome) -> Any:
+    async def _endpoint(self, informer: UpdateInformer, last: Outcome) -> Endpoint | Denied:
         every = await self._reader.see_all(UpdateInformer)
         readable = every.readable if isinstance(every, Population) else ()
         names = [one.metadata.name for one in candidates(readable, self._settings.namespaces)]

@@ -155,7 +155,7 @@ async def test_after_a_write_of_unknown_outcome_the_next_look_asks_the_server_on
 
 @scenario
 async def test_whoever_may_only_look_at_the_cache_does_so_while_another_controller_is_in_doubt(world: World) -> None:
-    """Caches are shared. Whoever may not ask the server about the object did not write it either."""
+    """Caches are shared. A controller that may not get the object did not write it either."""
     watch: Watch[Any] = Watch(Widget, lambda item: [item.key], namespace="default", cache_only=True)
     reader = CacheReader(world.api)
     reader.only(Controller(name="polish", watches=(watch,), observe=never, decide=never))
