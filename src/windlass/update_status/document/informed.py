@@ -3,16 +3,17 @@
 An informer that tells little keeps all of it, whatever another one tells.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
 import msgspec
 from msgspec import Struct, structs
 
-from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS
+from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS, ControlPlaneInformer
 from windlass.update_status.document.limits import Entry
 from windlass.update_status.document.pen import Pen, written_if_known
 from windlass.update_status.document.sections import CONTROL_PLANE, Before, Gathering
+from windlass.update_status.document.validity import holds
 from windlass.update_status.report import Informed, Report
 from windlass.update_status.times import rfc3339
 
@@ -29,6 +30,18 @@ class Portion(Struct, frozen=True):
     namespace: str
     stale_since: str | None
     insights: tuple[Entry, ...] = ()
+
+
+def acceptable(informed: Iterable[Informed], pen: Pen) -> tuple[Informed, ...]:
+    """Those that have names of their own which the API server takes."""
+    found: dict[str, Informed] = {}
+    for one in informed:
+        named = ControlPlaneInformer(name=one.name, namespace=one.namespace)
+        if one.name in found or one.name in OWN_INFORMERS or not holds(named):
+            pen.said.append(f"informer {one.name[:63]!r} is left out: it has no valid name of its own")
+            continue
+        found[one.name] = one
+    return tuple(found.values())
 
 
 def portions(report: Report, workers: Container[str], before: Before, pen: Pen) -> list[Portion]:

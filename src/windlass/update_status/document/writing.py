@@ -26,7 +26,7 @@ from windlass.api.update_insights import Name, Status
 from windlass.update_status.constants import MASTER
 from windlass.update_status.document import insights
 from windlass.update_status.document.causes import causes
-from windlass.update_status.document.informed import portions, trouble
+from windlass.update_status.document.informed import acceptable, portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
 from windlass.update_status.document.pen import Pen, fitting
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
@@ -54,7 +54,8 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
     and what is beyond a limit, is left out; the condition Truncated says so.
     """
     previous = previous or UpdateStatusStatus()
-    pen, invalid = Pen(now, []), list[str]()
+    pen, of_others, invalid = Pen(now, []), Pen(now, []), list[str]()
+    report = structs.replace(report, informed=acceptable(report.informed, of_others))
     workers = _workers(report, pen, invalid)
     stood_plane = previous.control_plane.conditions if previous.control_plane else ()
     progressing = insights.progressing_condition(report.control_plane, stood_plane, pen)
@@ -71,7 +72,6 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
         for section, entries in zip(found, within_limits(found, pen.said, most_bytes=room), strict=True)
     }
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
-    of_others = Pen(now, [])
     others = portions(report, {pool.name for pool in workers}, before, of_others)
     written = {MASTER, *(pool.name for pool in workers)}
     names = [pool.name for pool in report.pools if pool.name in written]
@@ -207,5 +207,5 @@ def _own_conditions(
         own("Truncated", "True", "InvalidInsights" if invalid else "LeftOut", "; ".join(left_out))
         if left_out
         else own("Truncated", "False", "AsExpected", ""),
-        *((informers,) if report.informed else ()),
+        *((informers,) if report.informed or why else ()),
     )

@@ -76,6 +76,28 @@ def condition(status: UpdateStatusStatus) -> tuple[str, str, str] | None:
     return found.get("InformersDegraded")
 
 
+@pytest.mark.parametrize("name", ["", "\x00", "\ud800", "Storage", "cpi", "x" * 254])
+def test_an_informer_without_a_valid_name_of_its_own_is_left_out_and_the_others_stay(name: str) -> None:
+    status = write(with_informers(informer(name, told("a")), informer("storage", told("b"))), now=NOW)
+    assert [one.name for one in read(status, now=NOW).informed] == ["storage"]
+    assert not trouble(status)
+    found = condition(status)
+    assert found
+    assert found[:2] == ("True", "LeftOut")
+
+
+def test_of_two_informers_of_one_name_the_first_stays() -> None:
+    status = write(with_informers(informer("storage", told("a")), informer("storage", told("b"))), now=NOW)
+    assert [[each.uid for each in one.told] for one in read(status, now=NOW).informed] == [["a"]]
+
+
+def test_an_informer_in_a_namespace_that_cannot_exist_is_left_out() -> None:
+    odd = structs.replace(informer("storage", told("a")), namespace="\ud800")
+    status = write(with_informers(odd), now=NOW)
+    assert read(status, now=NOW).informed == ()
+    assert condition(status) == ("True", "LeftOut", "informer 'storage' is left out: it has no valid name of its own")
+
+
 def test_it_is_read_as_it_was_written() -> None:
     whole = with_informers(
         informer("storage", told(), told("array-2", pool="worker", finish=NOW + HOUR)),
