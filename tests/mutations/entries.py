@@ -2195,7 +2195,7 @@ _ASKING_INFORMERS = (
         ("    if not seen.token:\n", "    if False:\n"),
         ("audiences=(audience_of(name),)", "audiences=()"),
         ("now - heard.silent < GRACE and ", ""),
-        ("now - heard.silent < GRACE and answered is not None", "False"),
+        ("now - heard.silent < GRACE and stood is not None", "False"),
         ("return plan if denied.reason in _FINAL else", "return plan if denied else"),
         ('elif after.status == "False" and now_is not in (Reason.DISABLED, was):', "elif False:"),
         ("if was == Reason.DISABLED and now_is != Reason.DISABLED:", "if False:"),

@@ -73,7 +73,7 @@ class HomeAccess:
             raise Refused(421, "this server answers only to names of this machine: use the link that was printed")
 
     def unlock(self, request: web.Request, response: web.Response) -> bool:
-        """Give the cookie to whoever comes with the link; returns whether this is somebody."""
+        """Set the cookie of a visitor who has the link; returns whether the visitor is let in."""
         if not _equal(request.query.get("key", ""), self.key):
             return False
         response.set_cookie(_cookie_name(request), self._cookie, httponly=True, samesite="Strict", path="/")

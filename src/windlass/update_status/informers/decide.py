@@ -107,10 +107,8 @@ def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> t
         named = "; ".join(heard.refused[:MOST_NAMED])
         more = len(heard.refused) - MOST_NAMED
         return Reason.INSIGHTS_REFUSED, f"{count}; refused: {named}" + (f"; and {more} more" if more > 0 else "")
-    last = moment(informer.status.last_answered) if informer.status.last_answered else None
     stood = find(informer.status.conditions, ONLINE)
-    answered = heard.answered or last
-    if now - heard.silent < GRACE and answered is not None and stood is not None and stood.status == "True":
+    if now - heard.silent < GRACE and stood is not None and stood.status == "True":
         return Reason(stood.reason), stood.message
     return Reason.NOT_ANSWERING, heard.trouble
 
