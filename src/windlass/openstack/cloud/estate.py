@@ -27,7 +27,8 @@ class Estate(Struct, frozen=True, kw_only=True):
     """All resources with the mark of an owner, or recorded by it; each list oldest first.
 
     `ports`: those with the mark, and all on `networks` and of `routers`. `certain` and `certain_in`: as in
-    `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began.
+    `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began. `others`: what has another mark
+    of the same root, load balancers without their parts.
     """
 
     networks: tuple[resources.Network, ...] = ()
@@ -40,3 +41,4 @@ class Estate(Struct, frozen=True, kw_only=True):
     certain: bool = True
     certain_in: float = 0.0
     as_of: datetime | None = None
+    others: tuple[resources.Markable, ...] = ()
