@@ -92,7 +92,7 @@ class Land:
         synchronizing = synchronizes(platform=PLATFORMS["OpenStack"], namespaces=self.stage.namespaces)
 
         def all_makers(clouds: Clouds) -> tuple[Make, ...]:
-            return (*synchronizing, *makers(clouds, machine_api=True))
+            return (*synchronizing, *makers(clouds, machine_api=self.stage.namespaces.machine_api))
 
         return working(client, all_makers, times=NOTHING_UNDER_WAY, point=point)
 

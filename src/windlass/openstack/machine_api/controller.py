@@ -20,6 +20,7 @@ from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import OF_SERVERS, CreateServerGroup
 from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import own_name
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.decide import decide
 from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineObserver, being_deleted
 from windlass.openstack.machine_api.snapshot import Snapshot
@@ -27,25 +28,26 @@ from windlass.openstack.server.snapshot import TIMING, Timing
 
 NAME: Final = "openstack-machine-api"
 BY_SECRET: Final = "secret"
-"""Index of Machines: by `namespace/name` of the Secrets that their provider spec names."""
+"""Index of Machines: by `namespace/name` of the Secrets that their provider spec names in their own namespace."""
 
 
 def machine_api_controller(
     reader: ListingReader,
     clouds: Clouds,
     *,
-    namespace: str | None = None,
+    namespace: str = MACHINE_API_NAMESPACE,
     timing: Timing = TIMING,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
 ) -> Controller[NamespacedName, Snapshot]:
-    """The controller, of Machines in `namespace` (None: all). Keys are namespace and name."""
+    """The controller, of Machines in `namespace` and no other: their Secrets are read there alone. Keys are namespace
+    and name."""
 
     def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(Machine, BY_SECRET, f"{secret.namespace}/{secret.name}"))
 
     indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted}
-    _, name, _ = AUTHORITY
+    config, name, _ = AUTHORITY
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
@@ -62,7 +64,7 @@ def machine_api_controller(
             permission(Node, "get", "list", "patch", "delete"),
             permission(Pod, "list"),
             evicts_pods(),
-            permission(ConfigMap, "get", names=(name,)),
+            permission(ConfigMap, "get", namespace=config, names=(name,)),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),
         ),
@@ -101,5 +103,5 @@ def _secrets(machine: Object[Any]) -> Iterator[str]:
     shown = machine.glimpse(_References)
     value = shown.spec.provider_spec.value if shown is not None else None
     for ref in (value.clouds_secret, value.user_data_secret) if value is not None else ():
-        if ref is not None and ref.name:
-            yield f"{ref.namespace or machine.namespace}/{ref.name}"
+        if ref is not None and ref.name and ref.namespace in ("", machine.namespace):
+            yield f"{machine.namespace}/{ref.name}"

@@ -37,7 +37,7 @@ from windlass.openstack.machine_api.drain import (
     why_refused,
 )
 from windlass.openstack.machine_api.floating_ip import floating_query
-from windlass.openstack.machine_api.provider_spec import provider_spec
+from windlass.openstack.machine_api.provider_spec import foreign_secret, provider_spec
 from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
@@ -162,9 +162,11 @@ class MachineObserver:
         secret = given.clouds_secret
         if secret is None or not secret.name:
             return IdentityTrouble("spec.providerSpec.value.cloudsSecret names no Secret: set name")
+        place = found.metadata.namespace
+        if (foreign := foreign_secret("cloudsSecret", secret, home=place)) is not None:
+            return IdentityTrouble(foreign.message)
         where = "spec.providerSpec.value.cloudsSecret"
         ref = IdentityReference(type="Secret", name=secret.name, cloud_name=given.cloud_name)
-        place = secret.namespace or found.metadata.namespace
         credentials = await credentials_in(self._reader, place, secret.name, ref=ref, named_by=where)
         if isinstance(credentials, IdentityTrouble) or credentials.cacert:
             return credentials
@@ -180,7 +182,7 @@ class MachineObserver:
         given = provider_spec(found.object)
         if isinstance(given, Problem) or given.user_data_secret is None or not given.user_data_secret.name:
             return None
-        name, place = given.user_data_secret.name, given.user_data_secret.namespace or found.metadata.namespace
+        name, place = given.user_data_secret.name, found.metadata.namespace
         secret = await self._reader.see(Secret, name, namespace=place, live=True)
         where = f"Secret {place}/{name} of spec.providerSpec.value.userDataSecret"
         if not isinstance(secret, Present):

@@ -57,7 +57,7 @@ def server_controller(
         return [each.key for which in _named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
 
     indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
-    hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: marked})
+    hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs, indexes={BY_MARK: marked})
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
