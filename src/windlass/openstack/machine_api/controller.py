@@ -28,7 +28,7 @@ from windlass.openstack.server.snapshot import TIMING, Timing
 
 NAME: Final = "openstack-machine-api"
 BY_SECRET: Final = "secret"
-"""Index of Machines: by `namespace/name` of the Secrets that their provider spec names in their own namespace."""
+"""Index of Machines: by `namespace/name` of the Secrets that their provider spec names."""
 
 
 def machine_api_controller(
@@ -103,5 +103,5 @@ def _secrets(machine: Object[Any]) -> Iterator[str]:
     shown = machine.glimpse(_References)
     value = shown.spec.provider_spec.value if shown is not None else None
     for ref in (value.clouds_secret, value.user_data_secret) if value is not None else ():
-        if ref is not None and ref.name and ref.namespace in ("", machine.namespace):
-            yield f"{machine.namespace}/{ref.name}"
+        if ref is not None and ref.name:
+            yield f"{ref.namespace or machine.namespace}/{ref.name}"
