@@ -56,7 +56,7 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
 	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
-	$(RUN)windlass manifests rbac openstack --machine-api > $(OPENSTACK_MACHINE_API)
+	$(RUN)windlass manifests rbac openstack --machine-api --watch-namespace openshift-cluster-api > $(OPENSTACK_MACHINE_API)
 	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
 	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
 
@@ -70,7 +70,7 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
 	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
-	$(RUN)windlass manifests rbac openstack --machine-api | diff -u $(OPENSTACK_MACHINE_API) -
+	$(RUN)windlass manifests rbac openstack --machine-api --watch-namespace openshift-cluster-api | diff -u $(OPENSTACK_MACHINE_API) -
 	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
 	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -
 

@@ -78,6 +78,12 @@ class Claim(Struct, frozen=True):
     def place(self) -> str:
         return marks.place_of(self.mark)
 
+    def is_of(self, mark: str) -> bool:
+        """Whether a mark in the cloud is the object's: its own, or one that it had before. For overviews."""
+        if not self.stored or self.is_copied or marks.root_of(mark) != marks.root_of(self.stored):
+            return False
+        return marks.place_of(mark) in ("", self.place or marks.place_of(self.stored))
+
 
 class Facts(Struct, frozen=True):
     """`rival`: the object here that has the mark of the annotation, for people; empty: none. `absent`: the places of

@@ -21,6 +21,8 @@ from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import Unauthenticated
+from windlass.openstack.cloud.marks import in_words, place_of
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.overview.cleaning import clean
 from windlass.openstack.overview.orphans import Orphan, is_young, orphans
 from windlass.openstack.overview.reading import OWNERS, Objects, Projects, holdings_of, identities, objects
@@ -30,7 +32,7 @@ NOTHING: Final = "-"
 
 class OrphansRequest(NamedTuple):
     """Which orphans to look for, how to print them, and what to do about them. `seconds`: how long deletion may
-    take."""
+    take. `machine_api`: the namespace whose Machines of the Machine API name credentials."""
 
     form: str = "table"
     headings: bool = True
@@ -39,6 +41,7 @@ class OrphansRequest(NamedTuple):
     all_ages: bool = False
     os_cloud: str = ""
     seconds: float = 600.0
+    machine_api: str = MACHINE_API_NAMESPACE
 
 
 class Found(NamedTuple):
@@ -96,6 +99,7 @@ async def look(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[list[
     accounts, troubles = await _accounts(api, clouds, request)
     sights = await holdings_of(accounts.values())
     troubles += [sight for sight in sights.values() if isinstance(sight, str)]
+    # Machines of all namespaces count, also those that are not served: what an object may own is never an orphan.
     # Listed after the clouds were asked: the mark of a resource is in its owner before the resource exists.
     known = (await _owners(api)).uuids()
     found = {
@@ -124,7 +128,8 @@ async def _accounts(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[
         except Unauthenticated as wrong:
             raise Unknowable(wrong.fault) from None
     else:
-        answers += [await projects.account(each) for each in identities(await _owners(api))]
+        named = identities(await _owners(api), machine_api=request.machine_api)
+        answers += [await projects.account(each) for each in named]
         if not answers:
             raise Unknowable("no object names credentials of a cloud: say --os-cloud NAME")
     troubles = dict.fromkeys(each for each in answers if isinstance(each, str))
@@ -168,7 +173,7 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
         Column("NAME", lambda each: Cell(each.orphan.name or NOTHING)),
         Column("ID", lambda each: Cell(each.orphan.id)),
         Column("AGE", lambda each: Cell(age(each.orphan.created, now))),
-        Column("MARK", lambda each: Cell(each.orphan.mark)),
+        Column("OWNER", lambda each: Cell(in_words(each.orphan.mark) if place_of(each.orphan.mark) else NOTHING)),
     ]
     if any(each.result for each in found):
         columns += [
@@ -176,7 +181,7 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
             Column("REASON", lambda each: Cell(each.problem or NOTHING)),
         ]
     else:
-        columns.append(Column("WHY", lambda each: Cell("no object has this mark")))
+        columns.append(Column("WHY", lambda each: Cell("no object has its mark")))
     return Table(columns, colour=colour).lines(found, headings=request.headings)
 
 
@@ -188,9 +193,10 @@ def tree(found: Found) -> dict[str, Any]:
         "name": orphan.name,
         "id": orphan.id,
         "mark": orphan.mark,
+        "owner": in_words(orphan.mark) if place_of(orphan.mark) else None,
         "created": orphan.created or None,
         "credentials": found.account.where,
-        "why": "no object has this mark",
+        "why": "no object has its mark",
         "result": found.result or None,
         "problem": found.problem or None,
     }

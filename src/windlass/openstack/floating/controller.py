@@ -20,6 +20,7 @@ from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_SUFFIX, KEPT_ANNOTATION
@@ -39,9 +40,7 @@ JUST_NOW: Final = 1.0
 class Observer:
     """Takes snapshots of what an OpenStackServer has from a pool."""
 
-    def __init__(
-        self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], machine_api: bool
-    ) -> None:
+    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], machine_api: str) -> None:
         self._reader = reader
         self._machine_api = machine_api
         self._clouds = clouds
@@ -70,7 +69,7 @@ class Observer:
     def _lives_on(self, claim: Seen[IPAddressClaim]) -> bool:
         """Unknown, and so true, without the Machines of the Machine API."""
         mark = kept_for(claim) if isinstance(claim, Present) else ""
-        return bool(mark) and (not self._machine_api or bool(self._reader.known(Machine, BY_MARK, mark)))
+        return bool(mark) and (not self._machine_api or bool(self._reader.known(Machine, BY_MARK, root_of(mark))))
 
     async def _paused(self, found: Present[OpenStackServer]) -> bool:
         """Also while the Cluster is not there: whether it is paused is not known then."""
@@ -101,17 +100,18 @@ def floating_controller(
     *,
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    machine_api: bool = False,
+    machine_api: str = "",
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name of the server.
-    `machine_api`: Machines of the Machine API have servers by us too, whose addresses may be kept for them."""
+    `machine_api`: the namespace of the Machines of the Machine API that have servers by us too, whose addresses may be
+    kept for them; empty: none."""
 
     def of_machine(machine: Object[Any]) -> list[NamespacedName]:
         claims = (each for mark in marked(machine) for each in reader.known(IPAddressClaim, BY_MARK, mark))
         return [key for claim in claims for key in _of_claim(claim)]
 
     machines = Watch(
-        Machine, of_machine, namespace=namespace, when=identity_differs, indexes={BY_MARK: marked}, cache_only=True
+        Machine, of_machine, namespace=machine_api, when=identity_differs, indexes={BY_MARK: marked}, cache_only=True
     )
 
     def of_cluster(cluster: Object[Any]) -> list[NamespacedName]:
@@ -149,4 +149,4 @@ def _of_claim(found: Object[Any]) -> tuple[NamespacedName, ...]:
 def _kept(claim: Object[Any]) -> tuple[str, ...]:
     """The mark of the Machine that it is kept for."""
     mark = claim.metadata.annotations.get(KEPT_ANNOTATION)
-    return (mark,) if mark else ()
+    return (root_of(mark),) if mark else ()
