@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.kube.client.tls import AUTHORITY
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached
 from tests.unit.openstack.machine_api.cases import (
     LABELS,
@@ -414,6 +415,29 @@ async def test_without_credentials_it_says_who_has_to_correct_what_and_keeps_the
     assert "Secret machines/credentials does not exist" in world.message("OpenStackAuthenticationSucceeded")
     assert world.says("InstanceExists") == "Unknown ErrorCheckingProvider"
     assert not world.is_gone
+
+
+@pytest.mark.parametrize(
+    ("bundle", "authenticated"),
+    [
+        pytest.param("\n", "True Ready", id="blank"),
+        pytest.param("# none\n", "True Ready", id="comments only"),
+        pytest.param(AUTHORITY.decode(), "True Ready", id="a certificate"),
+        pytest.param("nonsense", "False OpenStackAuthenticationFailed", id="no certificate"),
+    ],
+)
+async def test_the_ca_of_the_cluster_is_read_as_that_of_a_secret(bundle: str, authenticated: str) -> None:
+    world = Fleet()
+    world.api.load(machine(world))
+    metadata = {"name": "cloud-provider-config", "namespace": "openshift-config"}
+    data = {"ca-bundle.pem": bundle}
+    world.api.load({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    process = MachineProcess(world)
+    await process.settle()
+    assert world.says("OpenStackAuthenticationSucceeded") == authenticated
+    if bundle == "nonsense":
+        text = "the key ca-bundle.pem of ConfigMap openshift-config/cloud-provider-config holds no certificate"
+        assert text in world.message("OpenStackAuthenticationSucceeded")
 
 
 @pytest.mark.parametrize(
