@@ -16,6 +16,7 @@ from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.pool.controller import pool_controller
+from windlass.openstack.refused import with_refusals
 from windlass.openstack.server.controller import server_controller
 
 
@@ -35,8 +36,8 @@ def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: bool 
 
 def _made(make: Callable[..., Controller[Any, Any]], namespaces: tuple[str, ...], reader: Any) -> Controller[Any, Any]:
     if not namespaces:
-        return make(reader, namespace=None)
-    made = make(reader, namespace=namespaces[0])
+        return with_refusals(make(reader, namespace=None))
+    made = with_refusals(make(reader, namespace=namespaces[0]))
     return structs.replace(
         made,
         watches=tuple(each for watch in made.watches for each in _in_each(watch, namespaces)),
