@@ -26,6 +26,7 @@ from windlass.openstack.controllers import makers
 from windlass.openstack.identity.controller import USERS, identity_controller
 from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.refused import TELLERS, with_refusals
+from windlass.openstack.server.controller import NAME as SERVER
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 
@@ -89,6 +90,20 @@ class MachinesOfMachineApi(of_machine_api.MachineProcess):
 def test_every_controller_tells() -> None:
     made = [make(Unread()).name for make in makers(Clouds(), machine_api=True)]
     assert sorted(made) == sorted(TELLERS)
+
+
+@pytest.mark.parametrize("namespaces", [(), (clouded.NAMESPACE,)])
+async def test_those_of_the_process_tell_in_all_namespaces_and_in_one(namespaces: tuple[str, ...]) -> None:
+    class Shipped(clouded.Process):
+        def make(self, reader: MemoryReader) -> Any:
+            return next(
+                each for each in (make(reader) for make in makers(self.clouds, namespaces)) if each.name == SERVER
+            )
+
+    world = clouded.World()
+    world.api.load(clouded.server(world))
+    await Shipped(world, api=Hooked(world.api, OpenStackServer)).step()
+    assert said(world.server, "Ready")[1] == "WriteRefused"
 
 
 async def test_a_server_says_which_webhook_stops_it_instead_of_waiting_for_credentials() -> None:

@@ -106,6 +106,10 @@ async def test_a_rule_is_read_as_the_api_server_reads_it(rule: Tree, action: Act
     assert len(await told(cluster(configuration(rule=rule), service()), action)) == 1
 
 
+async def test_an_endpoint_that_is_not_ready_answers_nothing() -> None:
+    assert len(await told(cluster(configuration(), service(), endpoints(False)), CREATE)) == 1
+
+
 async def test_a_mutating_webhook_whose_service_is_gone_stops_them_too() -> None:
     (text,) = await told(cluster(configuration(MutatingWebhookConfiguration)), CREATE)
     assert (

@@ -73,6 +73,9 @@ async def test_a_write_of_another_sort_does_not_end_it(bench: Bench) -> None:
 async def test_what_a_webhook_or_policy_denies_is_no_matter_of_readiness(bench: Bench) -> None:
     await bench.create("a", DENIED)
     assert bench.stopped.report() == ""
+    await bench.create("b", NOT_CALLED)
+    await bench.create("a", DENIED)
+    assert bench.stopped.report() != "", "nor does it show that the webhook can be called"
 
 
 async def test_what_is_not_repeated_is_forgotten(bench: Bench) -> None:
