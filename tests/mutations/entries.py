@@ -124,6 +124,82 @@ _CALLING = (
     ),
 )
 
+_REFUSED = (
+    *_in(
+        "kube/errors.py",
+        "kube/client/test_client_errors.py",
+        ("status.code == 500 and status.message.startswith(_NOT_CALLED)", "False"),
+        ("status.code not in _DENIALS and _DENIED.match(status.message)", "False"),
+        ("status.code not in _DENIALS and", ""),
+    ),
+    *_in(
+        "kube/client/transport.py",
+        "kube/client/test_client_errors.py",
+        ("ask.is_write and isinstance(refused, Busy) and response.status", "ask.is_write and response.status"),
+    ),
+    *_in(
+        "kube/client/retry.py",
+        "kube/client/test_client_errors.py",
+        ("        if not isinstance(error, Busy):  # also", "        if isinstance(error, Unevictable):  # also"),
+    ),
+    *_in(
+        "kube/control/plan.py",
+        "kube/control/test_refused.py",
+        (" and not isinstance(each.error, Unevictable):", ":"),
+        ("return None if isinstance(each.action, Call) else each", "return each"),
+    ),
+    *_in(
+        "kube/control/refused.py",
+        "kube/control/test_refused.py",
+        ("        if place is None:\n            return plan\n", "        place = place or 0\n"),
+        ("Plan(plan.needed[:place])", "Plan()"),
+        ("text, now=now).retry(text)", "text, now=now)"),
+        ('_OWN_PORT.sub("->", str(error))', "str(error)"),
+    ),
+    *_in(
+        "kube/control/webhooks.py",
+        "kube/control/test_webhooks.py",
+        ("            elif each.error is None and self._stopped:\n", "            elif False:\n"),
+        ("            elif each.error is None and self._stopped:\n", "            else:\n"),
+        (" if now - last[0] < FORGOTTEN}", "}"),
+        ('f"change the {action.subresource} of" if action.subresource else "change"', '"change"'),
+    ),
+    *_in(
+        "kube/control/executor.py",
+        "kube/control/test_webhooks.py",
+        ("            self._stopped.take_note(answered)\n", ""),
+    ),
+    *_in(
+        "openstack/refused.py",
+        "openstack/test_refused.py",
+        ("        if next(others, None) is None:\n            return plan\n", "        return plan\n"),
+        ("        if next(others, None) is None:\n            return plan\n", ""),
+        ("        if found.deleting and self.deletion:", "        if False:"),
+        (
+            "        both = replace(said, desired=write(",
+            "        return before\n        both = replace(said, desired=write(",
+        ),
+    ),
+    *_in(
+        "openstack/status.py",
+        "openstack/test_refused.py",
+        ('if stopped is not None and _text(stopped, "reason") == Reason.WRITE_REFUSED:', "if False:"),
+    ),
+    *_in(
+        "openstack/controllers.py",
+        "openstack/test_refused.py",
+        ("return with_refusals(make(reader, namespace=None))", "return make(reader, namespace=None)"),
+    ),
+    *_in(
+        "capability/planning/webhooks.py",
+        "capability/planning/test_webhooks.py",
+        ('webhook.failure_policy != "Fail" or service is None', "service is None"),
+        ('name in ("*", plural) and sub in ("*", part)', 'name in ("*", plural)'),
+        ("one.conditions.ready is not False", "True"),
+        ("{'may refuse' if narrowed else 'refuses'}", "refuses"),
+    ),
+)
+
 _SEEING = (
     *_in(
         "kube/client/overlay.py",
@@ -2380,6 +2456,7 @@ _INSTALLING = (
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
+    *_REFUSED,
     *_SEEING,
     *_IN_TURN,
     *_DECIDING,
