@@ -88,7 +88,7 @@ class MachinesOfMachineApi(of_machine_api.MachineProcess):
 
 
 def test_every_controller_tells() -> None:
-    made = [make(Unread()).name for make in makers(Clouds(), machine_api=True)]
+    made = [make(Unread()).name for make in makers(Clouds(), machine_api="openshift-machine-api")]
     assert sorted(made) == sorted(TELLERS)
 
 
