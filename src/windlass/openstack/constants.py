@@ -23,7 +23,9 @@ MACHINE_MARK_ANNOTATION: Final = "openstack.windlass.dev/machine-mark"
 """On a Machine of the Machine API: its mark. Machine sync copies annotations of Machines to their OpenStackMachines,
 whose servers have a mark of their own: it says which of the two has a server now."""
 ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
-"""On an OpenStackServer: the ID of the existing server that it stands for. It never creates one."""
+"""On an OpenStackServer: the ID of the existing server that it stands for. It never creates one.
+
+On an OpenStackCluster: `none`, if nothing that has no mark and is called like it is its own."""
 KEPT_ANNOTATION: Final = "openstack.windlass.dev/kept-for"
 """On an IPAddressClaim whose OpenStackServer is gone: the mark of the Machine of the Machine API with its server."""
 INGRESS_ANNOTATION: Final = "openstack.windlass.dev/ingress"

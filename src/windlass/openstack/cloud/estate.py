@@ -23,11 +23,25 @@ class Balancer(Struct, frozen=True):
         return self.balancer.provisioning_status == "ACTIVE"
 
 
+class Unmarked(Struct, frozen=True, kw_only=True):
+    """What has no mark, is not recorded, and is called as the owner's resources are; floating IPs by their description.
+    `interfaces`: the ports of `routers`."""
+
+    networks: tuple[resources.Network, ...] = ()
+    subnets: tuple[resources.Subnet, ...] = ()
+    routers: tuple[resources.Router, ...] = ()
+    groups: tuple[resources.SecurityGroup, ...] = ()
+    floating_ips: tuple[resources.FloatingIp, ...] = ()
+    balancers: tuple[resources.LoadBalancer, ...] = ()
+    interfaces: tuple[resources.Port, ...] = ()
+
+
 class Estate(Struct, frozen=True, kw_only=True):
     """All resources with the mark of an owner, or recorded by it; each list oldest first.
 
     `ports`: those with the mark, and all on `networks` and of `routers`. `certain` and `certain_in`: as in
-    `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began.
+    `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began. `unmarked`: what may be the
+    owner's, and is looked for only where something may be created.
     """
 
     networks: tuple[resources.Network, ...] = ()
@@ -40,3 +54,4 @@ class Estate(Struct, frozen=True, kw_only=True):
     certain: bool = True
     certain_in: float = 0.0
     as_of: datetime | None = None
+    unmarked: Unmarked = Unmarked()

@@ -40,6 +40,7 @@ from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
 from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
+from windlass.openstack.cluster.names import balancer_name
 from windlass.openstack.cluster.new_balancer import Place, creation
 from windlass.openstack.cluster.part import ENDPOINT, News, Ours, Part
 from windlass.openstack.status import DELETING, Reason
@@ -59,7 +60,7 @@ def is_wanted(spec: api.OpenStackClusterSpec) -> bool:
 
 
 def name_of(ours: Ours) -> str:
-    return f"{ours.name}-kubeapi"
+    return balancer_name(ours.cluster)
 
 
 def ports_of(spec: api.OpenStackClusterSpec) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import find, is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
-from windlass.kube.control.plan import Delete, Emit, Outcome
+from windlass.kube.control.plan import Delete, Emit, Merge, Outcome
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs
 from windlass.kube.object import NamespacedName, Object
@@ -28,8 +28,18 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Answers, Query
-from windlass.openstack.cloud.resources import LoadBalancer, Resource
+from windlass.openstack.cloud.resources import (
+    FloatingIp,
+    LoadBalancer,
+    Network,
+    Port,
+    Resource,
+    Router,
+    SecurityGroup,
+    Subnet,
+)
 from windlass.openstack.cluster import bastion, bastion_address, new_balancer
+from windlass.openstack.cluster.balancer import is_wanted
 from windlass.openstack.cluster.control_plane import (
     BY_CONTROL_PLANE,
     control_plane,
@@ -38,11 +48,13 @@ from windlass.openstack.cluster.control_plane import (
     reached_otherwise,
 )
 from windlass.openstack.cluster.decide import decide, without_cloud
-from windlass.openstack.cluster.endpoint import address_of as floating_address
-from windlass.openstack.cluster.endpoint import name_to_resolve
+from windlass.openstack.cluster.endpoint import address_of, name_to_resolve
+from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
+from windlass.openstack.cluster.unmarked import NONE
+from windlass.openstack.constants import ADOPT_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import (
@@ -150,7 +162,7 @@ class Observer:
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(project, mark, found.object, (*named, *_ports(seen, found)), age=age, again=again),
+            estate=await _estate(project, seen, found, (*named, *_ports(seen, found)), age=age, again=again),
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
@@ -180,8 +192,11 @@ class Observer:
 
 
 def _has_looked(last: Outcome) -> bool:
-    """A round before this one, in the same attempt, has looked at the cloud: it has done more than delete a bastion."""
-    return any(not isinstance(each.action, Delete | Emit) for each in last.results)
+    """The round before this one, in the same attempt, has looked at the cloud: it has done more than store the mark, or
+    delete a bastion."""
+    actions = [each.action for each in last.results]
+    marks = any(isinstance(each, Merge) and "finalizers" in each.desired.get("metadata", {}) for each in actions)
+    return not marks and any(not isinstance(each, Delete | Emit) for each in actions)
 
 
 def _is_changed(found: Present[OpenStackCluster]) -> bool:
@@ -191,19 +206,51 @@ def _is_changed(found: Present[OpenStackCluster]) -> bool:
 
 
 async def _estate(
-    project: Account, mark: str, infra: OpenStackCluster, others: Iterable[str], *, age: float, again: bool
+    project: Account,
+    seen: Snapshot,
+    found: Present[OpenStackCluster],
+    others: Iterable[str],
+    *,
+    age: float,
+    again: bool,
 ) -> Estate | CloudFailure:
     """`others`: IDs and addresses to look for, beside those that the status records."""
+    infra, named = found.object, (*recorded(found.object), *others)
     try:
-        return await project.estate(mark, (*recorded(infra), *others), kinds=_kinds(infra), age=age, again=again)
+        estate = await project.estate(mark_of(found), named, kinds=_kinds(infra), age=age, again=again)
+        kinds = [] if found.deleting else _creatable(found)
+        if not kinds:
+            return estate
+        cluster = f"{found.metadata.namespace}-{seen.cluster_name}"
+        unmarked = await project.unmarked(
+            names(cluster), of_provider(cluster), kinds=kinds, but=named, age=inf if recorded(infra) else RECENT
+        )
+        return replace(estate, unmarked=unmarked)
     except CloudFailure as failure:
         return failure
+
+
+def _creatable(found: Present[OpenStackCluster]) -> list[type[Any]]:
+    """The kinds of which something may be created, so that what has no mark must be looked for first."""
+    spec, kinds = found.object.spec, list[type[Any]]()
+    if found.metadata.annotations.get(ADOPT_ANNOTATION) == NONE:
+        return kinds
+    if spec.managed_subnets:
+        kinds += [Network, Subnet, *([Router, Port] if spec.router is None else [])]
+    if spec.managed_security_groups is not None:
+        kinds.append(SecurityGroup)
+    if is_wanted(spec):
+        kinds.append(LoadBalancer)
+    floats = not spec.disable_api_server_floating_ip and not address_of(found.object)
+    if not spec.disable_external_network and (floats or bastion.is_wanted(found.object)):
+        kinds.append(FloatingIp)
+    return kinds
 
 
 def _addresses(infra: OpenStackCluster) -> tuple[str, ...]:
     """The floating IPs that are known by their address: that of the API servers, and those of the bastion. They may be
     the user's."""
-    return (floating_address(infra), *bastion_address.addresses_of(infra))
+    return (address_of(infra), *bastion_address.addresses_of(infra))
 
 
 def _ports(seen: Snapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:

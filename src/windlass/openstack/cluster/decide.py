@@ -160,7 +160,9 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
             plan = _rest(found, guest, fields, now=now)
     if plan is None:
         plan = _go_on(seen, found, cloud, made, guest, fields, now=now)
-    news = (event(found, each.reason, each.note, warning=True) for part in made for each in part.news)
+    news = (
+        event(found, each.reason, each.note, warning=each.warning) for part in (*made, guest.part) for each in part.news
+    )
     return Plan((*reached.annotations, *plan.actions, *news), plan.next)
 
 

@@ -272,7 +272,7 @@ async def test_a_user_s_address_that_leads_elsewhere_is_not_taken() -> None:
     world.change(bastion={**BASTION, "floatingIP": mine["floating_ip_address"]})
     await process.settle()
     assert world.ready[:2] == ("False", "InvalidConfiguration")
-    assert f"leads to port {other['id']} already" in world.ready[2]
+    assert f"leads to port {other['id']}, which is not" in world.ready[2]
     assert world.address["port_id"] == other["id"]
 
 

@@ -91,12 +91,16 @@ def test_a_router_of_the_user_loses_its_interface_and_stays() -> None:
 
 
 def test_l10_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
-    vip = port("vip", "lb", "Octavia")
     theirs = replace(ADDRESS, description="keep")
-    estate = replace(WHOLE, floating_ips=(theirs,), ports=(vip,))
-    (off,) = goes(estate).requests
-    assert off.http.body == {"floatingip": {"port_id": None}}
-    assert goes(replace(estate, floating_ips=(replace(theirs, port_id="elsewhere"),))).reason == "DeletingNetwork"
+    balancer = LoadBalancer(id="lb", vip_port_id="vip", description=MARKED["description"])
+    ports = (port("left", name="one-0-0"), port("used", "server", "compute:nova"))
+    estate = replace(WHOLE, floating_ips=(theirs,), ports=ports, balancers=(Balancer(balancer),))
+    for leads in ("vip", "left"):
+        (off,) = goes(replace(estate, floating_ips=(replace(theirs, port_id=leads),))).requests
+        assert off.http.body == {"floatingip": {"port_id": None}}
+    for leads in ("elsewhere", "used"):
+        part = goes(replace(estate, floating_ips=(replace(theirs, port_id=leads),)))
+        assert sent(part) == ["DELETE /v2.0/routers/r"], "it stays where it leads"
     assert staying(OURS, estate) == ("floating IP f",)
 
 
