@@ -1728,7 +1728,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/overview/orphans.py",
         "openstack/overview",
-        ("if is_of_object(mark)]", "if True]"),
+        ("if is_root_of_object(root_of(mark))]", "if True]"),
         ("if mark in known or each.id in known}", "if mark in known}"),
         ("max(datetime.fromisoformat(each.created)", "min(datetime.fromisoformat(each.created)"),
     ),

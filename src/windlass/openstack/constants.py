@@ -16,16 +16,19 @@ SECRET_FINALIZER: Final = "openstack.windlass.dev/credentials"
 """Ours, on a Secret with credentials while an object needs it."""
 
 MARK_ANNOTATION: Final = "openstack.windlass.dev/mark"
-"""On an OpenStackServer and its OpenStackMachine: the mark, a uuid, that all its resources in the cloud have.
-
-It moves with the object to another cluster, which the uid does not."""
+"""On an OpenStackServer and its OpenStackMachine: the mark that all its resources in the cloud have
+(`windlass.openstack.cloud.marks`). It moves with the object to another cluster, which the uid does not."""
 MACHINE_MARK_ANNOTATION: Final = "openstack.windlass.dev/machine-mark"
 """On a Machine of the Machine API: its mark. Machine sync copies annotations of Machines to their OpenStackMachines,
 whose servers have a mark of their own: it says which of the two has a server now."""
 ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
-"""On an OpenStackServer: the ID of the existing server that it stands for. It never creates one.
-
-On an OpenStackCluster: `none`, if nothing that has no mark and is called like it is its own."""
+"""On an OpenStackServer: the ID of the existing server that it stands for. It never creates one then."""
+ADOPT_NONE: Final = "none"
+"""The value of `ADOPT_ANNOTATION` on an object that makes its server although the project has one of its name; on an
+OpenStackCluster or a pool, that nothing without a mark which is called like its own is its own."""
+TAKE_OVER_ANNOTATION: Final = "openstack.windlass.dev/take-over"
+"""Kind, namespace and name (`server/team-a/web-0`) of an object that does not exist any more: the object that has this
+annotation takes over what that one had."""
 KEPT_ANNOTATION: Final = "openstack.windlass.dev/kept-for"
 """On an IPAddressClaim whose OpenStackServer is gone: the mark of the Machine of the Machine API with its server."""
 INGRESS_ANNOTATION: Final = "openstack.windlass.dev/ingress"

@@ -19,6 +19,8 @@ from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, targ
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack import constants
+from windlass.openstack.cloud.marks import root_of
+from windlass.openstack.ownership import annotation_of, claim_of, new_mark
 
 FINALIZERS: Final[dict[type[Any], str]] = {
     OpenStackServer: constants.SERVER_FINALIZER,
@@ -33,7 +35,7 @@ FINALIZERS: Final[dict[type[Any], str]] = {
 BY_CLUSTER: Final = "cluster"
 """Index of what belongs to a Cluster: by its `namespace/name`."""
 BY_MARK: Final = "mark"
-"""Index of Machines of the Machine API: by their mark."""
+"""Index of objects with a mark: by its root."""
 
 
 def unseen(found: Absent | Unreadable | NotServedKind, kind: type[KubernetesObject]) -> Plan:
@@ -43,25 +45,20 @@ def unseen(found: Absent | Unreadable | NotServedKind, kind: type[KubernetesObje
 
 
 def mark_of(found: Present[Any]) -> str:
-    """The mark that is persisted; empty if there is none."""
-    return found.metadata.annotations.get(_annotation(found), "")
-
-
-def _annotation(found: Present[Any]) -> str:
-    return (
-        constants.MACHINE_MARK_ANNOTATION if isinstance(found.object, MachineApiMachine) else constants.MARK_ANNOTATION
-    )
+    """The mark that is persisted, and is the object's own; empty if there is none."""
+    claim = claim_of(found)
+    return claim.mark if claim.holds else ""
 
 
 class FreshMarks:
-    """New marks for objects that have none, each kept until it is persisted. `new_mark` makes one up.
+    """New marks for objects that have none of their own, each kept until it is persisted. `new_root` makes one up.
 
     A mark that was told as `born` is never used for something that exists: that would not be looked for.
     """
 
-    def __init__(self, new_mark: Callable[[], str] = lambda: str(uuid4())) -> None:
-        self._new_mark = new_mark
-        self._fresh: dict[tuple[NamespacedName, bool], str] = {}
+    def __init__(self, new_root: Callable[[], str] = lambda: str(uuid4())) -> None:
+        self._new_root = new_root
+        self._fresh: dict[NamespacedName, dict[tuple[str, bool], str]] = {}
 
     def of(self, key: NamespacedName, found: Present[Any], *, born: Callable[[str], object] | None) -> str:
         """The mark for the object; empty if it has one. `born` is told of a mark that was just made up; None if
@@ -69,16 +66,15 @@ class FreshMarks:
         if mark_of(found):
             self.forget(key)
             return ""
-        kept = key, born is None
-        if kept not in self._fresh:
-            self._fresh[kept] = self._new_mark()
+        fresh, kept = self._fresh.setdefault(key, {}), (found.metadata.uid, born is None)
+        if kept not in fresh:
+            fresh[kept] = new_mark(found, self._new_root())
             if born is not None:
-                born(self._fresh[kept])
-        return self._fresh[kept]
+                born(fresh[kept])
+        return fresh[kept]
 
     def forget(self, key: NamespacedName) -> None:
-        for exists in (False, True):
-            self._fresh.pop((key, exists), None)
+        self._fresh.pop(key, None)
 
 
 def is_held(found: Present[Any]) -> bool:
@@ -86,18 +82,26 @@ def is_held(found: Present[Any]) -> bool:
     return FINALIZERS[type(found.object)] in found.metadata.finalizers
 
 
-def intend(found: Present[Any], mark: str) -> Merge:
-    """Finalizer and mark in one write; it changes nothing if both are there."""
+def intend(found: Present[Any], mark: str, *, carried: bool = False) -> Merge:
+    """Finalizer and mark in one write; it changes nothing if both are there. Without a `mark` the annotation stays.
+    `carried`: the mark is that of another object, and follows it."""
     annotations, finalizers = dict(found.metadata.annotations), list(found.metadata.finalizers)
     finalizer = FINALIZERS[type(found.object)]
     held = finalizers if finalizer in finalizers else [*finalizers, finalizer]
-    marked = {**annotations, _annotation(found): mark_of(found) or mark} if mark else annotations
+    own = mark if carried else mark_of(found) or mark
+    marked = {**annotations, annotation_of(type(found.object)): own} if mark else annotations
     return Merge(
         target=target(found),
         observed={"metadata": {"annotations": annotations, "finalizers": finalizers}},
         desired={"metadata": {"annotations": marked, "finalizers": held}},
         why="what is created can be found, and the object stays until it is gone",
     )
+
+
+def dropped(found: Present[Any], fresh: str, rival: str) -> Plan:
+    """The object gets a mark of its own in place of that of `rival`, with which it was copied."""
+    note = f"It was made from a copy of {rival}: it has nothing of what that one has in the cloud"
+    return Plan.of(intend(found, fresh), event(found, "MarkDropped", note, warning=True, occasion=fresh))
 
 
 def release(found: Present[Any], why: str) -> RemoveFinalizers:
@@ -154,10 +158,10 @@ def labelled(found: Object[Any]) -> tuple[str, ...]:
     return (f"{found.namespace}/{label}",) if label else ()
 
 
-def marked(machine: Object[Any]) -> tuple[str, ...]:
+def marked(found: Object[Any]) -> tuple[str, ...]:
     """The index `BY_MARK`."""
-    mark = machine.metadata.annotations.get(constants.MACHINE_MARK_ANNOTATION)
-    return (mark,) if mark else ()
+    mark = found.metadata.annotations.get(annotation_of(found.kind))
+    return (root_of(mark),) if mark else ()
 
 
 class _Reference(Struct, gc=False):

@@ -98,6 +98,7 @@ class Reason(StrEnum):
     SUCCESS = "Success"
     TRANSIENT_ERROR = "TransientError"
     INVALID_CONFIGURATION = "InvalidConfiguration"
+    OWNED_BY_ANOTHER = "OwnedByAnother"
     UNRECOVERABLE_ERROR = "UnrecoverableError"
     PAUSED = "Paused"
     NOT_PAUSED = "NotPaused"

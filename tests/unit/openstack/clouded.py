@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, Final
 
 import msgspec
@@ -65,6 +66,7 @@ class World:
     def __init__(self) -> None:
         self.cloud = MemoryCloud(no_answer=no_answer)
         self.api = MemoryApi(*self.kinds, clock=lambda: self.now)
+        self._ticks = count()
         self.image = self.cloud.services.image("rhcos")
         self.flavor = self.cloud.services.flavor("m1.small")
         self.network = self.cloud.services.network("machines")
@@ -85,9 +87,13 @@ class World:
         return Clouds(
             wire=lambda _: self.cloud.wire(PROJECT),
             now=lambda: self.now,
-            clock=lambda: self.cloud.services.now,
+            clock=self._clock,
             times=Times(request=31.0),
         )
+
+    def _clock(self) -> float:
+        """Like a real one, it never gives the same time twice: a list begins before or after a request."""
+        return self.cloud.services.now + next(self._ticks) * 1e-9
 
     def held(self) -> Mapping[str, int]:
         return self.cloud.services.held(PROJECT)

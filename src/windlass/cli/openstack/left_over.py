@@ -21,6 +21,7 @@ from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import Unauthenticated
+from windlass.openstack.cloud.marks import in_words, place_of
 from windlass.openstack.overview.cleaning import clean
 from windlass.openstack.overview.orphans import Orphan, is_young, orphans
 from windlass.openstack.overview.reading import OWNERS, Objects, Projects, holdings_of, identities, objects
@@ -168,7 +169,7 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
         Column("NAME", lambda each: Cell(each.orphan.name or NOTHING)),
         Column("ID", lambda each: Cell(each.orphan.id)),
         Column("AGE", lambda each: Cell(age(each.orphan.created, now))),
-        Column("MARK", lambda each: Cell(each.orphan.mark)),
+        Column("OWNER", lambda each: Cell(in_words(each.orphan.mark) if place_of(each.orphan.mark) else NOTHING)),
     ]
     if any(each.result for each in found):
         columns += [
@@ -176,7 +177,7 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
             Column("REASON", lambda each: Cell(each.problem or NOTHING)),
         ]
     else:
-        columns.append(Column("WHY", lambda each: Cell("no object has this mark")))
+        columns.append(Column("WHY", lambda each: Cell("no object has its mark")))
     return Table(columns, colour=colour).lines(found, headings=request.headings)
 
 
@@ -188,9 +189,10 @@ def tree(found: Found) -> dict[str, Any]:
         "name": orphan.name,
         "id": orphan.id,
         "mark": orphan.mark,
+        "owner": in_words(orphan.mark) if place_of(orphan.mark) else None,
         "created": orphan.created or None,
         "credentials": found.account.where,
-        "why": "no object has this mark",
+        "why": "no object has its mark",
         "result": found.result or None,
         "problem": found.problem or None,
     }

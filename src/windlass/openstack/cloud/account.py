@@ -28,7 +28,7 @@ from windlass.openstack.cloud.kinds import KINDS, NEUTRON
 from windlass.openstack.cloud.limits import limits, network_limits
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import listed, matching, pages
-from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.marks import mark_of, root_of
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
@@ -176,6 +176,7 @@ class Account:
         known: Listing[FloatingIp] = self._lists_of[FloatingIp]
         ids = {*recorded, *(each.id for each in known.all() if each.floating_ip_address in recorded)}
         found = {kind: tuple(_of(self._lists_of[kind], mark, ids)) for kind in asked}
+        akin = (each for kind in asked for each in _others(self._lists_of[kind], mark, found[kind]))
         moment = NEVER if again else now
         balancers = await self.balancers.see(_oldest_first(found.get(LoadBalancer, ())), since=moment)
         networks, routers = ({each.id for each in found.get(kind, ())} for kind in (Network, Router))
@@ -196,6 +197,7 @@ class Account:
             certain=began >= need.certain,
             certain_in=self.knowledge.certain_in(mark),
             as_of=self._time_of(began),
+            others=tuple(akin),
         )
 
     async def unmarked(
@@ -236,6 +238,11 @@ class Account:
         self.balancers.forget()
         balancers = await self.balancers.see(marked, since=now)
         return Holdings(project=self.key, resources=resources, balancers={each.balancer.id: each for each in balancers})
+
+    async def servers_named(self, name: str, *, age: float) -> tuple[Server, ...]:
+        """The servers of this name that have no mark, from a list that is at most `age` seconds old."""
+        await self._servers.since(self._clock() - age)
+        return tuple(each for each in self._servers.all() if each.name == name and not mark_of(each))
 
     def _gone(self, balancer: LoadBalancer) -> None:
         """Octavia deletes the port of its address first, so that it is not in the way of its network any more."""
@@ -360,6 +367,8 @@ class Account:
         servers = _of(self._servers, mark, [recorded.server] if recorded.server else [])
         foreign = {server.id for server in servers if mark_of(server) != mark}
         ports = _of(self._ports, mark, recorded.ports)
+        volumes = _of(self._volumes, mark, recorded.volumes)
+        trunks = _of(self._trunks, mark, recorded.trunks)
         there = {port.id for port in ports}
         attached = [port for port in self._ports.all() if port.device_id in foreign] if foreign else []
         missing = bool(recorded.server) and self._servers.get(recorded.server) is None
@@ -367,13 +376,19 @@ class Account:
         return Inventory(
             servers=tuple(sorted(servers, key=lambda each: each.created)),
             ports=_oldest_first(ports),
-            volumes=_oldest_first(_of(self._volumes, mark, recorded.volumes)),
-            trunks=_oldest_first(_of(self._trunks, mark, recorded.trunks)),
+            volumes=_oldest_first(volumes),
+            trunks=_oldest_first(trunks),
             attached=tuple(port for port in attached if port.id not in there),
             certain=certain,
             certain_in=self.knowledge.certain_in(mark),
             missing_since=self.knowledge.missing(mark, as_of if missing else None),
             as_of=as_of,
+            others=(
+                *_others(self._servers, mark, servers),
+                *_others(self._volumes, mark, volumes),
+                *_others(self._ports, mark, ports),
+                *_others(self._trunks, mark, trunks),
+            ),
         )
 
     def _time_of(self, began: float) -> datetime | None:
@@ -389,7 +404,7 @@ class Account:
             first = Http(service, "GET", path, (*project, *fields), microversion=microversion)
             return await pages(first, key, kind, lambda page: self.ask(page, agent="poll"))
 
-        return Listing(ask, mark_of=mark_of, clock=self._clock)
+        return Listing(ask, mark_of=mark_of, root_of=root_of, clock=self._clock)
 
 
 def _sender() -> str:
@@ -408,6 +423,12 @@ def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
         if (item := listing.get(which)) is not None:
             found.setdefault(which, item)
     return list(found.values())
+
+
+def _others(listing: Listing[R], mark: str, found: Iterable[R]) -> list[R]:
+    """What has another mark of the same root, but for what is `found` already."""
+    ids = {each.id for each in found}
+    return [each for each in listing.akin(mark) if each.id not in ids] if mark else []
 
 
 def _oldest_first(found: Iterable[Any]) -> tuple[Any, ...]:

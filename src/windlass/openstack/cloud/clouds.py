@@ -318,7 +318,7 @@ def _poll_key(project: str) -> tuple[str, str]:
 
 def _comparable(there: Inventory) -> Inventory:
     """Without what changes from list to list."""
-    return Inventory(there.servers, there.ports, there.volumes, there.trunks, there.attached)
+    return Inventory(there.servers, there.ports, there.volumes, there.trunks, there.attached, others=there.others)
 
 
 def _builds(there: Inventory) -> bool:

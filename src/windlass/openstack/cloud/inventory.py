@@ -1,16 +1,17 @@
 """Facts for decisions: the resources of one owner in a project, and what stands in the way of requests."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.resources import Port, Reservation, Server, Trunk, Volume
 
 MARK = "windlass-owner"
-"""The metadata key of servers and volumes that holds the mark of their owner."""
+"""The metadata key of servers and volumes that holds the mark of their owner (`windlass.openstack.cloud.marks`)."""
 
 
 class Recorded(Struct, frozen=True):
@@ -39,6 +40,7 @@ class Inventory(Struct, frozen=True):
     `certain`: nothing else with the mark exists or can come to exist by an earlier request: absences may lead to a
     create. False while an earlier leader's request may still arrive (`certain_in` seconds more, then look again).
     `attached`: other ports of servers that do not have the mark: those of a server that is to be adopted.
+    `others`: what has another mark of the same root.
     `reservations` of its volumes, for servers that never came to be.
     `missing_since`: when the recorded server was first not found; None if it is there, or none is recorded.
     `as_of`: when the look began.
@@ -54,11 +56,29 @@ class Inventory(Struct, frozen=True):
     certain_in: float = 0.0
     missing_since: datetime | None = None
     as_of: datetime | None = None
+    others: tuple[Server | Volume | Port | Trunk, ...] = ()
 
     @property
     def all(self) -> tuple[Server | Volume | Port | Trunk, ...]:
         """What may have a mark, but for `attached`."""
         return (*self.servers, *self.volumes, *self.ports, *self.trunks)
+
+    def with_others(self, wanted: Callable[[Server | Volume | Port | Trunk], bool]) -> "Inventory":
+        """The wanted `others` as if they had the mark."""
+
+        def moved(kind: type[Any], have: tuple[Any, ...]) -> tuple[Any, ...]:
+            ids = {each.id for each in have}
+            return (*have, *(each for each in taken if isinstance(each, kind) and each.id not in ids))
+
+        taken = [each for each in self.others if wanted(each)]
+        return replace(
+            self,
+            servers=moved(Server, self.servers),
+            ports=moved(Port, self.ports),
+            volumes=moved(Volume, self.volumes),
+            trunks=moved(Trunk, self.trunks),
+            others=tuple(each for each in self.others if each not in taken),
+        )
 
     @property
     def missing_for(self) -> timedelta:

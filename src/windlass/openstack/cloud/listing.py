@@ -27,22 +27,24 @@ class _Own(Struct, Generic[R]):
 
 
 class Listing(Generic[R]):
-    """`ask` lists all; `mark_of` is the mark of an item; `clock` is monotonic, in seconds. `began`: when the last list
-    began."""
+    """`ask` lists all; `mark_of` is the mark of an item, `root_of` what marks of one origin have in common; `clock` is
+    monotonic, in seconds. `began`: when the last list began."""
 
     def __init__(
         self,
         ask: Callable[[], Awaitable[tuple[R, ...]]],
         *,
         mark_of: Callable[[Any], str],
+        root_of: Callable[[str], str] = lambda mark: mark,
         clock: Callable[[], float],
     ) -> None:
         self.began = float("-inf")
         self._ask = ask
         self._mark_of = mark_of
+        self._root_of = root_of
         self._clock = clock
         self._items: dict[str, R] = {}
-        self._by_mark: dict[str, dict[str, R]] = {}
+        self._by_root: dict[str, dict[str, R]] = {}
         self._own: dict[str, _Own[R]] = {}
         self._under_way: tuple[float, asyncio.Task[None]] | None = None
 
@@ -65,7 +67,11 @@ class Listing(Generic[R]):
 
     def marked(self, mark: str) -> Iterator[R]:
         """The items with this mark."""
-        yield from self._by_mark.get(mark, {}).values()
+        return (each for each in self.akin(mark) if self._mark_of(each) == mark)
+
+    def akin(self, mark: str) -> Iterator[R]:
+        """The items with a mark of the same root."""
+        yield from self._by_root.get(self._root_of(mark), {}).values()
 
     def get(self, which: str) -> R | None:
         return self._items.get(which)
@@ -86,7 +92,7 @@ class Listing(Generic[R]):
         finally:
             self._under_way = None
         self._own = {which: own for which, own in self._own.items() if own.at >= began}
-        self._items, self._by_mark = {}, {}
+        self._items, self._by_root = {}, {}
         for item in found:
             if item.id not in self._own:
                 self._place(item)
@@ -99,12 +105,12 @@ class Listing(Generic[R]):
         self._remove(item.id)
         self._items[item.id] = item
         if mark := self._mark_of(item):
-            self._by_mark.setdefault(mark, {})[item.id] = item
+            self._by_root.setdefault(self._root_of(mark), {})[item.id] = item
 
     def _remove(self, which: str) -> None:
         old = self._items.pop(which, None)
         if old is not None and (mark := self._mark_of(old)):
-            self._by_mark.get(mark, {}).pop(which, None)
+            self._by_root.get(self._root_of(mark), {}).pop(which, None)
 
 
 def _looked_at(task: "asyncio.Task[None]") -> None:

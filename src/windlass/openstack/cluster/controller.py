@@ -26,6 +26,7 @@ from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import (
@@ -53,20 +54,22 @@ from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
-from windlass.openstack.cluster.unmarked import NONE
-from windlass.openstack.constants import ADOPT_ANNOTATION
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import (
     BY_CLUSTER,
+    BY_MARK,
     FreshMarks,
     References,
     infrastructure,
     labelled,
     leads_to_machines,
-    mark_of,
+    marked,
     owner_name,
 )
+from windlass.openstack.owners import Owners
+from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.status import BASTION_READY, READY
 
 NAME: Final = "openstack-cluster"
@@ -99,12 +102,14 @@ class Observer:
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
         resolve: Resolve,
+        namespace: str | None,
     ) -> None:
         self._reader = reader
         self._clouds = clouds
         self._now = now
         self._resolve = resolve
         self._fresh = FreshMarks(new_mark)
+        self._owners = Owners(reader, namespace=namespace, names=lambda each: bool(recorded(each.object)))
         self._asked: dict[NamespacedName, _Asked] = {}
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
@@ -120,6 +125,7 @@ class Observer:
         born = None if recorded(found.object) else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
+        seen = replace(seen, facts=await self._owners.facts(found))
         if cluster_name:  # an absence lets the finalizer go, so the cache is not enough for it
             server = await self._reader.see(
                 OpenStackServer, bastion.name_of(cluster_name), namespace=namespace, confirm=found.deleting
@@ -146,7 +152,7 @@ class Observer:
         credentials = await credentials_of(self._reader, ref, namespace=found.metadata.namespace)
         if isinstance(credentials, IdentityTrouble):
             return credentials
-        project, mark = await self._clouds.project(credentials), mark_of(found)
+        project, mark = await self._clouds.project(credentials), claim_of(found).mark
         again = _has_looked(seen.last)
         asked = await self._answers(key, found, credentials.key, project, again=again)
         host = "" if found.deleting else name_to_resolve(found.object)
@@ -157,12 +163,21 @@ class Observer:
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf
+        estate = await _estate(project, seen, found, (*named, *_ports(seen, found)), age=age, again=again)
+        facts, formers = seen.facts, frozenset[str]()
+        if isinstance(estate, Estate):
+            there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
+            facts = await self._owners.with_absent(facts, found, there)
+            formers = replaced(claim_of(found), there, facts)
+            estate = estate.with_others(lambda each: mark_on(each) in formers)
         return Cloud(
             answers=asked.answers,
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(project, seen, found, (*named, *_ports(seen, found)), age=age, again=again),
+            estate=estate,
+            formers=formers,
+            facts=facts,
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
@@ -217,7 +232,7 @@ async def _estate(
     """`others`: IDs and addresses to look for, beside those that the status records."""
     infra, named = found.object, (*recorded(found.object), *others)
     try:
-        estate = await project.estate(mark_of(found), named, kinds=_kinds(infra), age=age, again=again)
+        estate = await project.estate(claim_of(found).mark, named, kinds=_kinds(infra), age=age, again=again)
         kinds = [] if found.deleting else _creatable(found)
         if not kinds:
             return estate
@@ -233,7 +248,7 @@ async def _estate(
 def _creatable(found: Present[OpenStackCluster]) -> list[type[Any]]:
     """The kinds of which something may be created, so that what has no mark must be looked for first."""
     spec, kinds = found.object.spec, list[type[Any]]()
-    if found.metadata.annotations.get(ADOPT_ANNOTATION) == NONE:
+    if found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE:
         return kinds
     if spec.managed_subnets:
         kinds += [Network, Subnet, *([Router, Port] if spec.router is None else [])]
@@ -293,7 +308,7 @@ def cluster_controller(
     return Controller(
         name=NAME,
         watches=(
-            watch(OpenStackCluster, lambda infra: [infra.key], indexes=indexes),
+            watch(OpenStackCluster, lambda infra: [infra.key], indexes={**indexes, BY_MARK: marked}),
             watch(Cluster, infrastructure(OpenStackCluster), when=_is_heeded),
             watch(
                 Machine,
@@ -320,7 +335,7 @@ def cluster_controller(
             emits_events(namespace=namespace),
             calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),
-        observe=Observer(reader, clouds, now=now, new_mark=new_mark, resolve=resolve),
+        observe=Observer(reader, clouds, now=now, new_mark=new_mark, resolve=resolve, namespace=namespace),
         decide=decide,
         workers=4,
     )

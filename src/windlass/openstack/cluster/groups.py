@@ -28,7 +28,7 @@ from windlass.openstack.cloud.network_requests import CreateRules, CreateSecurit
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup
 from windlass.openstack.cluster import unmarked
-from windlass.openstack.cluster.names import BASTION, CONTROL_PLANE, WORKER
+from windlass.openstack.cluster.names import BASTION, CONTROL_PLANE, WORKER, role_of
 from windlass.openstack.cluster.network import Found
 from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
 from windlass.openstack.cluster.part import GROUPS, Ours, Part
@@ -90,12 +90,11 @@ def retired(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, *, bastion: 
 
 
 def by_role(ours: Ours, estate: Estate) -> Mapping[str, SecurityGroup]:
-    """The groups of the cluster that exist."""
-    roles = {ours.group(role): role for role in _FIELDS}
+    """The groups of the cluster that exist. Those that were made for it in another namespace are called otherwise."""
     found: dict[str, SecurityGroup] = {}
     for each in owned(estate.groups, ours):
-        if each.name in roles:
-            found.setdefault(roles[each.name], each)
+        if (role := role_of(each.name)) in _FIELDS:
+            found.setdefault(role, each)
     return found
 
 

@@ -27,6 +27,11 @@ def group_name(cluster: str, role: str) -> str:
     return f"k8s-cluster-{cluster}-secgroup-{role}"
 
 
+def role_of(group: str) -> str:
+    """The role of a security group by its name."""
+    return group.rpartition("-secgroup-")[2]
+
+
 def names(cluster: str) -> frozenset[str]:
     """All of them."""
     return frozenset((network_name(cluster), balancer_name(cluster), *(group_name(cluster, role) for role in ROLES)))

@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.network_requests import RemoveInterface
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Network, Port, Router, SecurityGroup
@@ -130,7 +130,7 @@ def _was_left(port: Port, ours: Ours, names: Collection[str]) -> bool:
 def _device(port: Port) -> str:
     if port.device_id:
         return f"{port.device_owner} {port.device_id}".strip()
-    return f"owner {mark_of(port)}" if mark_of(port) else "no device"
+    return in_words(mark_of(port)) if mark_of(port) else "no device"
 
 
 def _deletions(resources: Iterable[T], ours: Ours) -> tuple[CloudRequest, ...]:

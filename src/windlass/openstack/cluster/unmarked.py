@@ -35,14 +35,12 @@ from windlass.openstack.cloud.resources import (
 from windlass.openstack.cloud.upkeep import called
 from windlass.openstack.cluster.names import GROUP_OF_PROVIDER, balancer_name, of_provider
 from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, SUBNET, News, Ours, Part
-from windlass.openstack.constants import ADOPT_ANNOTATION
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 
 T = TypeVar("T", Network, Subnet, Router, SecurityGroup, FloatingIp, LoadBalancer)
 
-NONE: Final = "none"
-"""The value of the annotation `adopt` that says so."""
 ADOPTING: Final = "AdoptingResource"
-_OURS: Final = f"set the annotation {ADOPT_ANNOTATION} of the OpenStackCluster to {NONE}, and another one is made"
+_OURS: Final = f"set the annotation {ADOPT_ANNOTATION} of the OpenStackCluster to {ADOPT_NONE}, and another one is made"
 _INTERFACE: Final = "network:router_interface"
 """How the device owner of the interfaces of routers begins; `network:ha_router_replicated_interface` is another."""
 _HIGHLY_AVAILABLE: Final = "network:ha_router_replicated_interface"

@@ -20,6 +20,7 @@ from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_SUFFIX, KEPT_ANNOTATION
@@ -70,7 +71,7 @@ class Observer:
     def _lives_on(self, claim: Seen[IPAddressClaim]) -> bool:
         """Unknown, and so true, without the Machines of the Machine API."""
         mark = kept_for(claim) if isinstance(claim, Present) else ""
-        return bool(mark) and (not self._machine_api or bool(self._reader.known(Machine, BY_MARK, mark)))
+        return bool(mark) and (not self._machine_api or bool(self._reader.known(Machine, BY_MARK, root_of(mark))))
 
     async def _paused(self, found: Present[OpenStackServer]) -> bool:
         """Also while the Cluster is not there: whether it is paused is not known then."""
@@ -149,4 +150,4 @@ def _of_claim(found: Object[Any]) -> tuple[NamespacedName, ...]:
 def _kept(claim: Object[Any]) -> tuple[str, ...]:
     """The mark of the Machine that it is kept for."""
     mark = claim.metadata.annotations.get(KEPT_ANNOTATION)
-    return (mark,) if mark else ()
+    return (root_of(mark),) if mark else ()

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.requests import CloudRequest, RemoveSubports
 from windlass.openstack.cloud.resources import Trunk, Volume
 from windlass.openstack.cloud.upkeep import delete
@@ -30,9 +30,17 @@ from windlass.openstack.instance.state import DELETED
 from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
 
 
-def next_deletion(inventory: Inventory, *, recorded: Recorded = NONE, project: str, mark: str) -> Step:
-    """The next step. `project` is the key of the project that is asked; `recorded`: what the owner's status has."""
-    if marks := tuple(marking(inventory, project=project, mark=mark)):
+def next_deletion(
+    inventory: Inventory,
+    *,
+    recorded: Recorded = NONE,
+    project: str,
+    mark: str,
+    formers: frozenset[str] = frozenset(),
+) -> Step:
+    """The next step. `project` is the key of the project that is asked; `recorded`: what the owner's status has;
+    `formers`: the marks that the owner replaces by its own."""
+    if marks := tuple(marking(inventory, project=project, mark=mark, formers=formers)):
         return Send(marks, "only what has the owner's mark is deleted")
     servers = [each for each in own(inventory.servers, mark) if each.status not in DELETED]
     if sent := tuple(delete(each, project=project, mark=mark) for each in servers if not is_going(each)):
@@ -86,7 +94,7 @@ def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool
 def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
     for each in inventory.all:
         if mark_of(each) not in ("", mark):
-            yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {mark_of(each)}"
+            yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {in_words(mark_of(each))}"
     for volume in marked(inventory.volumes, mark):
         if _elsewhere(volume, inventory, recorded):
             servers = ", ".join(each.server_id for each in volume.attachments)

@@ -25,8 +25,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
-from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.inventory import MARK, NONE, Inventory, Recorded
+from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.resources import Port, Server, Trunk
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete, tag
 from windlass.openstack.instance import bodies
@@ -54,18 +54,18 @@ def next_step(
     intent: requests.Intent,
     extensions: frozenset[str] = frozenset(),
     user_data: str = "",
-    former: str = "",
+    formers: frozenset[str] = frozenset(),
 ) -> Step:
     """The next step. `project` is the key of the project that is asked; `user_data` is base64.
 
     `recorded`: what the owner's status has; its ports are in the order of the spec. `intent` says that the owner, its
-    mark and `resolved` are persisted. `former`: the mark of the owner that has given the server up to this one.
+    mark and `resolved` are persisted. `formers`: the marks that the owner replaces by its own.
     """
     found = match(resolved, inventory, recorded=recorded, mark=intent.mark)
     if (server := found.server) is not None and mark_of(server) not in ("", intent.mark):
-        step = next_adoption(inventory, recorded=recorded, project=project, mark=intent.mark, former=former)
+        step = next_adoption(inventory, recorded=recorded, project=project, mark=intent.mark, formers=formers)
         return step or Vanished()
-    if marks := tuple(marking(inventory, project=project, mark=intent.mark)):
+    if marks := tuple(marking(inventory, project=project, mark=intent.mark, formers=formers)):
         return Send(marks, "what is recorded gets the owner's mark")
     surplus = tuple(delete(each, project=project, mark=intent.mark) for each in found.surplus)
     if recorded.server and server is None:
@@ -92,32 +92,33 @@ def next_step(
 
 
 def next_adoption(
-    inventory: Inventory, *, recorded: Recorded, project: str, mark: str, former: str = ""
+    inventory: Inventory, *, recorded: Recorded, project: str, mark: str, formers: frozenset[str] = frozenset()
 ) -> Step | None:
     """The next step for the recorded server, or the one with our mark; None if there is neither.
 
     For a server without choices: an adopted one, or that of a moved object. Nothing is created for it. The server, its
-    ports and its volumes get our mark in place of `former`, the mark of the owner that has given them up, so that their
-    deletion is that of a server of ours.
+    ports and its volumes get our mark, also in place of `formers`, so that their deletion is that of a server of ours.
     """
     server = server_of(inventory, recorded)
     if server is None:
+        if requests := tuple(marking(inventory, project=project, mark=mark, formers=formers)):
+            return Send(requests, "what the object had is taken over")
         return Vanished() if recorded.server else None
-    if (foreign := _foreign(server, mark, former)) is not None:
+    if (foreign := _foreign(server, mark, formers)) is not None:
         return foreign
     # The server comes last: its mark says that all that belongs to it has one.
     parts = replace(inventory, servers=(), ports=(*inventory.ports, *inventory.attached))
     for some in (parts, Inventory(servers=(server,))):
-        if requests := tuple(marking(some, project=project, mark=mark, former=former)):
+        if requests := tuple(marking(some, project=project, mark=mark, formers=formers)):
             return Send(requests, "the server is adopted")
     return Standing(server)
 
 
-def _foreign(server: Server, mark: str, former: str) -> Stuck | None:
-    if (owner := mark_of(server)) in ("", mark, former):
+def _foreign(server: Server, mark: str, formers: frozenset[str]) -> Stuck | None:
+    if (owner := mark_of(server)) in ("", mark) or owner in formers:
         return None
-    text = f"server {server.id} belongs to {owner}: delete its metadata key if it is to be taken over"
-    return Stuck("InvalidConfiguration", text)
+    text = f"server {server.id} belongs to {in_words(owner)}: remove the key {MARK} of its metadata to take it over"
+    return Stuck("OwnedByAnother", text)
 
 
 def _wrong(spec: InstanceSpec, resolved: Resolved, user_data: str) -> str:
@@ -206,13 +207,15 @@ class _Build(Struct, frozen=True):
                     yield tag(each, wanted.tags, project=self.project, mark=self.intent.mark)
 
 
-def marking(inventory: Inventory, *, project: str, mark: str, former: str = "") -> Iterator[requests.CloudRequest]:
-    """Marks what has no mark, or the `former` one: it is in the inventory because the owner's status records it.
+def marking(
+    inventory: Inventory, *, project: str, mark: str, formers: frozenset[str] = frozenset()
+) -> Iterator[requests.CloudRequest]:
+    """Marks what has no mark, as the owner's status records it, or one of `formers`.
 
     Nova takes no mark for a server that is being deleted, and may list such a server without its metadata.
     """
     for each in inventory.all:
-        if mark_of(each) in ("", former) and not (isinstance(each, Server) and is_going(each)):
+        if mark_of(each) in {"", *formers} and not (isinstance(each, Server) and is_going(each)):
             yield adopt(each, project=project, mark=mark)
 
 

@@ -142,7 +142,7 @@ def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Open
         else:
             told = (*told, progressing(reached.message))
     credentials = with_identity(server, identity_of(found.object, seen.known_infra))
-    before = Plan.of(intend(found, mark_of(server)), credentials, stored)
+    before = Plan.of(intend(found, mark_of(server), carried=True), credentials, stored)
     if stored is not None and stored.needed:  # the status says which generation it is about
         return before
     merge = write(seen, found, (*told, *([reached] if reached is not None else ())), now=now, fields=fields)

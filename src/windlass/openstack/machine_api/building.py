@@ -22,9 +22,12 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import in_words
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CreateServerGroup
 from windlass.openstack.cloud.resources import Server
+from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
+from windlass.openstack.instance.foreign import foreign, is_replaced, namesake, stopped
 from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
@@ -46,13 +49,12 @@ from windlass.openstack.machine_api.snapshot import (
     PROVISIONING,
     RUNNING,
     MachineVisit,
-    former,
     intent_of,
     recorded,
     spec_of,
 )
 from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
-from windlass.openstack.objects import event, mark_of
+from windlass.openstack.objects import dropped, event, intend
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, PROGRESSING, Reason, dead_end, progressing
@@ -66,6 +68,8 @@ _UNKNOWN: Final = "Unknown"
 def build(visit: MachineVisit) -> Plan:
     """What to do about a Machine that is neither paused nor being deleted, with access to its cloud."""
     found = visit.found
+    if is_replaced(visit.inventory, visit.ownership, recorded=recorded(found)) and not visit.cloud.awaited:
+        return _hold(visit)
     match step_of(visit):
         case Send(requests, why):
             missing = visit.seen.user_data
@@ -90,8 +94,15 @@ def build(visit: MachineVisit) -> Plan:
 def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
     """What comes next, or why the provider spec cannot be resolved."""
     found, cloud, known = visit.found, visit.cloud, recorded(visit.found)
-    mark, theirs = mark_of(found), former(visit)
-    there = next_adoption(visit.inventory, recorded=known, project=cloud.project, mark=mark, former=theirs)
+    if cloud.awaited:
+        return Await(cloud.awaited)
+    if (theirs := foreign(visit.inventory, visit.ownership, recorded=known)) is not None:
+        named_by = "spec.providerID" if known.server else ""
+        return stopped(theirs, visit.ownership, named_by=named_by, annotation=MACHINE_MARK_ANNOTATION)
+    if cloud.namesakes:
+        return namesake(found.metadata.name, cloud.namesakes)
+    formers = cloud.formers
+    there = next_adoption(visit.inventory, recorded=known, project=cloud.project, mark=visit.mark, formers=formers)
     if known.server:
         return there or Vanished()
     spec, intent = spec_of(visit.seen, found), intent_of(found)
@@ -107,6 +118,7 @@ def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
             intent=intent,
             extensions=cloud.extensions,
             user_data=visit.seen.user_data if isinstance(visit.seen.user_data, str) else "",
+            formers=formers,
         )
     if there is not None:  # it is made already: whether its image still exists does not matter
         return there
@@ -117,6 +129,17 @@ def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
     return resolved
 
 
+def _hold(visit: MachineVisit) -> Plan:
+    """Its annotation gets the mark; that of a copy of which nothing exists gets a new one. Without a server, requests
+    of an earlier process may still arrive."""
+    found, inventory, claim = visit.found, visit.inventory, visit.ownership.claim
+    if not inventory.servers and not inventory.certain:
+        return Plan.nothing().then(look_again(visit, "a request of an earlier process may still arrive"))
+    if claim.is_copied and not inventory.all:
+        return dropped(found, visit.seen.fresh_mark, in_words(claim.stored))
+    return Plan.of(intend(found, claim.mark))
+
+
 def missing_group(spec: InstanceSpec, visit: MachineVisit) -> CreateServerGroup | None:
     """The request for the server group, if all that is in the way is that none has its name."""
     group = spec.server_group
@@ -125,9 +148,7 @@ def missing_group(spec: InstanceSpec, visit: MachineVisit) -> CreateServerGroup 
     others = resolve(replace(spec, server_group=None), visit.cloud.answers)
     if not isinstance(others, Resolved):
         return None
-    return CreateServerGroup(
-        project=visit.cloud.project, mark=mark_of(visit.found), subject=dict(group.filters)["name"]
-    )
+    return CreateServerGroup(project=visit.cloud.project, mark=visit.mark, subject=dict(group.filters)["name"])
 
 
 def fail(found: Present[Machine], problems: Sequence[Problem], *, now: datetime) -> Plan:

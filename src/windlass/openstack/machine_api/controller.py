@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from msgspec import Struct, field
 
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Node, Pod, Secret
 from windlass.api.mapi import Machine
@@ -23,6 +24,7 @@ from windlass.openstack.identity.watches import own_name
 from windlass.openstack.machine_api.decide import decide
 from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineObserver, being_deleted
 from windlass.openstack.machine_api.snapshot import Snapshot
+from windlass.openstack.objects import BY_MARK, marked
 from windlass.openstack.server.snapshot import TIMING, Timing
 
 NAME: Final = "openstack-machine-api"
@@ -44,7 +46,7 @@ def machine_api_controller(
     def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(Machine, BY_SECRET, f"{secret.namespace}/{secret.name}"))
 
-    indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted}
+    indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted, BY_MARK: marked}
     _, name, _ = AUTHORITY
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
@@ -62,11 +64,12 @@ def machine_api_controller(
             permission(Node, "get", "list", "patch", "delete"),
             permission(Pod, "list"),
             evicts_pods(),
+            permission(OpenStackServer, "get"),
             permission(ConfigMap, "get", names=(name,)),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),
         ),
-        observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
+        observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, namespace=namespace),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -10,6 +10,7 @@
 | its phase is Failed | nothing: it stays so until it is deleted | |
 | its provider spec is wrong, and there is no server | phase Failed | `building` |
 | nobody has looked at it | phase Provisioning | |
+| its annotation has the mark of another Machine that exists | it is dropped | |
 | it has no finalizer or no mark | both are stored | |
 | the credentials or the cloud fail | say so, and when it is tried again; never phase Failed | |
 | else | resolve, create, tell; its server is missing, twice: phase Failed | `building` |
@@ -41,7 +42,8 @@ from windlass.openstack.machine_api.snapshot import (
     spec_of,
 )
 from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, failure_event, paused, write
-from windlass.openstack.objects import event, intend, is_held, mark_of, unseen
+from windlass.openstack.objects import dropped, event, intend, is_held, mark_of, unseen
+from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import at
 from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
@@ -66,7 +68,7 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     visit = MachineVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if found.object.status.authoritative_api in STANDS_STILL:
         return _pause(found, visit, now=now, timing=timing)
-    if not mark_of(found) and (cloud.inventory is None or cloud.inventory.servers):
+    if not claim_of(found).mark and (cloud.inventory is None or cloud.inventory.servers):
         return Plan.of(intend(found, seen.fresh_mark))
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
@@ -88,6 +90,8 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime, tim
         return deleting.without_cloud(seen, found, now=now)
     if (wrong := _invalid(machine)) is not None:
         return Plan.of(event(found, "FailedValidate", wrong, warning=True))
+    if seen.facts.rival:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
     if authority and (told := find(machine.status.conditions, PAUSED)) is not None and told.status != "False":
         return Plan.of(write(found, (), now=now, why="it is not paused any more"))
     if machine.status.phase == FAILED:
@@ -107,6 +111,8 @@ def _first_steps(seen: Snapshot, found: Present[Machine], *, now: datetime) -> P
         return building.fail(found, spec, now=now)
     if not found.object.status.phase:
         return Plan.of(write(found, (NOT_CREATED,), phase=PROVISIONING, now=now))
+    if claim_of(found).is_replacing:  # what there is in the cloud comes first
+        return None
     if not (mark_of(found) and is_held(found)):
         return Plan.of(intend(found, seen.fresh_mark))
     return None

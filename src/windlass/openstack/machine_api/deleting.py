@@ -16,13 +16,17 @@ from windlass.api.mapi import Machine
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Action, Delete, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.marks import in_words, root_of
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.instance.delete import next_deletion
+from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
-from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, former, may_own, recorded
+from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, may_own, recorded
 from windlass.openstack.machine_api.telling import DRAINED, drained, failure_event, not_drained, write
-from windlass.openstack.objects import event, is_held, mark_of, release
+from windlass.openstack.objects import dropped, event, is_held, release
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, Reason, dead_end, progressing
@@ -43,23 +47,31 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> 
         return Plan.of(merge)
     if merge.needed:  # a hook has gone
         return Plan.of(merge)
-    if not may_own(found):
+    if not may_own(found) or (seen.facts.rival and not recorded(found).server):
         return _let_go(seen, found, "nothing was created for it")
+    if seen.facts.rival:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
     return None
 
 
 def delete(visit: MachineVisit) -> Plan:
     """The Node is drained, and no hook holds the server."""
     found, inventory, now = visit.found, visit.inventory, visit.now
-    had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
+    had, project, mark, formers = recorded(found), visit.cloud.project, visit.mark, visit.ownership.formers
+    theirs = None if visit.cloud.awaited else foreign(inventory, visit.ownership, recorded=had)
+    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
+        whose = f"Left in the cloud: {KINDS[type(theirs)].name} {theirs.id} belongs to {in_words(mark_on(theirs))}"
+        return Plan((event(found, "LeftInCloud", whose), *_let_go(visit.seen, found, whose).actions))
     # The ports and volumes that another provider gave the server have no mark yet.
     adoption = None
     if had.server:
-        adoption = next_adoption(inventory, recorded=had, project=project, mark=mark, former=former(visit))
+        adoption = next_adoption(inventory, recorded=had, project=project, mark=mark, formers=formers)
+    if visit.cloud.awaited:  # it is this object's to delete in a moment
+        adoption = Await(visit.cloud.awaited)
     step = (
         adoption
-        if isinstance(adoption, Send | Stuck)
-        else next_deletion(inventory, recorded=had, project=project, mark=mark)
+        if isinstance(adoption, Send | Await)
+        else next_deletion(inventory, recorded=had, project=project, mark=mark, formers=formers)
     )
     match step:
         case Send(requests, why):

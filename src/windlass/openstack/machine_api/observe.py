@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api.capo import IdentityReference
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Node, Pod, Secret
 from windlass.api.mapi import Machine
@@ -20,7 +21,9 @@ from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds, Owner
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import NONE, Inventory
+from windlass.openstack.cloud.marks import is_root_of_object, place_of, root_of
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.identity.find import IdentityTrouble, credentials_in
 from windlass.openstack.instance.next import needs_extensions
@@ -28,6 +31,7 @@ from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send, Standing
 from windlass.openstack.machine_api.building import missing_group, step_of
+from windlass.openstack.machine_api.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.machine_api.decide import without_cloud
 from windlass.openstack.machine_api.drain import (
     CONTROL_PLANE_LABELS,
@@ -38,13 +42,16 @@ from windlass.openstack.machine_api.drain import (
 )
 from windlass.openstack.machine_api.floating_ip import floating_query
 from windlass.openstack.machine_api.provider_spec import provider_spec
-from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, recorded, spec_of
+from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, adopts, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
-from windlass.openstack.objects import FreshMarks, mark_of
+from windlass.openstack.objects import FreshMarks
+from windlass.openstack.owners import Owners
+from windlass.openstack.ownership import claim_of
 from windlass.openstack.quotas import QuotaNumbers
-from windlass.openstack.server.observe import attached_to, is_of_another
+from windlass.openstack.server.observe import attached_to, replaceable
 from windlass.openstack.server.snapshot import Cloud, Timing
+from windlass.openstack.status import PAUSED
 from windlass.openstack.trouble import told_of_problems
 
 BY_DELETION: Final = "deletion"
@@ -68,8 +75,10 @@ class MachineObserver:
         timing: Timing,
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
+        namespace: str | None = None,
     ) -> None:
         self._reader = reader
+        self._owners = Owners(reader, namespace=namespace, names=lambda each: bool(recorded(each).server))
         self._clouds = clouds
         self._timing = timing
         self._now = now
@@ -93,7 +102,8 @@ class MachineObserver:
         if found.deleting:
             seen = replace(seen, node=await self._node(key, found, last))
         born = None if recorded(found).server else self._clouds.born
-        seen = replace(seen, fresh_mark=self._fresh.of(key, found, born=born))
+        facts = replace(await self._owners.facts(found), adopts=adopts(found))
+        seen = replace(seen, fresh_mark=self._fresh.of(key, found, born=born), facts=facts)
         if isinstance(last.unread, CloudFailure):
             return replace(seen, cloud=last.unread)
         if without_cloud(seen, found, now=self._now(), timing=self._timing) is not None:
@@ -108,9 +118,9 @@ class MachineObserver:
     ) -> Snapshot:
         project = await self._clouds.project(credentials)
         region = credentials.region or str(credentials.cloud.get("region_name") or "")
-        cloud = Cloud(project=project.key, where=credentials.where, inventory=await self._look(key, found, project))
-        seen = replace(seen, cloud=cloud, region=region)
-        if not found.deleting and mark_of(found):
+        cloud = await self._look(key, seen, found, project)
+        seen = replace(seen, cloud=replace(cloud, where=credentials.where), region=region)
+        if not found.deleting and claim_of(found).mark:
             seen = await self._for_building(key, seen, found, project)
         return await self._with_weather(seen, found, project)
 
@@ -189,10 +199,11 @@ class MachineObserver:
 
     # the cloud
 
-    async def _look(self, key: NamespacedName, found: Present[Machine], project: Account) -> Inventory:
-        mark, had = mark_of(found), recorded(found)
+    async def _look(self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account) -> Cloud:
+        mark, had = claim_of(found).mark, recorded(found)
         inventory = await project.look(mark, had, services=(VOLUMES,))
-        if mark and is_of_another(inventory, mark):
+        former, awaited = await self._handed_over(found, inventory, mark)
+        if mark and (former or any(not mark_on(each) for each in inventory.servers)):
             # The lists may be older than its ports, and what is not marked now is never deleted.
             inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
             volumes, trunks = attached_to(inventory, mark)
@@ -203,7 +214,26 @@ class MachineObserver:
         if mark:
             self._marks[key] = mark
             self._clouds.follow(Owner(Machine, key), project, mark, had)
-        return inventory
+        facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        return Cloud(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
+
+    async def _handed_over(self, found: Present[Machine], inventory: Inventory, mark: str) -> tuple[str, str]:
+        """The mark on a server whose owner, the OpenStackServer of this name in Cluster API, has given it up: it is
+        paused, or gone, and the Machine has the authority. Else why that is still awaited, if it is."""
+        owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
+        word, _, rest = place_of(owner).partition("/")
+        namespace, _, name = rest.partition("/") if word else (CLUSTER_API_NAMESPACE, "/", found.metadata.name)
+        if word not in ("", "server") or name != found.metadata.name or not is_root_of_object(root_of(owner)):
+            return "", ""
+        other = await self._reader.see(OpenStackServer, name, namespace=namespace, live=True)
+        if not isinstance(other, Present):
+            return (owner, "") if isinstance(other, Absent) and word else ("", "")
+        if root_of(claim_of(other).stored) != root_of(owner):
+            return "", ""
+        if is_true(other.object.status.conditions, PAUSED):
+            return owner, ""
+        return "", f"Waiting for OpenStackServer {namespace}/{name} of Cluster API to hand over"
 
     async def _for_building(
         self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account
@@ -212,6 +242,11 @@ class MachineObserver:
         assert isinstance(cloud, Cloud)
         if not recorded(found).server and isinstance(spec, InstanceSpec):
             seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
+        assert isinstance(seen.cloud, Cloud)
+        inventory = seen.cloud.inventory
+        if inventory is not None and not inventory.all and recorded(found) == NONE:
+            namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
+            seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))
         if isinstance(step, Standing) and (query := floating_query(self._visit(seen, found), step.server)) is not None:
             assert isinstance(seen.cloud, Cloud)
@@ -251,7 +286,7 @@ class MachineObserver:
 
     async def _with_weather(self, seen: Snapshot, found: Present[Machine], project: Account) -> Snapshot:
         assert isinstance(seen.cloud, Cloud)
-        weather = project.weather(mark_of(found))
+        weather = project.weather(claim_of(found).mark)
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _forget(self, key: NamespacedName) -> None:

@@ -10,7 +10,6 @@ from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Recorded
-from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.constants import PROVIDER_ID
 from windlass.openstack.identity.find import IdentityTrouble
@@ -18,6 +17,7 @@ from windlass.openstack.instance.spec import InstanceSpec, Problem
 from windlass.openstack.machine_api.drain import NodeView
 from windlass.openstack.machine_api.provider_spec import instance_spec
 from windlass.openstack.objects import is_held, mark_of
+from windlass.openstack.ownership import Facts, claim_of
 from windlass.openstack.server.snapshot import Cloud, Visit
 
 PROVISIONING: Final = "Provisioning"
@@ -30,7 +30,8 @@ FAILED: Final = "Failed"
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cloud` is why there is no access to it, or None while nothing has to be asked; `region` is that of its entry in
     clouds.yaml. `fresh_mark`: the mark that the Machine is to get, in case it has none. `user_data` is base64, or why
-    there is none; None: it is not needed now. `node` only while the Machine is being deleted.
+    there is none; None: it is not needed now. `node` only while the Machine is being deleted. `facts`: who else has the
+    mark of its annotation.
     """
 
     machine: Seen[Machine]
@@ -40,6 +41,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     fresh_mark: str = ""
     user_data: str | Problem | None = None
     node: NodeView | None = None
+    facts: Facts = Facts()
     last: Outcome = Outcome()
 
 
@@ -65,18 +67,14 @@ def recorded(found: Present[Machine]) -> Recorded:
     return Recorded(server=server if isinstance(server, str) else "")
 
 
-def former(visit: MachineVisit) -> str:
-    """The mark on the recorded server, if it is not that of the Machine: Cluster API had the server before.
-
-    The Machine has the authority, so nothing acts for the other owner any more. Empty if there is none.
-    """
-    mark = mark_of(visit.found)
-    return next((theirs for each in visit.inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
-
-
 def may_own(found: Present[Machine]) -> bool:
     """Whether something in the cloud may be its own: it has a mark, or a server."""
-    return bool(mark_of(found) or recorded(found).server)
+    return bool(claim_of(found).mark or recorded(found).server)
+
+
+def adopts(found: Present[Machine]) -> bool:
+    """It names a server, and has not been told to have it."""
+    return bool(recorded(found).server) and found.object.status.phase in (None, "", PROVISIONING)
 
 
 def intent_of(found: Present[Machine]) -> Intent | None:

@@ -7,7 +7,6 @@ They go as their owners would delete them: first servers with all that they have
 then load balancers, addresses and networks (`windlass.openstack.cluster.removal`).
 """
 
-import uuid
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -19,6 +18,7 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.marks import is_root_of_object, root_of
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server
 from windlass.openstack.cluster import balancer
@@ -28,8 +28,6 @@ from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 
 YOUNG: Final = timedelta(hours=1)
-_OF_OBJECTS: Final = 4
-"""The version of the uuids that objects have as marks. Those of `create_instance` have another."""
 
 
 class Orphan(Struct, frozen=True):
@@ -51,23 +49,15 @@ class Next(Struct, frozen=True):
 
 
 def orphans(holdings: Holdings, known: Collection[str]) -> list[Orphan]:
-    """What has a mark that no object has. `known`: the marks of all objects, and all IDs that they name. If an object
-    names only one resource of a mark, none of the mark is an orphan: its owner may have lost its annotation."""
-    found = [(mark, each) for mark, each in holdings.marked() if is_of_object(mark)]
-    owned = {mark for mark, each in found if mark in known or each.id in known}
+    """What has a mark that no object has. `known`: roots of the marks of all objects, and all IDs that they name. If an
+    object names only one resource of a mark, none of the mark is an orphan: its owner may have lost its annotation."""
+    found = [(mark, each) for mark, each in holdings.marked() if is_root_of_object(root_of(mark))]
+    owned = {mark for mark, each in found if root_of(mark) in known or each.id in known}
     return [
         Orphan(KINDS[type(each)].name, _name(each), each.id, mark, _created(each))
         for mark, each in found
         if mark not in owned
     ]
-
-
-def is_of_object(mark: str) -> bool:
-    """Whether an object of Kubernetes can have this mark."""
-    try:
-        return uuid.UUID(mark).version == _OF_OBJECTS
-    except ValueError:
-        return False
 
 
 def is_young(found: Collection[Orphan], now: datetime) -> bool:

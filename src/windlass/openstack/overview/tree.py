@@ -38,7 +38,8 @@ from windlass.openstack.cloud.resources import (
     Volume,
 )
 from windlass.openstack.constants import CLUSTER_LABEL
-from windlass.openstack.objects import mark_of, owner_name
+from windlass.openstack.objects import owner_name
+from windlass.openstack.ownership import Claim, claim_of
 from windlass.openstack.status import READY
 
 NAMES: Final[Mapping[type[Any], str]] = {
@@ -151,12 +152,12 @@ def tree(found: Members, sights: Mapping[IdentityReference | None, Of]) -> Node:
         below = (
             (_server(own, sights[found.identity(own)]),)
             if own
-            else tuple(_unowned(mark_of(machine), sights[found.identity(machine)]))
+            else tuple(_unowned(claim_of(machine), sights[found.identity(machine)]))
         )
         children.append(of_object(machine, below))
     children += [_server(each, sights[found.identity(each)]) for each in by_machine.values()]
     shown = {each.id for child in children for each in flat(child)}
-    children += (each for each in _addresses(mark_of(cluster), sight) if each.id not in shown)
+    children += (each for each in _addresses(claim_of(cluster), sight) if each.id not in shown)
     return of_object(cluster, tuple(children), blind(sight))
 
 
@@ -204,25 +205,25 @@ def _recorded(status: OpenStackClusterStatus) -> Mapping[type[Any], tuple[str, .
 
 
 def _of_cluster(cluster: Present[OpenStackCluster], sight: Of) -> Iterator[Node]:
-    mark, recorded = mark_of(cluster), _recorded(cluster.object.status)
-    subnets = [*_resources(Subnet, recorded[Subnet], mark, sight)]
-    networks = [*_resources(Network, recorded[Network], mark, sight)]
+    claim, recorded = claim_of(cluster), _recorded(cluster.object.status)
+    subnets = [*_resources(Subnet, recorded[Subnet], claim, sight)]
+    networks = [*_resources(Network, recorded[Network], claim, sight)]
     for network in networks:
         below = tuple(each for each in subnets if _network_of(each, sight) == network.id)
         subnets = [each for each in subnets if each not in below]
         yield structs.replace(network, children=below)
     yield from subnets
-    yield from _resources(Router, recorded[Router], mark, sight)
-    yield from _resources(SecurityGroup, recorded[SecurityGroup], mark, sight)
-    for balancer in _resources(LoadBalancer, recorded[LoadBalancer], mark, sight):
+    yield from _resources(Router, recorded[Router], claim, sight)
+    yield from _resources(SecurityGroup, recorded[SecurityGroup], claim, sight)
+    for balancer in _resources(LoadBalancer, recorded[LoadBalancer], claim, sight):
         yield structs.replace(balancer, children=(*_parts(balancer.id, sight),))
-    yield from _resources(Port, (), mark, sight)
+    yield from _resources(Port, (), claim, sight)
 
 
-def _addresses(mark: str, sight: Of) -> Iterator[Node]:
+def _addresses(claim: Claim, sight: Of) -> Iterator[Node]:
     """All floating IPs of a cluster. Those that lead to a port of it are shown below that."""
-    if isinstance(sight, Holdings) and mark:
-        yield from (_node(each) for each in sight.all(FloatingIp) if mark_in_cloud(each) == mark)
+    if isinstance(sight, Holdings):
+        yield from (_node(each) for each in sight.all(FloatingIp) if claim.is_of(mark_in_cloud(each)))
 
 
 def _network_of(subnet: Node, sight: Of) -> str:
@@ -257,23 +258,23 @@ def _parts(which: str, sight: Of) -> Iterator[Node]:
 
 
 def _server(server: Present[OpenStackServer], sight: Of) -> Node:
-    mark, status = mark_of(server), server.object.status
+    status = server.object.status
     resources = status.resources
     ports = [each.id for each in resources.ports] if resources else []
     volumes = [each.id for each in resources.volumes if each.id] if resources else []
     trunks = [each.id for each in resources.trunks if each.id] if resources else []
-    below = instance(status.instance_id, volumes, ports, trunks, mark=mark, sight=sight)
+    below = instance(status.instance_id, volumes, ports, trunks, claim=claim_of(server), sight=sight)
     return of_object(server, tuple(below), blind(sight))
 
 
 def instance(
-    server: str | None, volumes: Sequence[str], ports: Sequence[str], trunks: Sequence[str], *, mark: str, sight: Of
+    server: str | None, volumes: Sequence[str], ports: Sequence[str], trunks: Sequence[str], *, claim: Claim, sight: Of
 ) -> list[Node]:
     """A server with all that belongs to it: what is recorded by ID, and what has the mark."""
-    below = [*_resources(Server, [server] if server else [], mark, sight)]
-    below += _resources(Volume, volumes, mark, sight)
-    on_ports = [*_resources(Trunk, trunks, mark, sight)]
-    for port in _resources(Port, ports, mark, sight):
+    below = [*_resources(Server, [server] if server else [], claim, sight)]
+    below += _resources(Volume, volumes, claim, sight)
+    on_ports = [*_resources(Trunk, trunks, claim, sight)]
+    for port in _resources(Port, ports, claim, sight):
         mine = [each for each in on_ports if _port_of(each, sight) == port.id]
         on_ports = [each for each in on_ports if each not in mine]
         if isinstance(sight, Holdings):
@@ -287,13 +288,13 @@ def _port_of(trunk: Node, sight: Of) -> str:
     return found.port_id if found else ""
 
 
-def _unowned(mark: str, sight: Of) -> Iterator[Node]:
+def _unowned(claim: Claim, sight: Of) -> Iterator[Node]:
     """What a machine without an OpenStackServer has."""
     for kind in (Server, Volume, Port, Trunk):
-        yield from _resources(kind, (), mark, sight)
+        yield from _resources(kind, (), claim, sight)
 
 
-def _resources(kind: type[R], recorded: Sequence[str], mark: str, sight: Of) -> Iterator[Node]:
+def _resources(kind: type[R], recorded: Sequence[str], claim: Claim, sight: Of) -> Iterator[Node]:
     """Those of an object: what its status records, and what has its mark."""
     for which in recorded:
         if isinstance(sight, str):
@@ -301,11 +302,11 @@ def _resources(kind: type[R], recorded: Sequence[str], mark: str, sight: Of) -> 
         elif (found := sight.get(kind, which)) is None:
             yield Node(kind=NAMES[kind], name=which, id=which, state="-", notes=(GONE,))
         else:
-            other = mark_in_cloud(found) not in ("", mark)
+            other = bool(mark_in_cloud(found)) and not claim.is_of(mark_in_cloud(found))
             yield _node(found, (FOREIGN,) if other and _is_own(kind) else ())
-    if isinstance(sight, Holdings) and mark:
+    if isinstance(sight, Holdings):
         for found in sight.all(kind):
-            if mark_in_cloud(found) == mark and found.id not in recorded:
+            if claim.is_of(mark_in_cloud(found)) and found.id not in recorded:
                 yield _node(found, (UNRECORDED,))
 
 

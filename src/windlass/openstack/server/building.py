@@ -7,6 +7,8 @@
 | finalizer, mark and choices are stored | what the instance core says: send, wait, tell |
 | a server is known, and no choices (a moved object, an adopted server) | mark what belongs to it, and tell |
 | the Machine of the Machine API that had the server is still giving it up | wait |
+| what it names, or what has its mark, belongs to another object | say whose it is, and stop (`instance.foreign`) |
+| it was moved, restored or served by an earlier version | what it has gets its mark; then the object does |
 """
 
 from collections.abc import Sequence
@@ -14,20 +16,36 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.marks import in_words
+from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
+from windlass.openstack.instance.foreign import foreign, is_replaced, namesake, stopped
 from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
-from windlass.openstack.objects import intend, is_held, mark_of
+from windlass.openstack.objects import dropped, intend, is_held, mark_of, owner_name
+from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
-from windlass.openstack.server.snapshot import Cloud, ServerVisit, Snapshot, Timing, intent_of, made, recorded
+from windlass.openstack.server.snapshot import (
+    Cloud,
+    ServerVisit,
+    Snapshot,
+    Timing,
+    adopted,
+    intent_of,
+    made,
+    ownership,
+    recorded,
+)
 from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason, dead_end
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
@@ -45,6 +63,8 @@ def has_choices(found: Present[OpenStackServer]) -> bool:
 def build(visit: ServerVisit) -> Plan:
     """What to do about an object that is neither paused nor being deleted, with access to its cloud."""
     found, now = visit.found, visit.now
+    if is_replaced(visit.inventory, visit.ownership, recorded=recorded(found)) and not visit.cloud.awaited:
+        return _hold(visit)
     if visit.cloud.awaited and is_true(found.object.status.conditions, INSTANCE_READY):
         return Plan().then(WaitFor(visit.cloud.awaited))  # it runs, and is told about again when it is ours
     match step_of(visit.seen, found, visit.cloud):
@@ -71,11 +91,17 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
         return None
     if cloud.awaited:
         return Await(cloud.awaited)
+    if (stop := stranger(found, cloud, inventory)) is not None:
+        return stop
     whole = made(found)
     intent = intent_of(found, whole.resolved)
     if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
         return next_adoption(
-            inventory, recorded=recorded(found), project=cloud.project, mark=mark_of(found), former=cloud.former
+            inventory,
+            recorded=recorded(found),
+            project=cloud.project,
+            mark=claim_of(found).mark,
+            formers=cloud.formers,
         )
     user_data = seen.user_data if isinstance(seen.user_data, str) else ""
     return next_step(
@@ -87,8 +113,31 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
         intent=intent,
         extensions=cloud.extensions,
         user_data=user_data,
-        former=cloud.former,
+        formers=cloud.formers,
     )
+
+
+def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: Inventory) -> Stuck | None:
+    """The dead end where something belongs to another object; None if nothing does."""
+    may = ownership(found, cloud)
+    theirs = foreign(inventory, may, recorded=recorded(found))
+    if theirs is not None:
+        named_by = f"the annotation {ADOPT_ANNOTATION}" if adopted(found) else ""
+        if named_by and (machine := owner_name(found.metadata, OpenStackMachine)):
+            named_by = f"spec.providerID of OpenStackMachine {machine}"
+        return stopped(theirs, may, named_by=named_by, annotation=MARK_ANNOTATION)
+    return namesake(found.metadata.name, cloud.namesakes) if cloud.namesakes else None
+
+
+def _hold(visit: ServerVisit) -> Plan:
+    """Its annotation gets the mark; that of a copy of which nothing exists gets a new one. Without a server, requests
+    of an earlier process may still arrive."""
+    found, inventory, claim = visit.found, visit.inventory, visit.ownership.claim
+    if not inventory.servers and not inventory.certain:
+        return Plan.nothing().then(look_again(visit, "a request of an earlier process may still arrive"))
+    if claim.is_copied and not inventory.all:
+        return dropped(found, visit.seen.fresh_mark, in_words(claim.stored))
+    return Plan.of(intend(found, claim.mark))
 
 
 def _resolve(visit: ServerVisit) -> Plan:
@@ -96,7 +145,7 @@ def _resolve(visit: ServerVisit) -> Plan:
     spec = made(found).spec
     resolved = resolve(spec, visit.cloud.answers) if isinstance(spec, InstanceSpec) else spec
     if isinstance(resolved, Resolved):
-        intent = None if is_intended(found) else intend(found, visit.seen.fresh_mark)
+        intent = None if is_intended(found) else intend(found, mark_of(found) or visit.seen.fresh_mark)
         return Plan.of(intent, going_on(found, WAITING, now=now, fields={"resolved": to_status(resolved)}))
     trouble, until = unresolved(found, resolved, visit.cloud.answered or now, timing=visit.timing)
     return in_the_way(found, trouble, until, now=now)

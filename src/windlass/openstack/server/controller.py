@@ -57,6 +57,7 @@ def server_controller(
         return [each.key for which in _named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
 
     indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
+    indexes[BY_MARK] = marked
     hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: marked})
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
@@ -76,7 +77,9 @@ def server_controller(
             calls(*OF_SERVERS),
             *(_of_hand_overs(namespace, machine_api) if machine_api else ()),
         ),
-        observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api),
+        observe=ServerObserver(
+            reader, clouds, timing=timing, now=now, new_mark=new_mark, namespace=namespace, machine_api=machine_api
+        ),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

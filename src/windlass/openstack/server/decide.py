@@ -8,6 +8,7 @@
 | it is being deleted | what it has in the cloud goes, then the finalizer; no Cluster is needed | `deleting` |
 | nobody has looked at it | all its conditions, Unknown | |
 | its label names a Cluster that does not exist | wait for the Cluster | |
+| its annotation has the mark of another object that exists here | it is dropped | |
 | its spec is wrong, and there is no server yet | say so | `building` |
 | finalizer and mark are missing where something is recorded | both are stored | `building` |
 | the credentials or the cloud fail | say so, and when it is tried again | `telling` |
@@ -21,7 +22,8 @@ from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.objects import intend, is_paused, unseen
+from windlass.openstack.objects import dropped, intend, is_paused, unseen
+from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import SOON
 from windlass.openstack.server import building, deleting
 from windlass.openstack.server.sending import under_way
@@ -85,6 +87,10 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datet
         return Plan.of(write(found, (NOT_PAUSED,), now=now, why="it is not paused any more"))
     if seen.cluster is not None and not isinstance(seen.cluster, Present):
         return _without_cluster(found, now=now)
+    if seen.facts.rival:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
+    if claim_of(found).is_replacing:  # what there is in the cloud comes first
+        return None
     if not building.has_choices(found):
         spec = made(found).spec
         if isinstance(spec, tuple) and not building.is_intended(found):

@@ -16,13 +16,17 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import NONE, Inventory
+from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.constants import KEPT_ANNOTATION
 from windlass.openstack.instance.delete import next_deletion
+from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
-from windlass.openstack.objects import event, intend, is_held, mark_of, release
+from windlass.openstack.objects import dropped, event, intend, is_held, release
+from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
@@ -54,7 +58,7 @@ _SAID: Final = {
 def may_own(found: Present[OpenStackServer]) -> bool:
     """Whether something in the cloud may be its own: it has a mark, or it has recorded something."""
     had = recorded(found)
-    return bool(mark_of(found) or found.object.status.instance_id or had.ports or had.volumes or had.trunks)
+    return bool(claim_of(found).mark or found.object.status.instance_id or had.ports or had.volumes or had.trunks)
 
 
 def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
@@ -63,21 +67,29 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if not may_own(found):
         return Plan.of(release(found, "nothing was created for it"))
-    if not mark_of(found):  # recorded by the OpenStack provider, which has no marks; only what has one is deleted
+    if seen.facts.rival and recorded(found) == NONE:
+        return Plan.of(release(found, f"its mark belongs to {seen.facts.rival}, and nothing was created for it"))
+    if seen.facts.rival:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
+    if not claim_of(found).mark:  # recorded by the OpenStack provider, which has no marks; only what has one is deleted
         return Plan.of(intend(found, seen.fresh_mark))
     return None
 
 
 def delete(visit: ServerVisit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
-    had, project, mark = recorded(found), visit.cloud.project, mark_of(found)
+    had, project, mark, formers = recorded(found), visit.cloud.project, visit.mark, visit.ownership.formers
+    theirs = None if visit.cloud.awaited else foreign(inventory, visit.ownership, recorded=had)
+    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
+        whose = f"Left in the cloud: {KINDS[type(theirs)].name} {theirs.id} belongs to {in_words(mark_on(theirs))}"
+        return Plan.of(event(found, "LeftInCloud", whose), release(found, whose))
     step = None
-    if adopted(found) or visit.cloud.former:
-        step = next_adoption(inventory, recorded=had, project=project, mark=mark, former=visit.cloud.former)
+    if adopted(found) or formers:
+        step = next_adoption(inventory, recorded=had, project=project, mark=mark, formers=formers)
     if visit.cloud.awaited:  # it is this object's to delete in a moment
         step = Await(visit.cloud.awaited)
     elif not isinstance(step, Send):  # else the ports of a server that is not adopted yet would stay
-        step = next_deletion(inventory, recorded=had, project=project, mark=mark)
+        step = next_deletion(inventory, recorded=had, project=project, mark=mark, formers=formers)
     match step:
         case Send(requests, why):
             reason = _reason_of(inventory, requests)
@@ -104,10 +116,11 @@ def given_up(visit: ServerVisit) -> Plan | None:
 
     The other owner is the object of the other API that the machine has moved to, and deletes the server with itself.
     """
-    found, inventory, mark = visit.found, visit.inventory, mark_of(visit.found)
-    if not inventory.certain or any(mark_on(each) in ("", mark) for each in inventory.all):
+    found, inventory = visit.found, visit.inventory
+    own = {"", visit.mark, *visit.ownership.formers}
+    if not inventory.certain or any(mark_on(each) in own for each in inventory.all):
         return None
-    owners = ", ".join(f"server {each.id} belongs to {mark_on(each)} now" for each in inventory.servers)
+    owners = ", ".join(f"server {each.id} belongs to {in_words(mark_on(each))} now" for each in inventory.servers)
     keeping = _keeping(visit.seen.claim, found, mark_on(inventory.servers[0])) if inventory.servers else None
     return Plan.of(keeping, release(found, owners or "nothing is left of it in the cloud"))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -20,13 +21,16 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, mark_of
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused
+from windlass.openstack.owners import Owners
+from windlass.openstack.ownership import Facts, claim_of, replaced
 from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
@@ -37,6 +41,7 @@ from windlass.openstack.server.snapshot import (
     adopted,
     cluster_of,
     made,
+    may_have_namesakes,
     recorded,
     uses_volumes,
 )
@@ -56,9 +61,11 @@ class ServerObserver:
         timing: Timing,
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
+        namespace: str | None = None,
         machine_api: str = "",
     ) -> None:
         self._reader = reader
+        self._owners = Owners(reader, namespace=namespace, names=lambda each: recorded(each) != NONE)
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api
@@ -78,7 +85,8 @@ class ServerObserver:
         cluster = None
         if label := cluster_of(found):
             cluster = await self._reader.see(Cluster, label, namespace=namespace, confirm=True)
-        seen = Snapshot(server=found, cluster=cluster, fresh_mark=self._fresh_mark(key, found), last=last)
+        facts = replace(await self._owners.facts(found), adopts=adopts(found))
+        seen = Snapshot(server=found, cluster=cluster, fresh_mark=self._fresh_mark(key, found), facts=facts, last=last)
         if self._machine_api and found.deleting and is_paused(found, cluster):
             seen = replace(seen, claim=await self._claim(found))
         if isinstance(last.unread, CloudFailure):
@@ -91,14 +99,16 @@ class ServerObserver:
         if isinstance(credentials, IdentityTrouble):
             return replace(seen, cloud=credentials)
         project = await self._clouds.project(credentials)
-        seen = replace(seen, cloud=await self._look(key, found, project, credentials.where))
+        seen = replace(seen, cloud=await self._look(key, seen, found, project, credentials.where))
         if not (is_paused(found, seen.cluster) or found.deleting):
             seen = await self._for_building(key, seen, found, project)
         return await self._with_weather(seen, found, project)
 
-    async def _look(self, key: NamespacedName, found: Present[OpenStackServer], project: Account, where: str) -> Cloud:
-        mark = mark_of(found)
-        cloud = Cloud(project=project.key, where=where)
+    async def _look(
+        self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackServer], project: Account, where: str
+    ) -> Cloud:
+        claim = claim_of(found)
+        mark, cloud = claim.mark, Cloud(project=project.key, where=where, facts=seen.facts)
         if not mark:
             return cloud
         services = (VOLUMES,) if uses_volumes(found) else ()
@@ -116,7 +126,9 @@ class ServerObserver:
             inventory = await project.look(mark, had, services=services, fresh=True)
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
-        return replace(cloud, inventory=inventory, former=former, awaited=awaited)
+        facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        return replace(cloud, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
     async def _claim(self, found: Present[OpenStackServer]) -> Seen[IPAddressClaim] | None:
         """That of its floating IP, if it asks for one."""
@@ -131,9 +143,9 @@ class ServerObserver:
         owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
         if not owner or not self._machine_api:
             return "", ""
-        for cached in self._reader.known(mapi.Machine, BY_MARK, owner):
+        for cached in self._reader.known(mapi.Machine, BY_MARK, root_of(owner)):
             found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
-            if isinstance(found, Present) and mark_of(found) == owner:
+            if isinstance(found, Present) and owner in (claim_of(found).mark, claim_of(found).stored):
                 status = found.object.status
                 if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
                     return owner, ""
@@ -148,6 +160,9 @@ class ServerObserver:
         assert isinstance(cloud, Cloud)
         if whole.resolved is not None and needs_extensions(whole.resolved):
             cloud = replace(cloud, extensions=await project.extensions())
+        if not may_have_namesakes(found) and cloud.inventory is not None and is_nothing(cloud.inventory, found):
+            namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
+            cloud = replace(cloud, namesakes=namesakes)
         step = step_of(seen, found, cloud)
         if step is None and isinstance(whole.spec, InstanceSpec):
             cloud = await self._answered(key, found, whole.spec, cloud, project)
@@ -183,7 +198,7 @@ class ServerObserver:
 
     async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Account) -> Snapshot:
         assert isinstance(seen.cloud, Cloud)
-        weather = project.weather(mark_of(found))
+        weather = project.weather(claim_of(found).mark)
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
@@ -195,6 +210,27 @@ class ServerObserver:
         self._answers.forget(key)
         if mark := self._marks.pop(key, None):
             self._clouds.forget(key, mark)
+
+
+async def replaceable(
+    owners: Owners, found: Present[Any], facts: Facts, inventory: Inventory, *, former: str = ""
+) -> tuple[Facts, frozenset[str]]:
+    """The marks of the `inventory` that the object replaces by its own, and the facts that this follows from.
+    `former`: the mark of the owner that has given its server up."""
+    claim = claim_of(found)
+    there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
+    facts = await owners.with_absent(facts, found, there)
+    return facts, replaced(claim, there, facts) | (frozenset({former}) if former else frozenset())
+
+
+def adopts(found: Present[OpenStackServer]) -> bool:
+    """It names a server, and its status does not have it yet."""
+    return bool(adopted(found)) and not found.object.status.instance_id
+
+
+def is_nothing(inventory: Inventory, found: Present[OpenStackServer]) -> bool:
+    """Nothing of the object exists, and it names nothing."""
+    return not inventory.all and recorded(found) == NONE
 
 
 def is_of_another(inventory: Inventory, mark: str) -> bool:

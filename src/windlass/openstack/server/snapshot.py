@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -16,11 +16,12 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Intent
-from windlass.openstack.cloud.resources import Resource
-from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL
+from windlass.openstack.cloud.resources import Resource, Server
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, CLUSTER_LABEL
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.objects import is_held, mark_of
+from windlass.openstack.ownership import Facts, Ownership, claim_of
 from windlass.openstack.server.resolved import from_status
 from windlass.openstack.server.spec import instance_spec
 from windlass.openstack.status import FLOATING_READY, INSTANCE_PARTS
@@ -29,12 +30,14 @@ from windlass.openstack.trouble import DELAYS, Delays, trouble_since
 
 class Timing(Struct, frozen=True, kw_only=True):
     """Seconds. `lost`: a server is gone if it is missing twice, so far apart. `overdue`: after so long without any
-    answer of the cloud nothing is known about a server. `pausing`: the longest that a request may be under way."""
+    answer of the cloud nothing is known about a server. `pausing`: the longest that a request may be under way.
+    `namesakes`: the greatest age of the list in which servers of the same name are looked for before a first create."""
 
     delays: Delays = DELAYS
     lost: float = 30.0
     overdue: float = 300.0
     pausing: float = 60.0
+    namesakes: float = 60.0
 
 
 TIMING: Final = Timing()
@@ -45,8 +48,9 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
     `inventory` None: not looked for, because nothing can exist yet. `answers`, of the time `answered`, is empty unless
     something has to be resolved. `extensions` are those of Neutron, by alias. `quotas` only after one was exceeded.
-    `where`: the credentials, for people. `former`: the mark of the owner that has given the server up to this one.
-    `awaited`: who has the server, and is about to give it up, as a sentence.
+    `where`: the credentials, for people. `formers`: the marks in the cloud that the object replaces by its own;
+    `facts`: who else has what. `awaited`: who has the server, and is about to give it up, as a sentence. `namesakes`:
+    servers of its name without an owner.
     """
 
     project: str
@@ -57,14 +61,17 @@ class Cloud(Struct, frozen=True, kw_only=True):
     answered: datetime | None = None
     extensions: frozenset[str] = frozenset()
     quotas: tuple[Quota, ...] = ()
-    former: str = ""
+    formers: frozenset[str] = frozenset()
+    facts: Facts = Facts()
     awaited: str = ""
+    namesakes: tuple[Server, ...] = ()
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: the server belongs to none. `cloud` is why there is no access to it, or None while nothing has to
     be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
-    it is not needed now. `claim` of its floating IP only while it is paused and being deleted.
+    it is not needed now. `claim` of its floating IP only while it is paused and being deleted. `facts`: who else has
+    the mark of its annotation.
     """
 
     server: Seen[OpenStackServer]
@@ -73,6 +80,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     fresh_mark: str = ""
     user_data: str | Problem | None = None
     claim: Seen[IPAddressClaim] | None = None
+    facts: Facts = Facts()
     last: Outcome = Outcome()
 
 
@@ -102,6 +110,15 @@ class Visit(Struct, Generic[S, K], frozen=True, kw_only=True):
         return self.cloud.inventory or Inventory(certain=False)
 
     @property
+    def ownership(self) -> Ownership:
+        return ownership(self.found, self.cloud)
+
+    @property
+    def mark(self) -> str:
+        """The mark that the object has, or has as soon as it has replaced those in the cloud."""
+        return self.ownership.mark
+
+    @property
     def since(self) -> datetime | None:
         """When the trouble began, as the condition has it."""
         return trouble_since(self.found.object.status.conditions)
@@ -129,9 +146,20 @@ def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Int
     return Intent(mark) if mark and resolved is not None and is_held(found) and not found.deleting else None
 
 
+def ownership(found: Present[Any], cloud: Cloud) -> Ownership:
+    """What the object may do with what it has in the cloud."""
+    return Ownership(claim_of(found), cloud.facts, cloud.formers)
+
+
 def adopted(found: Present[OpenStackServer]) -> str:
     """The ID of the server that the object stands for; empty if it makes its own."""
-    return found.metadata.annotations.get(ADOPT_ANNOTATION, "")
+    named = found.metadata.annotations.get(ADOPT_ANNOTATION, "")
+    return "" if named == ADOPT_NONE else named
+
+
+def may_have_namesakes(found: Present[OpenStackServer]) -> bool:
+    """It makes a server, although the project has one of its name."""
+    return found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE
 
 
 def recorded(found: Present[OpenStackServer]) -> Recorded:

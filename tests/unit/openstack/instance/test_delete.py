@@ -137,10 +137,14 @@ def test_what_is_recorded_is_marked_before_it_is_deleted() -> None:
 @pytest.mark.parametrize(
     ("resources", "note"),
     [
-        pytest.param({"servers": (replace(SERVER, metadata=THEIRS),)}, "server w (s) stays: it belongs to x", id="S27"),
+        pytest.param(
+            {"servers": (replace(SERVER, metadata=THEIRS),)},
+            "server w (s) stays: it belongs to an unknown owner",
+            id="S27",
+        ),
         pytest.param(
             {"ports": (replace(PORT, description="windlass-owner=x"),)},
-            "port w-0 (p) stays: it belongs to x",
+            "port w-0 (p) stays: it belongs to an unknown owner",
             id="port",
         ),
         pytest.param(

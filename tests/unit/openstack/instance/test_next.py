@@ -273,8 +273,8 @@ def test_a_server_that_is_being_deleted_gets_no_mark(state: dict[str, str]) -> N
 def test_s27_a_server_of_somebody_else_is_not_taken() -> None:
     found = step(inv(servers=(replace(SERVER, metadata=THEIRS),)), recorded=Recorded(server="s"))
     assert isinstance(found, Stuck)
-    assert found.reason == "InvalidConfiguration"
-    assert "belongs to x" in found.message
+    assert found.reason == "OwnedByAnother"
+    assert "belongs to an unknown owner" in found.message
 
 
 def test_s27_another_server_is_not_surplus_unless_it_is_ours() -> None:

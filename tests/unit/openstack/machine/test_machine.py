@@ -8,6 +8,7 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.errors import Invalid, Status
+from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.status import INSTANCE
 
 from .cases import (
@@ -465,9 +466,11 @@ async def test_an_openstackserver_of_a_provider_is_taken_over_and_its_mark_kept(
     done = {"initialization": {"provisioned": True}, "instanceID": ID, "addresses": ADDRESSES}
     own = machine({"providerID": f"openstack:///{ID}"}, done, finalizers=[FINALIZER])
     theirs = server("ACTIVE", [says("InstanceReady", "True", "Ready")], {"addresses": []})
+    mark = mark_for(MARK, theirs["metadata"]["uid"], "server/ns/w-0")
+    theirs["metadata"]["annotations"] = {"openstack.windlass.dev/mark": mark}
     world = World(*all_of_it(machine=own), theirs)
     await world.rest()
-    assert world.tree()["metadata"]["annotations"] == {"openstack.windlass.dev/mark": MARK}
+    assert world.tree()["metadata"]["annotations"] == {"openstack.windlass.dev/mark": mark}
     assert world.tree()["status"]["addresses"] == ADDRESSES
     assert world.condition("Ready")[0] == "True"
     assert await world.rest() == 0

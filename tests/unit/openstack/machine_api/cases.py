@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, PROJECT, Process, World
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Event, Node, Pod, Secret
 from windlass.api.mapi import Machine
@@ -20,7 +21,7 @@ LABELS: Final = {"machine.openshift.io/cluster-api-cluster": "shop-x7"}
 class Fleet(World):
     """Both models, with what a Machine needs."""
 
-    kinds = (Machine, Node, Pod, Infrastructure, ConfigMap, Secret, Event)
+    kinds = (Machine, OpenStackServer, Node, Pod, Infrastructure, ConfigMap, Secret, Event)
 
     @property
     def machine(self) -> Tree:

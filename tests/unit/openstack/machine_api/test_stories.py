@@ -18,6 +18,7 @@ from tests.unit.openstack.machine_api.cases import (
 )
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MACHINE_API_FINALIZER, MACHINE_MARK_ANNOTATION
 from windlass.testing.memory.refusals import unevictable
@@ -263,7 +264,7 @@ async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_
     posts = world.posts("/servers")
     if not going:
         await process.settle()
-        assert world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION] == MARK
+        assert world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].startswith(f"{MARK}/")
         assert world.posts("/servers") == posts
     await world.delete()
     await process.settle()
@@ -271,8 +272,18 @@ async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_
     assert world.held() == {}
 
 
+OF_CLUSTER_API = mark_for("0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", f"server/openshift-cluster-api/{NAME}")
+
+
+def ours(world: Fleet) -> str:
+    return str(world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION])
+
+
 async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all_that_it_has() -> None:
-    world, theirs = Fleet(), "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+    world, theirs = (
+        Fleet(),
+        mark_for("0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", f"server/openshift-cluster-api/{NAME}"),
+    )
     await built(world, trunk=True, rootVolume={"diskSize": 1, "sourceUUID": "rhcos"})
     services = world.cloud.services
     for each in (*services.servers.values(), *services.volumes.values()):
@@ -283,9 +294,11 @@ async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all
     asked = len(world.cloud.requests)
     await process.settle()
     of_nova = (*services.servers.values(), *services.volumes.values())
-    assert {each["metadata"]["windlass-owner"] for each in of_nova} == {MARK}
+    assert {each["metadata"]["windlass-owner"] for each in of_nova} == {
+        world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
+    }
     described = (*services.ports.values(), *services.trunks.values())
-    assert {each["description"] for each in described} == {f"windlass-owner={MARK}"}
+    assert {each["description"] for each in described} == {f"windlass-owner={ours(world)}"}
     assert sum(each.method != "GET" for each in world.cloud.requests[asked:]) == 4
     await world.delete()
     await process.settle()
@@ -293,7 +306,10 @@ async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all
 
 
 async def test_a_port_that_the_last_list_did_not_have_yet_gets_the_mark_of_the_machine_too() -> None:
-    world, theirs = Fleet(), "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+    world, theirs = (
+        Fleet(),
+        mark_for("0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", f"server/openshift-cluster-api/{NAME}"),
+    )
     process = await built(world)
     services = world.cloud.services
     for server in services.servers.values():
@@ -305,7 +321,7 @@ async def test_a_port_that_the_last_list_did_not_have_yet_gets_the_mark_of_the_m
     attached(world, mark=theirs)
     world.cloud.pass_time(1)
     await process.step()
-    assert [each["description"] for each in services.ports.values()] == [f"windlass-owner={MARK}"] * 2
+    assert [each["description"] for each in services.ports.values()] == [f"windlass-owner={ours(world)}"] * 2
 
 
 async def test_a_server_group_is_made_once_and_found_again_after_a_lost_answer() -> None:

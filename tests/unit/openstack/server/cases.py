@@ -13,7 +13,7 @@ from windlass.kube.conditions import find
 from windlass.kube.control.plan import Call, Merge, Plan, RemoveFinalizers
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import MARK, Inventory
-from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.marks import described, mark_for
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Port, Server, ServerAddress, Volume
 from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION, SERVER_FINALIZER
@@ -26,7 +26,7 @@ from windlass.openstack.status import INSTANCE, first_visit
 
 NOW = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
 TIME = "2026-11-23T02:00:00Z"
-MARK_A = "mark-a"
+FRESH, MARK_A = (mark_for(f"7d3f0d9a-0000-4000-8000-00000000000{each}", "u", "server/shop/a") for each in "fa")
 IMAGE, FLAVOR, NETWORK = "image-1", "flavor-1", "network-1"
 SERVER = "server-1"
 PORT = "port-1"
@@ -147,7 +147,7 @@ def standing(status: str = "ACTIVE", **more: Any) -> Cloud:
 
 
 def seen(found: Any, cloud: Any = None, **more: Any) -> Snapshot:
-    return Snapshot(server=found, cloud=cloud, **{"fresh_mark": "fresh", **more})
+    return Snapshot(server=found, cloud=cloud, **{"fresh_mark": FRESH, **more})
 
 
 def requests(plan: Plan) -> list[CloudRequest]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tests.unit.openstack.server.cases import (
     FLAVOR,
+    FRESH,
     IMAGE,
     MARK_A,
     NETWORK,
@@ -93,7 +94,7 @@ class TestBuilding:
         first = plan(found, asked(None))
         found = after(found, first)
         assert (found.metadata.annotations, found.metadata.finalizers) == (
-            {MARK_ANNOTATION: "fresh"},
+            {MARK_ANNOTATION: FRESH},
             [SERVER_FINALIZER],
         )
         resolved = found.object.status.resolved
@@ -107,13 +108,13 @@ class TestBuilding:
         assert (create.subject, create.body["name"], create.body["network_id"]) == ("a-0", "a-0", NETWORK)
         assert len(port.needed) == 1, "what was made is stored together, when the server is there"
 
-        boot = plan(found, asked(Inventory(ports=(neutron(description="windlass-owner=fresh"),))))
+        boot = plan(found, asked(Inventory(ports=(neutron(description=f"windlass-owner={FRESH}"),))))
         (create,) = requests(boot)
         assert isinstance(create, CreateServer)
-        assert (create.body["networks"], create.body["metadata"]) == ([{"port": PORT}], {MARK: "fresh"})
+        assert (create.body["networks"], create.body["metadata"]) == ([{"port": PORT}], {MARK: FRESH})
 
-        answer = nova("", metadata={MARK: "fresh"})
-        born = asked(Inventory(servers=(answer,), ports=(neutron(description="windlass-owner=fresh"),)))
+        answer = nova("", metadata={MARK: FRESH})
+        born = asked(Inventory(servers=(answer,), ports=(neutron(description=f"windlass-owner={FRESH}"),)))
         recorded = plan(found, born)
         assert recorded.next == RequeueAfter(10.0, "the server is building")
         found = after(found, recorded)
@@ -124,12 +125,12 @@ class TestBuilding:
         assert conditions(found)[INSTANCE_READY] == "False InstanceNotReady"
 
         building = replace(answer, status="BUILD", task_state="spawning")
-        assert not plan(found, asked(Inventory((building,), (neutron(description="windlass-owner=fresh"),)))).needed, (
-            "the tasks of a build are no news"
-        )
+        assert not plan(
+            found, asked(Inventory((building,), (neutron(description=f"windlass-owner={FRESH}"),)))
+        ).needed, "the tasks of a build are no news"
 
-        active = nova("ACTIVE", metadata={MARK: "fresh"})
-        done = asked(Inventory((active,), (neutron(description="windlass-owner=fresh", device_id=SERVER),)))
+        active = nova("ACTIVE", metadata={MARK: FRESH})
+        done = asked(Inventory((active,), (neutron(description=f"windlass-owner={FRESH}", device_id=SERVER),)))
         found = after(found, plan(found, done))
         assert conditions(found) == {
             READY: "True Ready",
@@ -571,26 +572,26 @@ class TestTakingOver:
         found = made(mark="")
         first = plan(found)
         assert [str(change) for action in first.needed for change in action.diff()] == [
-            f"+ metadata.annotations.{MARK_ANNOTATION}: 'fresh'"
+            f"+ metadata.annotations.{MARK_ANNOTATION}: {FRESH!r}"
         ]
         found = after(found, first)
         unmarked = Inventory((nova(metadata={}),), (neutron(description="by CAPO", device_id=SERVER),))
         marks = plan(found, asked(unmarked))
         assert sorted(verbs(marks)) == ["describe", "mark server"]
-        assert all(request.mark == "fresh" for request in requests(marks))
+        assert all(request.mark == FRESH for request in requests(marks))
 
     def test_an_adopted_server_is_marked_with_its_ports_and_volumes_and_told(self) -> None:
         found = server(mark="", finalizers=(), annotations={ADOPT_ANNOTATION: SERVER})
         found = after(found, plan(found))
-        assert found.metadata.annotations[MARK_ANNOTATION] == "fresh"
+        assert found.metadata.annotations[MARK_ANNOTATION] == FRESH
         foreign, port = nova(metadata={}), neutron(description="", device_id=SERVER)
         unmarked = Inventory((foreign,), (), (cinder(metadata={}),), attached=(port,))
         assert sorted(verbs(plan(found, asked(unmarked)))) == ["describe", "mark volume"]
         assert verbs(plan(found, asked(Inventory((foreign,))))) == ["mark server"]
         fresh = Inventory(
-            (nova(metadata={MARK: "fresh"}),),
-            (neutron(description="windlass-owner=fresh", device_id=SERVER),),
-            (cinder(metadata={MARK: "fresh"}),),
+            (nova(metadata={MARK: FRESH}),),
+            (neutron(description=f"windlass-owner={FRESH}", device_id=SERVER),),
+            (cinder(metadata={MARK: FRESH}),),
         )
         found = after(found, plan(found, asked(fresh)))
         assert (found.object.status.instance_id, conditions(found)[READY]) == (SERVER, "True Ready")
@@ -612,7 +613,8 @@ class TestTakingOver:
         foreign = asked(Inventory((nova(metadata={MARK: "theirs"}),)))
         stopped = plan(found, foreign)
         assert not requests(stopped)
-        assert "theirs" in told(stopped, INSTANCE_READY, found).message
+        about = told(stopped, INSTANCE_READY, found)
+        assert (about.reason, "theirs" in about.message) == ("OwnedByAnother", False)
 
 
 class TestPause:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.server.cases import (
+    FRESH,
     NOW,
     PORT,
     SERVER,
@@ -142,11 +143,11 @@ def test_an_object_without_our_finalizer_is_none_of_our_business() -> None:
 def test_what_the_provider_recorded_is_marked_before_it_is_deleted() -> None:
     found = made(**GOING, mark="")
     found = after(found, plan(found))
-    assert found.metadata.annotations[MARK_ANNOTATION] == "fresh"
+    assert found.metadata.annotations[MARK_ANNOTATION] == FRESH
     unmarked = asked(Inventory((nova(metadata={}),), (neutron(description="", device_id=SERVER),)))
     marks = plan(found, unmarked)
     assert sorted(verbs(marks)) == ["describe", "mark server"]
-    assert {request.mark for request in requests(marks)} == {"fresh"}
+    assert {request.mark for request in requests(marks)} == {FRESH}
 
 
 def test_while_an_earlier_request_may_still_arrive_the_finalizer_stays() -> None:

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, Process, World, attached, server
+from tests.unit.openstack.clouded import KEY, NAMESPACE, Process, World, attached, server
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
-from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.cloud.marks import mark_for
+from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION
 
-THEIRS = "11111111-0000-4000-8000-000000000001"
+THEIRS = mark_for("11111111-0000-4000-8000-000000000001", "u-machine", f"machine/openshift-machine-api/{KEY[1]}")
 MACHINE_API = "openshift-machine-api"
 ROOT = {"rootVolume": {"sizeGiB": 1}, "trunk": True}
 
@@ -23,7 +24,12 @@ def machine(*, authority: str = "ClusterAPI", paused: str = "True", mark: str = 
     return {
         "apiVersion": Machine.RESOURCE.api_version,
         "kind": "Machine",
-        "metadata": {"name": KEY[1], "namespace": MACHINE_API, "annotations": {MACHINE_MARK_ANNOTATION: mark}},
+        "metadata": {
+            "name": KEY[1],
+            "namespace": MACHINE_API,
+            "uid": "u-machine",
+            "annotations": {MACHINE_MARK_ANNOTATION: mark},
+        },
         "spec": {},
         "status": {"authoritativeAPI": authority, "conditions": [condition]},
     }
@@ -38,8 +44,12 @@ async def world_with(*trees: dict[str, Any], **spec: Any) -> World:
     for each in (*services.servers.values(), *services.volumes.values()):
         each["metadata"] = {**each["metadata"], KEY_OF_MARK: THEIRS}
     for each in (*services.ports.values(), *services.trunks.values()):
-        each["description"] = each["description"].replace(MARK, THEIRS)
+        each["description"] = each["description"].replace(ours(world), THEIRS)
     return world
+
+
+def ours(world: World) -> str:
+    return str(world.server["metadata"]["annotations"][MARK_ANNOTATION])
 
 
 def marks(world: World) -> set[str]:
@@ -63,7 +73,7 @@ async def test_a_server_whose_owner_in_the_machine_api_gave_it_up_gets_our_mark_
     world = await world_with(machine(), **ROOT)
     before, held = len(world.cloud.requests), world.held()
     await Process(world, machine_api=MACHINE_API).settle()
-    assert marks(world) == {MARK}
+    assert marks(world) == {ours(world)}
     assert len(writes(world, before)) == 4  # server, volume, port, trunk
     assert world.held() == held
     [described] = [each["description"] for each in world.cloud.services.ports.values()]
@@ -99,7 +109,7 @@ async def test_a_server_that_is_being_given_up_is_waited_for_without_an_alarm(
         assert "Machine openshift-machine-api/worker-0 of the Machine API to hand over" in told["Ready"]["message"]
     world.api.load(machine())
     await process.settle()
-    assert marks(world) == {MARK}
+    assert marks(world) == {ours(world)}
     assert {each["type"]: each["status"] for each in world.server["status"]["conditions"]}["Ready"] == "True"
 
 
@@ -112,7 +122,7 @@ async def test_a_port_that_the_last_list_did_not_have_yet_gets_our_mark_too() ->
     world.api.load(machine())
     await process.step()
     assert len(world.cloud.services.ports) == 2
-    assert marks(world) == {MARK}
+    assert marks(world) == {ours(world)}
 
 
 @pytest.mark.parametrize("other", [machine(authority="Migrating"), machine(paused="False")], ids=["moves", "acts"])
@@ -145,8 +155,9 @@ async def test_a_server_that_nobody_gave_up_is_not_taken(other: dict[str, Any]) 
     assert marks(world) == {THEIRS}
     assert not writes(world, before)
     ready = {each["type"]: each for each in world.server["status"]["conditions"]}["Ready"]
-    assert ready["reason"] == "InvalidConfiguration"
-    assert THEIRS in ready["message"]
+    assert ready["reason"] == "OwnedByAnother"
+    assert f"belongs to Machine openshift-machine-api/{KEY[1]}" in ready["message"]
+    assert THEIRS.partition("/")[0] not in ready["message"]
 
 
 async def test_a_paused_object_whose_server_has_another_owner_goes_without_a_write_to_the_cloud() -> None:
@@ -175,7 +186,7 @@ async def test_a_paused_object_goes_when_its_server_is_gone_and_no_earlier_reque
 async def test_a_paused_object_stays_while_something_is_its_own() -> None:
     world = await world_with()
     [port] = world.cloud.services.ports.values()
-    port["description"] = port["description"].replace(THEIRS, MARK)
+    port["description"] = port["description"].replace(THEIRS, ours(world))
     await change(world, {PAUSED_ANNOTATION: ""})
     await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
     before = len(world.cloud.requests)

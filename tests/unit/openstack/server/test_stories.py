@@ -185,9 +185,13 @@ async def test_a_server_is_adopted_with_its_ports_and_goes_with_the_object() -> 
 
 async def test_s27_a_server_of_the_same_name_stays_when_ours_goes() -> None:
     world = World()
+    tree = server(world)
+    tree["metadata"]["annotations"] = {ADOPT_ANNOTATION: "none"}
+    world.api.load(tree)
     foreign = {"name": KEY[1], "flavorRef": world.flavor, "networks": []}
     _, made = world.cloud.services.handle(PROJECT, _post("compute", "/servers", "server", **foreign))
-    process = await built(world)
+    process = Process(world)
+    await process.settle()
     assert world.held()["servers"] == 2
     await delete(world)
     await process.settle()

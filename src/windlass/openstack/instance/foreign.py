@@ -1,0 +1,76 @@
+"""Whether a server, or what belongs to one, is another owner's, and what people read then. Pure.
+
+| the object | it stops at |
+|---|---|
+| any | the server that it names, if that has the mark of another owner |
+| has no server | a server with another mark of its root: another object has taken it over |
+| is a copy of an object that does not exist here | anything with that root |
+| makes a server, and nothing of it exists | a server of its name that has no mark: it may be its own, from before |
+"""
+
+from collections.abc import Sequence
+
+from windlass.openstack.cloud import marks
+from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
+from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, TAKE_OVER_ANNOTATION
+from windlass.openstack.instance.match import is_going
+from windlass.openstack.instance.step import Stuck
+from windlass.openstack.ownership import Ownership, Standing
+from windlass.openstack.status import Reason
+
+
+def foreign(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -> Server | Volume | Port | Trunk | None:
+    """The resource of another owner at which the object stops; None if there is none."""
+    own = {"", ownership.mark, *ownership.formers}
+    servers = [each for each in inventory.servers if marks.mark_of(each) in own]
+    if recorded.server:
+        named = (each for each in inventory.servers if each.id == recorded.server and marks.mark_of(each) not in own)
+        return next(named, None)
+    others = inventory.others if ownership.claim.standing is Standing.COPIED else _servers(inventory)
+    return None if servers else next(iter(others), None)
+
+
+def is_replaced(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -> bool:
+    """The object does not hold its mark yet, and nothing in the cloud has an earlier one: its annotation is next."""
+    if not ownership.claim.is_replacing or foreign(inventory, ownership, recorded=recorded) is not None:
+        return False
+    return not any(
+        marks.mark_of(each) in ownership.formers and not (isinstance(each, Server) and is_going(each))
+        for each in inventory.all
+    )
+
+
+def stopped(found: Server | Volume | Port | Trunk, ownership: Ownership, *, named_by: str, annotation: str) -> Stuck:
+    """The dead end at a resource of another owner. `named_by`: the field or annotation of the object that names it;
+    empty: none does. `annotation`: the one with the object's mark."""
+    mark, claim = marks.mark_of(found), ownership.claim
+    whose = f"{KINDS[type(found)].name} {found.id} belongs to {marks.in_words(mark)}"
+    place = marks.place_of(mark)
+    if claim.holds and place == claim.place:
+        newer = f"{whose} with another uid, which has taken it over from this one, maybe in another management cluster"
+        return Stuck(Reason.OWNED_BY_ANOTHER, f"{newer}: delete this object; that leaves the cloud as it is")
+    if not place:
+        remedy = f"remove the key {MARK} of its metadata if it is to be taken over"
+        return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {remedy}")
+    other = f"remove {named_by or f'the annotation {annotation}'} if this object is to have a server of its own"
+    if place in ownership.facts.absent:
+        take = f"annotate this object with {TAKE_OVER_ANNOTATION}={place} if it is to take over what that one had"
+        return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}, which does not exist here: {take}, or {other}")
+    return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {other}")
+
+
+def namesake(name: str, servers: Sequence[Server]) -> Stuck:
+    """The dead end of an object that would make a server, and finds `servers` of its name that nobody owns."""
+    ids = ", ".join(each.id for each in servers)
+    text = (
+        f"the project has a server {name} without an owner ({ids}), which may have been made for this object before: "
+        f"annotate it with {ADOPT_ANNOTATION}=ID if it is to have that server, or {ADOPT_ANNOTATION}={ADOPT_NONE} if "
+        "it is to make another one"
+    )
+    return Stuck(Reason.OWNED_BY_ANOTHER, text)
+
+
+def _servers(inventory: Inventory) -> list[Server]:
+    return [each for each in inventory.others if isinstance(each, Server)]
