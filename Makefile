@@ -5,6 +5,7 @@ RUN := .venv/bin/
 RBAC := deploy/machine-sync/base/rbac.yaml
 POLICIES := deploy/machine-sync/components/policies/policies.yaml
 UPDATE_STATUS := deploy/update-status/base
+UPDATE_STATUS_CRDS := deploy/update-status/crds/crds.yaml
 INFORMERS := deploy/update-status/components/informers/rbac.yaml
 WEB := deploy/web/base/rbac.yaml
 WEB_MACHINES := deploy/web/components/machines/rbac.yaml
@@ -51,12 +52,12 @@ generate: .venv/ready ## write the files that are made from code
 	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
 	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
 	$(RUN)windlass manifests rbac update-status --informers > $(INFORMERS)
-	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS)/crds.yaml
+	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS_CRDS)
 	$(RUN)windlass manifests web > $(WEB)
 	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
 	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
 	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
-	$(RUN)windlass manifests rbac openstack --machine-api > $(OPENSTACK_MACHINE_API)
+	$(RUN)windlass manifests rbac openstack --machine-api --watch-namespace openshift-cluster-api > $(OPENSTACK_MACHINE_API)
 	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
 	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
 
@@ -65,12 +66,12 @@ check-generated: .venv/ready
 	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
 	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
 	$(RUN)windlass manifests rbac update-status --informers | diff -u $(INFORMERS) -
-	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS)/crds.yaml -
+	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS_CRDS) -
 	$(RUN)windlass manifests web | diff -u $(WEB) -
 	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
 	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
 	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
-	$(RUN)windlass manifests rbac openstack --machine-api | diff -u $(OPENSTACK_MACHINE_API) -
+	$(RUN)windlass manifests rbac openstack --machine-api --watch-namespace openshift-cluster-api | diff -u $(OPENSTACK_MACHINE_API) -
 	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
 	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -
 

@@ -44,7 +44,7 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import CLUSTER, Stage, condition
 from ..api.openstack.mortal import NOTHING_UNDER_WAY, MortalClient
 from ..api.openstack.working import working
-from .openstack import NAME, PROGRAM, QUICK
+from .openstack import NAME, PROGRAM, QUICK, WITH_MACHINE_API
 
 WRITER = "windlass-openstack"
 """The user agent of our requests to the cloud."""
@@ -77,7 +77,7 @@ class Land:
 
     async def start_openstack(self) -> None:
         account = await self.stage.plane.service_account_kubeconfig(HOME, NAME)
-        argv = [*PROGRAM, f"--kubeconfig={account}", f"--namespace={HOME}", "--machine-api", *ALONE, *QUICK]
+        argv = [*PROGRAM, f"--kubeconfig={account}", f"--namespace={HOME}", *WITH_MACHINE_API, *ALONE, *QUICK]
         self.openstack = await self._start(argv)
 
     async def _start(self, argv: Sequence[str]) -> Program:
@@ -92,7 +92,7 @@ class Land:
         synchronizing = synchronizes(platform=PLATFORMS["OpenStack"], namespaces=self.stage.namespaces)
 
         def all_makers(clouds: Clouds) -> tuple[Make, ...]:
-            return (*synchronizing, *makers(clouds, machine_api=True))
+            return (*synchronizing, *makers(clouds, machine_api=self.stage.namespaces.machine_api))
 
         return working(client, all_makers, times=NOTHING_UNDER_WAY, point=point)
 

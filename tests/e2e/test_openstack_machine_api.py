@@ -1,7 +1,8 @@
 """`windlass run openstack --machine-api` in the place of the Machine API's machine controller, on a real cloud.
 
 The real MachineSet controller, node links and webhooks of the Machine API are beside it. A set of two is made, scaled
-down while a PodDisruptionBudget holds the drain, and scaled to none.
+down while a PodDisruptionBudget holds the drain, and scaled to none. Machines and Secrets of other namespaces are none
+of its business: it runs with the rights that we ship.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.api.machine_sync.stage import CLUSTER, describe_cluster
+from tests.authorizer import until_allowed
 from tests.program import starting
 from tests.waiting import eventually
 from windlass.api.core import Event, Node, Pod, Secret
@@ -21,18 +23,27 @@ from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.kube.conditions import find
 from windlass.kube.verbs import PatchType
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.capability import HOME
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.cloud import Project
 from windlass.testing.machines.machine_api import MachineApi
 
-from .openstack import DEPLOY, NAME, PROGRAM, QUICK, USER
+from .openstack import (
+    DEPLOY,
+    MACHINE_API_RBAC,
+    NAME,
+    PROGRAM,
+    QUICK,
+    USER,
+    WITH_MACHINE_API,
+    grant_with_machine_api,
+)
 from .rights import granted, uses
 
 pytestmark = pytest.mark.plane
 
-RBAC = DEPLOY / "machine-api" / "rbac.yaml"
 PLACE = MACHINE_API_NAMESPACE
 GROUP = Machine.RESOURCE.api_version
 Tree = dict[str, Any]
@@ -43,8 +54,7 @@ def plane(request: pytest.FixtureRequest) -> Iterator[BlockingControlPlane]:
     known: list[Path | Mapping[str, Any]] = [*crds.documents(*crds.MACHINES), DEPLOY / "crds" / "crds.yaml"]
     assets = request.config.getoption("windlass_assets")
     with BlockingControlPlane(assets=assets, crds=known) as plane:
-        plane.apply_files(RBAC)
-        plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLACE}})
+        grant_with_machine_api(plane)
         describe_cluster(plane, platform="OpenStack")
         yield plane
 
@@ -77,23 +87,19 @@ class Cluster:
     async def patch(self, kind: type[Any], name: str, body: Tree, *, place: str | None = PLACE, part: str = "") -> None:
         await self._api.patch(kind, name, body, type=PatchType.MERGE, namespace=place, subresource=part)
 
-    async def machine_set(self, project: Project, replicas: int) -> None:
+    async def secrets(self, project: Project, place: str) -> None:
         clouds = base64.b64encode(project.clouds_yaml.encode()).decode()
-        await self.apply(Secret, "cloud", data={"clouds.yaml": clouds})
-        await self.apply(Secret, "worker-user-data", data={"userData": "e30=", "disableTemplating": "dHJ1ZQ=="})
-        value = {
-            "apiVersion": "machine.openshift.io/v1alpha1",
-            "kind": "OpenstackProviderSpec",
-            "cloudsSecret": {"name": "cloud", "namespace": PLACE},
-            "cloudName": "openstack",
-            "flavor": "m1.tiny",
-            "image": "cirros",
-            "networks": [{"subnets": [{"uuid": project.subnet_id}]}],
-            "serverGroupName": "workers",
-            "userDataSecret": {"name": "worker-user-data"},
-        }
-        labels = {"machine.openshift.io/cluster-api-cluster": CLUSTER, "set": "workers"}
-        template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": value}}}
+        await self.apply(Secret, "cloud", place, data={"clouds.yaml": clouds})
+        await self.apply(Secret, "worker-user-data", place, data={"userData": "e30=", "disableTemplating": "dHJ1ZQ=="})
+
+    async def machine(self, name: str, place: str, value: Tree) -> None:
+        spec = {"authoritativeAPI": "MachineAPI", "providerSpec": {"value": value}}
+        await self.apply(Machine, name, place, metadata={"labels": LABELS}, spec=spec)
+
+    async def machine_set(self, project: Project, replicas: int) -> None:
+        await self.secrets(project, PLACE)
+        value = provider_spec(project, serverGroupName="workers")
+        template = {"metadata": {"labels": LABELS}, "spec": {"providerSpec": {"value": value}}}
         spec = {"replicas": replicas, "selector": {"matchLabels": {"set": "workers"}}, "template": template}
         await self.apply(MachineSet, "workers", spec={**spec, "authoritativeAPI": "MachineAPI"})
 
@@ -112,6 +118,22 @@ class Cluster:
             await self.patch(Pod, f"web-{name}", {"status": {"phase": "Running", **ready}}, place="shop", part="status")
 
 
+def provider_spec(project: Project, *, secrets: str = PLACE, **more: Any) -> Tree:
+    """What a Machine has to say, with both its Secrets in the namespace `secrets`."""
+    return {
+        "apiVersion": "machine.openshift.io/v1alpha1",
+        "kind": "OpenstackProviderSpec",
+        "cloudsSecret": {"name": "cloud", "namespace": secrets},
+        "cloudName": "openstack",
+        "flavor": "m1.tiny",
+        "image": "cirros",
+        "networks": [{"subnets": [{"uuid": project.subnet_id}]}],
+        "userDataSecret": {"name": "worker-user-data", "namespace": secrets},
+        **more,
+    }
+
+
+LABELS = {"machine.openshift.io/cluster-api-cluster": CLUSTER, "set": "workers"}
 NO_ACCOUNT = {"automountServiceAccountToken": False}
 
 
@@ -144,7 +166,7 @@ async def test_a_set_of_the_machine_api_is_served_drained_and_deleted(
     account = await asyncio.to_thread(plane.service_account_kubeconfig, HOME, NAME)
     async with Client(connections.load(kubeconfig=plane.kubeconfig())) as client:
         cluster = Cluster(client)
-        argv = [*PROGRAM, f"--kubeconfig={account}", f"--namespace={HOME}", "--machine-api", *QUICK]
+        argv = [*PROGRAM, f"--kubeconfig={account}", f"--namespace={HOME}", *WITH_MACHINE_API, *QUICK]
         async with starting(argv, tmp_path) as process:
             await process.ready()
             await cluster.machine_set(project, 2)
@@ -171,6 +193,55 @@ async def test_a_set_of_the_machine_api_is_served_drained_and_deleted(
             assert await process.end() == 0
     for group in list(project.sdk.compute.server_groups()):
         project.sdk.compute.delete_server_group(group)
-    grants, allowed = granted(RBAC, NAME), uses(plane.audit, USER, "allow")
+    grants, allowed = granted(MACHINE_API_RBAC, NAME), uses(plane.audit, USER, "allow")
     assert uses(plane.audit, USER, "forbid") == set()
     assert {use for use in allowed if not any(grant.covers(use) for grant in grants)} == set()
+
+
+async def test_a_machine_lends_nobody_the_secrets_of_another_namespace(
+    plane: BlockingControlPlane, project: Project, tmp_path: Path
+) -> None:
+    for name in ("evil", "creds"):
+        plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    account = await asyncio.to_thread(plane.service_account_kubeconfig, HOME, NAME)
+    async with Client(connections.load(kubeconfig=plane.kubeconfig())) as client:
+        cluster = Cluster(client)
+        for place in (PLACE, "creds", "evil"):
+            await cluster.secrets(project, place)
+        argv = [*PROGRAM, f"--kubeconfig={account}", f"--namespace={HOME}", *WITH_MACHINE_API, *QUICK]
+        async with starting(argv, tmp_path) as process:
+            await process.ready()
+            await cluster.machine("borrowed", "evil", provider_spec(project, secrets="creds"))
+            await cluster.machine("elsewhere", "evil", provider_spec(project, secrets="evil"))
+            await cluster.machine("lent", PLACE, provider_spec(project, secrets="creds"))
+            await cluster.machine("own", PLACE, provider_spec(project))
+            ended = ["Failed", "Provisioned"]
+            lent, _ = await eventually(
+                lambda: cluster.all(Machine), lambda found: phases(found) == ended, what="one server"
+            )
+            told = find(lent["status"]["conditions"], "InstanceReady")
+            assert told is not None
+            assert told["reason"] == "InvalidConfiguration"
+            assert "cloudsSecret.namespace is 'creds'" in told["message"]
+            assert "copy Secret creds/cloud there, and leave namespace out" in told["message"]
+            for untouched in await cluster.all(Machine, "evil"):
+                assert "status" not in untouched
+                assert {"annotations", "finalizers"} & untouched["metadata"].keys() == set()
+            assert [each.name for each in project.sdk.compute.servers()] == ["own"]
+            await client.delete(Machine, "own", namespace=PLACE)
+            await eventually(lambda: cluster.all(Machine), lambda found: len(found) == 1, what="no server")
+            assert await process.end() == 0
+    read = {use.namespace for use in uses(plane.audit, USER, "allow") if use.resource == "secrets"}
+    assert read == {PLACE, CLUSTER_API_NAMESPACE}
+    assert uses(plane.audit, USER, "forbid") == set()
+
+
+async def test_the_account_that_we_ship_may_read_secrets_where_its_machines_are_and_nowhere_else(
+    plane: BlockingControlPlane,
+) -> None:
+    for place in (PLACE, CLUSTER_API_NAMESPACE):
+        until_allowed(plane.rest, USER, "get", "secrets", namespace=place)
+    until_allowed(plane.rest, USER, "patch", "machines.machine.openshift.io", namespace=PLACE)
+    for elsewhere in ("", HOME, "kube-system", "openshift-config"):  # empty: in all
+        for verb, resource in (("get", "secrets"), ("list", "secrets"), ("patch", "machines.machine.openshift.io")):
+            until_allowed(plane.rest, USER, verb, resource, allowed=False, namespace=elsewhere)

@@ -26,7 +26,7 @@ from windlass.testing.machines import cluster_api
 from ..api.machine_sync.examples import EXAMPLES
 from ..api.machine_sync.stage import Stage, describe_cluster
 from ..api.openstack.mortal import MortalClient, lives
-from .openstack import DEPLOY, USER
+from .openstack import DEPLOY, USER, grant_with_machine_api
 from .openstack_migration import IDENTITY, TARGETS, Land, is_mark
 from .rights import uses
 
@@ -43,8 +43,8 @@ def plane(request: pytest.FixtureRequest) -> Iterator[BlockingControlPlane]:
     ]
     with BlockingControlPlane(assets=request.config.getoption("windlass_assets"), crds=known) as plane:
         cluster_api.start(plane, flags=["--feature-gates=ReconcilerRateLimiting=false"])
-        plane.apply_files(DEPLOY / "machine-api" / "rbac.yaml", DEPLOY / "crds" / "crds.yaml")
-        usual_namespaces(plane)
+        plane.apply_files(DEPLOY / "crds" / "crds.yaml")
+        grant_with_machine_api(plane)
         yield plane
 
 

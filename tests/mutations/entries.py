@@ -1117,6 +1117,8 @@ _IN_THE_CLOUD = (
         "openstack/planning/planner.py",
         "openstack/planning/test_files.py",
         ("return found if whole else", "return found if True else"),
+        ("if place != machine_api:", "if False:"),
+        ('home=lambda kind: machine_api if kind is Machine else "default"', 'home=lambda kind: "default"'),
         ('any(each["status"] == FALSE and each["reason"] in WRONG', 'any(each["status"] == FALSE'),
         ('any(each["status"] == FALSE and each["reason"] in WRONG', "any(False"),
     ),
@@ -1397,8 +1399,51 @@ _IN_THE_CLOUD = (
         ("inventory = await project.look(mark, had, services=services, fresh=True)\n            volumes", "volumes"),
     ),
     *_in(
+        "openstack/machine_api/provider_spec.py",
+        "openstack/machine_api",
+        ('if named is None or not named.name or named.namespace in ("", home):', "if True:"),
+        ('("cloudsSecret", given.clouds_secret), ', ""),
+        (', ("userDataSecret", given.user_data_secret)):', ",):"),
+    ),
+    *_in(
+        "openstack/controllers.py",
+        "openstack/test_controllers.py",
+        ("clouds=clouds, namespace=machine_api),)", "clouds=clouds, namespace=None),)"),
+        ("make(reader, namespace=_EACH)", "make(reader, namespace=namespaces[0])"),
+        ('_EACH: Final = "*"', '_EACH: Final = "ours"'),
+    ),
+    *_in(
+        "openstack/server/controller.py",
+        "openstack/test_controllers.py",
+        ("Watch(Machine, of_machine, namespace=machine_api", "Watch(Machine, of_machine, namespace=namespace"),
+    ),
+    *_in(
+        "openstack/floating/controller.py",
+        "openstack/test_controllers.py",
+        ("Machine, of_machine, namespace=machine_api", "Machine, of_machine, namespace=namespace"),
+    ),
+    *_in(
+        "openstack/machine_api/controller.py",
+        "openstack/test_controllers.py",
+        ("namespace=config, names=(name,)", "names=(name,)"),
+    ),
+    *_in(
+        "openstack/overview/reading.py",
+        "cli/openstack",
+        ("if identity.refused:", "if False:"),
+        ("return kind is not mapi.Machine or found", "return True or found"),
+        ("if namespace not in (None, machine_api):", "if False:"),
+        ("            place = machine_api\n", ""),
+    ),
+    *_in(
+        "cli/openstack/left_over.py",
+        "cli/openstack/test_orphans.py",
+        ("found = await objects(api, OWNERS)", 'found = await objects(api, OWNERS, machine_api="ours")'),
+    ),
+    *_in(
         "openstack/machine_api/observe.py",
         "openstack/machine_api",
+        ('if (foreign := foreign_secret("cloudsSecret", secret, home=place)) is not None:', "if False:"),
         ("inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)\n            volumes", "volumes"),
     ),
     *_in(
@@ -2288,6 +2333,23 @@ _ASKING_INFORMERS = (
     ),
 )
 
+_INSTALLING = (
+    *_in(
+        "capability/manifests/crd.py",
+        "deploy",
+        ("            annotations=KEPT,\n", ""),
+        ('"Prune=false,Delete=false"', '"Prune=false"'),
+    ),
+    *_in(
+        "capability/installed.py",
+        "capability/test_installed.py",
+        ('return {"crds": self._missing()} if self._resources else {}', "return {}"),
+        ("for resource in self._unserved() if resource in self._resources", "for resource in self._unserved()"),
+        ("                said = missing\n", ""),
+    ),
+    *_in("kube/process/pool.py", "capability/test_installed.py", (" if not shared.cache.served}", " if False}")),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -2308,4 +2370,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_BUILDING_IN_CLUSTERS,
     *_SHOWING_IN_BROWSERS,
     *_ASKING_INFORMERS,
+    *_INSTALLING,
 )

@@ -38,7 +38,7 @@ class Capability(Struct, frozen=True, kw_only=True):
     permissions      all permissions that its process declares
     frame            its election and its work, for the process
     planner          how its plans are made
-    owned            the kinds whose CRDs are installed with it
+    owned            the kinds whose CRDs belong to it: `deploy/NAME/crds` installs them, before it
     policies         its admission policies
     policies_follow  the code that the policies are derived from, for the head of the file, if there is something to say
     theirs           namespaces that belong to the cluster: our manifests never create them, and so never delete them

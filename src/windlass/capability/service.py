@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, structs
 
+from windlass.capability.installed import NO_KINDS, Installed, Own
 from windlass.kube.cache import INACTIVITY
 from windlass.kube.client import Client
 from windlass.kube.client.retry import RetryPolicy
@@ -94,8 +95,8 @@ class Frame(Struct, frozen=True, kw_only=True):
     holding: AbstractAsyncContextManager[Any] = nullcontext()
 
 
-async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) -> None:
-    """Run until SIGTERM or SIGINT."""
+async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame, *, own: Own = NO_KINDS) -> None:
+    """Run until SIGTERM or SIGINT. `own`: the kinds without which the process is not ready."""
     log = Logger(__name__)
     metrics = Metrics(host=config.server)
     async with AsyncExitStack() as stack:
@@ -116,12 +117,14 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame) ->
         )
         process.add(manager)
         work = frame.work(manager, election, settings)
+        installed = Installed(own, manager.pool.unserved)
 
         def ready() -> dict[str, str]:
-            return {**work.report(), **process.report_ready()}
+            return {**work.report(), **installed.report(), **process.report_ready()}
 
         working = asyncio.create_task(work.run(), name="work")
-        stack.push_async_callback(end, working)
+        saying = asyncio.create_task(installed.run(), name="own kinds")
+        stack.push_async_callback(end, working, saying)
         # The first requests go out, and the server of probes is imported while the API server answers them.
         await asyncio.sleep(0)
         await stack.enter_async_context(_probes(settings, process, ready))

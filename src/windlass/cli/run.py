@@ -96,15 +96,18 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
         import asyncio
 
         from windlass.capability import service
+        from windlass.capability.installed import Own
         from windlass.cli.conventions import connection
         from windlass.kube.process import logs
 
         frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))
-        frame = room.make(home=settings.namespace or room.home, **room.own(values)).frame()
+        capability = room.make(home=settings.namespace or room.home, **room.own(values))
+        frame = capability.frame()
+        own = Own(capability.name, tuple(owned.kind for owned in capability.owned))
     finally:
         gc.enable()
     logs.configure(level=settings.log_level or "info")
-    asyncio.run(service.run(connection.cluster(settings), frame_settings, frame))
+    asyncio.run(service.run(connection.cluster(settings), frame_settings, frame, own=own))
     return Exit.OK
 
 

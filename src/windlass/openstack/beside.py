@@ -30,10 +30,11 @@ from windlass.kube.errors import KubeError
 from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Rival
 from windlass.openstack.constants import LEASE
-from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 
 PROVIDER_NAMESPACE: Final = "capo-system"
 """The namespace in which clusterctl installs the provider."""
+MACHINE_API_LEASE: Final = "cluster-api-provider-openstack-leader"
+"""The Lease of the Machine API's provider, in the namespace of its Machines."""
 
 
 class Provider(Struct, frozen=True):
@@ -44,18 +45,18 @@ class Provider(Struct, frozen=True):
     lease: str
 
 
-MACHINE_API_PROVIDER: Final = Provider(
-    "machine controller of the Machine API", MACHINE_API_NAMESPACE, "cluster-api-provider-openstack-leader"
-)
-
-
 def cluster_api_provider(namespace: str) -> Provider:
     return Provider("OpenStack provider of Cluster API", namespace, LEASE)
 
 
-def beside_permissions(*, machine_api: bool = False) -> tuple[Permission, ...]:
-    """The reads that `Beside` needs: cluster-wide, as the provider's namespace need not exist."""
-    return (permission(Lease, "get", names=(LEASE, *((MACHINE_API_PROVIDER.lease,) if machine_api else ()))),)
+def machine_api_provider(namespace: str) -> Provider:
+    return Provider("machine controller of the Machine API", namespace, MACHINE_API_LEASE)
+
+
+def beside_permissions(*, machine_api: str = "") -> tuple[Permission, ...]:
+    """The reads that `Beside` needs: cluster-wide for Cluster API's provider, whose namespace need not exist."""
+    of_machines = (permission(Lease, "get", namespace=machine_api, names=(MACHINE_API_LEASE,)),) if machine_api else ()
+    return (permission(Lease, "get", names=(LEASE,)), *of_machines)
 
 
 class Beside:

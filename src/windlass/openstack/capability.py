@@ -30,11 +30,11 @@ def capability(
     provider_namespace: str = PROVIDER_NAMESPACE,
     polls: PollTimes | None = None,
     credentials: Callable[[], Credentials] | None = None,
-    machine_api: bool = False,
+    machine_api: str = "",
 ) -> Capability:
     """For objects in `namespaces` (none: in all namespaces). The provider of Cluster API is looked for in
-    `provider_namespace`. Plans from files ask the cloud of `credentials`, if there are any. `machine_api`: Machines of
-    the Machine API get their servers here too."""
+    `provider_namespace`. Plans from files ask the cloud of `credentials`, if there are any. `machine_api`: the one
+    namespace whose Machines of the Machine API get their servers here too; empty: none do."""
 
     def controllers(reader: Any, clouds: Clouds) -> tuple[Controller[Any, Any], ...]:
         from windlass.openstack.controllers import makers
@@ -59,7 +59,7 @@ def capability(
     def planner() -> "Planner":
         from windlass.openstack.planning.planner import planner
 
-        return planner(controllers, reader=Unread(), credentials=credentials)
+        return planner(controllers, reader=Unread(), credentials=credentials, machine_api=machine_api)
 
     def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
         from windlass.openstack.policies import policies
@@ -74,4 +74,5 @@ def capability(
         planner=planner,
         owned=OWNED,
         policies=policies,
+        theirs=(machine_api,) if machine_api else (),
     )

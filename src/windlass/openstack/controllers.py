@@ -13,30 +13,36 @@ from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.floating.controller import floating_controller
 from windlass.openstack.identity.controller import identity_controller
 from windlass.openstack.machine.controller import machine_controller
-from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.pool.controller import pool_controller
 from windlass.openstack.server.controller import server_controller
 
+_EACH: Final = "*"
+"""Stands for each of several namespaces. No namespace has this name, so none that is named is taken for it."""
 
-def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: bool = False) -> tuple[Make, ...]:
-    """All controllers, for objects in `namespaces`; without any: in all. `machine_api`: that of its Machines too."""
+
+def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: str = "") -> tuple[Make, ...]:
+    """All controllers, for objects in `namespaces`; without any: in all. `machine_api`: the one namespace whose
+    Machines of the Machine API are served too; empty: none are."""
     every: Final[tuple[Callable[..., Controller[Any, Any]], ...]] = (
-        partial(server_controller, clouds=clouds, machine_api=MACHINE_API_NAMESPACE if machine_api else ""),
+        partial(server_controller, clouds=clouds, machine_api=machine_api),
         partial(machine_controller, born=clouds.born),
         partial(cluster_controller, clouds=clouds),
         partial(pool_controller, clouds=clouds),
         partial(floating_controller, clouds=clouds, machine_api=machine_api),
         identity_controller,
-        *((partial(machine_api_controller, clouds=clouds),) if machine_api else ()),
     )
-    return tuple(partial(_made, make, tuple(dict.fromkeys(namespaces))) for make in every)
+    of_machines: tuple[Make, ...] = (
+        partial(machine_api_controller, clouds=clouds, namespace=machine_api, cluster_api=namespaces),
+    )
+    made = (partial(_made, make, tuple(dict.fromkeys(namespaces))) for make in every)
+    return (*made, *(of_machines if machine_api else ()))
 
 
 def _made(make: Callable[..., Controller[Any, Any]], namespaces: tuple[str, ...], reader: Any) -> Controller[Any, Any]:
     if not namespaces:
         return make(reader, namespace=None)
-    made = make(reader, namespace=namespaces[0])
+    made = make(reader, namespace=_EACH)
     return structs.replace(
         made,
         watches=tuple(each for watch in made.watches for each in _in_each(watch, namespaces)),
@@ -45,7 +51,7 @@ def _made(make: Callable[..., Controller[Any, Any]], namespaces: tuple[str, ...]
 
 
 def _in_each(declared: Any, namespaces: tuple[str, ...]) -> tuple[Any, ...]:
-    """The watch or permission in each of the namespaces, if it is for the first one."""
-    if getattr(declared, "namespace", None) != namespaces[0]:
+    """The watch or permission in each of the namespaces, if it is for each of them."""
+    if getattr(declared, "namespace", None) != _EACH:
         return (declared,)
     return tuple(structs.replace(declared, namespace=each) for each in namespaces)

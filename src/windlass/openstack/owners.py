@@ -10,6 +10,7 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Absent, IndexedReader, Present, read
+from windlass.kube.errors import Undeclared
 from windlass.openstack.cloud import marks
 from windlass.openstack.constants import TAKE_OVER_ANNOTATION
 from windlass.openstack.objects import BY_MARK
@@ -24,14 +25,10 @@ _KINDS: Final[dict[str, type[Any]]] = {
 
 
 class Owners:
-    """`namespace` is the one that the controller serves; None: all. `names`: whether an object records resources by ID.
-    The kind of the objects has the index `BY_MARK`."""
+    """`names`: whether an object records resources by ID. The kind of the objects has the index `BY_MARK`."""
 
-    def __init__(
-        self, reader: IndexedReader, *, namespace: str | None = None, names: Callable[[Present[Any]], bool]
-    ) -> None:
+    def __init__(self, reader: IndexedReader, *, names: Callable[[Present[Any]], bool]) -> None:
         self._reader = reader
-        self._namespace = namespace
         self._names = names
 
     async def facts(self, found: Present[Any]) -> Facts:
@@ -69,9 +66,12 @@ class Owners:
         word, _, rest = at.partition("/")
         namespace, _, name = rest.partition("/")
         kind = _KINDS.get(word)
-        if at == but or kind is not type(found.object) or "~" in name or self._namespace not in (None, namespace):
+        if at == but or kind is not type(found.object) or "~" in name:
             return False
-        other = await self._reader.see(kind, name, namespace=namespace, confirm=True)
+        try:
+            other = await self._reader.see(kind, name, namespace=namespace, confirm=True)
+        except Undeclared:
+            return False
         if isinstance(other, Present):
             return marks.root_of(claim_of(other).stored) != marks.root_of(mark)
         return isinstance(other, Absent)

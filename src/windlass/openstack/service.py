@@ -16,7 +16,7 @@ from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
-from windlass.openstack.beside import MACHINE_API_PROVIDER, Beside, cluster_api_provider
+from windlass.openstack.beside import Beside, cluster_api_provider, machine_api_provider
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.controllers import makers
@@ -27,9 +27,10 @@ OWN_LEASE: Final = "windlass-openstack"
 
 
 def frame(
-    *, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes, machine_api: bool = False
+    *, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes, machine_api: str = ""
 ) -> Frame:
-    """For objects in `namespaces` (none: in all), with `machine_api` also for Machines; the Lease is in `home`."""
+    """For objects in `namespaces` (none: in all), and Machines in the namespace `machine_api` (empty: none); the Lease
+    is in `home`."""
     clouds = Clouds(polls=polls)
 
     def elect(client: Client, times: LeaseTimes) -> Election:
@@ -48,7 +49,8 @@ def frame(
             while names:
                 await manager.stop(names.pop())
 
-        others = (cluster_api_provider(provider_namespace), *((MACHINE_API_PROVIDER,) if machine_api else ()))
+        of_machines = (machine_api_provider(machine_api),) if machine_api else ()
+        others = (cluster_api_provider(provider_namespace), *of_machines)
         beside = Beside(manager.pool.ledger, start=start, stop=stop, others=others)
         if manager.metrics:
             manager.metrics.registry.register(clouds.figures)

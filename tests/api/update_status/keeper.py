@@ -22,7 +22,7 @@ from windlass.testing.plane.pool import PlanePool
 from windlass.testing.plane.waiting import wait_for
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "update-status"
-CRDS = DEPLOY / "base" / "crds.yaml"
+CRDS = DEPLOY / "crds" / "crds.yaml"
 HOME, NAME = "windlass-update-status", "windlass-update-status"
 """Namespace and name of the ServiceAccount that is shipped, and of the Lease."""
 USER = f"system:serviceaccount:{HOME}:{NAME}"

@@ -14,9 +14,9 @@ OF_JOBS = ("service-account.yaml", "role-binding.yaml")
 """What is where build Jobs are."""
 ENTRANCES = {
     "machine-sync": ("", "openshift", "components/policies"),
-    "openstack": ("", "machine-api", "components/alerts", "components/metrics", "components/policies"),
+    "openstack": ("", "crds", "machine-api", "components/alerts", "components/metrics", "components/policies"),
     "os-build": ("", "openshift"),
-    "update-status": ("", "openshift", "components/informers"),
+    "update-status": ("", "crds", "openshift", "components/informers"),
 }
 """The folders that a user names: nothing of ours mentions them."""
 

@@ -1,7 +1,12 @@
 """The kustomize folder of machines on OpenStack, beside what holds for every folder."""
 
-import pytest
+import re
 
+import pytest
+import yaml
+
+from windlass.capability.manifests import rights
+from windlass.cli.capabilities import room
 from windlass.openstack.capability import HOME, NAME
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.metrics import COUNTED
@@ -33,3 +38,31 @@ def test_the_pod_may_write_the_certificates_of_clouds_to_files() -> None:
     (mount,) = FOLDER.container()["volumeMounts"]
     assert mount["mountPath"] == "/tmp"
     assert not mount.get("readOnly")
+
+
+def test_the_folder_for_the_machine_api_has_the_rights_of_its_arguments() -> None:
+    (patch,) = FOLDER.read("machine-api/kustomization.yaml")["patches"]
+    more = [operation["value"] for operation in yaml.safe_load(patch["patch"])]
+    options = room(NAME).own(FOLDER.options([*FOLDER.arguments(), *more]))
+    made = room(NAME).make(home=HOME, **options)
+    expected = rights.documents(made.permissions(), service_account=made.service_account, theirs=made.theirs)
+    assert FOLDER.documents("machine-api/rbac.yaml") == expected
+
+
+def test_for_the_machine_api_nobody_may_read_secrets_or_write_machines_of_all_namespaces() -> None:
+    roles = [role for role in FOLDER.documents("machine-api/rbac.yaml") if role["kind"] == "ClusterRole"]
+    cluster_wide = {resource for role in roles for rule in role["rules"] for resource in rule.get("resources", ())}
+    assert cluster_wide & {"secrets", "configmaps", "machines", "machines/status", "events"} == set()
+
+
+def test_the_folder_for_the_machine_api_takes_everything_of_the_base_but_its_rights() -> None:
+    (patch,) = FOLDER.read("machine-api/base/kustomization.yaml")["patches"]
+    target = patch["target"]
+    base = [each for path in ("rbac", "view", "deployment") for each in FOLDER.documents(f"base/{path}.yaml")]
+    gone = [
+        each
+        for each in base
+        if re.fullmatch(target["kind"], each["kind"]) and re.fullmatch(target["name"], each["metadata"]["name"])
+    ]
+    assert yaml.safe_load(patch["patch"])["$patch"] == "delete"
+    assert gone == FOLDER.documents("base/rbac.yaml")

@@ -82,6 +82,13 @@ def test_the_command_takes_names_of_namespaces() -> None:
     assert "namespace: elsewhere" in text
 
 
+def test_the_namespace_of_the_machine_api_counts_for_openstack_where_it_serves_that() -> None:
+    text = printed("openstack", "--machine-api", "--machine-api-namespace=mapi", "--watch-namespace=capi")
+    assert "openshift-machine-api" not in text
+    assert "namespace: mapi" in text
+    assert printed("openstack", "--machine-api-namespace=mapi") == printed("openstack")
+
+
 @pytest.mark.parametrize("name", ["PowerVS", "openstack"])
 def test_a_platform_that_is_not_served_is_a_usage_error(name: str) -> None:
     result = CliRunner().invoke(cli, ["manifests", "rbac", "--platform", name])

@@ -12,8 +12,15 @@ from windlass.api.meta import K
 from windlass.kube.control.seen import Seen
 from windlass.kube.errors import TransportError
 from windlass.kube.verbs import PatchType
-from windlass.openstack.beside import MACHINE_API_PROVIDER, PROVIDER_NAMESPACE, Beside, cluster_api_provider
+from windlass.openstack.beside import (
+    MACHINE_API_LEASE,
+    PROVIDER_NAMESPACE,
+    Beside,
+    cluster_api_provider,
+    machine_api_provider,
+)
 from windlass.openstack.constants import LEASE
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
@@ -63,7 +70,7 @@ class Story:
             self.provider,
             start=self._note("start"),
             stop=self._note("stop"),
-            others=(cluster_api_provider(PROVIDER_NAMESPACE), MACHINE_API_PROVIDER),
+            others=(cluster_api_provider(PROVIDER_NAMESPACE), machine_api_provider(MACHINE_API_NAMESPACE)),
             period=1.0,
             clock=loop.clock,
         )
@@ -175,7 +182,7 @@ def test_a_lease_that_becomes_unreadable_while_the_provider_works_does_not_start
 def test_beside_the_machine_controller_of_the_machine_api_it_does_nothing_either(story: Story) -> None:
     async def play(story: Story) -> None:
         await asyncio.sleep(4.5)
-        place, name = MACHINE_API_PROVIDER.namespace, MACHINE_API_PROVIDER.lease
+        place, name = MACHINE_API_NAMESPACE, MACHINE_API_LEASE
         spec = {"holderIdentity": "machine-api-controllers-0", "leaseDurationSeconds": 600}
         body = {"metadata": {"name": name, "namespace": place}, "spec": spec}
         await story.provider.api.create(Lease, body, namespace=place)

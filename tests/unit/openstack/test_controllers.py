@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from windlass.api.mapi import Machine
 from windlass.capability.manifests.rights import Unread
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.permissions import CallPermission, rules
@@ -12,8 +13,8 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.controllers import makers
 
 
-def controllers(*namespaces: str) -> list[Controller[Any, Any]]:
-    return [make(Unread()) for make in makers(Clouds(), namespaces)]
+def controllers(*namespaces: str, machine_api: str = "") -> list[Controller[Any, Any]]:
+    return [make(Unread()) for make in makers(Clouds(), namespaces, machine_api=machine_api)]
 
 
 def watched(controller: Controller[Any, Any]) -> set[str | None]:
@@ -44,3 +45,38 @@ def test_limited_to_namespaces_it_may_read_secrets_only_there() -> None:
     assert "secrets" not in everywhere
     for name in ("a", "b"):
         assert any("secrets" in rule["resources"] for rule in limited[name])
+
+
+@pytest.mark.parametrize("namespaces", [(), ("a",), ("a", "b"), ("ours", "a"), ("a", "ours")])
+def test_machines_of_the_machine_api_are_those_of_one_namespace_whatever_else_is_watched(
+    namespaces: tuple[str, ...],
+) -> None:
+    without = controllers(*namespaces)
+    *others, of_machines = controllers(*namespaces, machine_api="ours")
+    assert {watch.namespace for each in others for watch in each.watches if watch.kind is Machine} == {"ours"}
+    assert watched(of_machines) == {"ours"}
+    for one, two in zip(others, without, strict=True):
+        assert watched(one) - {"ours"} == watched(two) - {"ours"}
+
+
+@pytest.mark.parametrize("namespaces", [("a",), ("ours", "a")])
+def test_for_the_machine_api_nothing_is_granted_outside_its_namespace(namespaces: tuple[str, ...]) -> None:
+    granted = rules(capability(namespaces=namespaces, machine_api="ours").permissions())
+    places = {
+        resource: {place for place, each in granted.items() if any(resource in rule["resources"] for rule in each)}
+        for resource in ("secrets", "machines/status", "events")
+    }
+    assert places == {"secrets": {"ours", "a"}, "machines/status": {"ours"}, "events": {"ours", "a"}}
+    more = granted.keys() - rules(capability(namespaces=namespaces).permissions()).keys()
+    assert more - {"ours"} == {"openshift-config"}
+
+
+def test_of_the_whole_cluster_the_machine_api_adds_what_drains_need_and_the_infrastructure() -> None:
+    before, now = (rules(capability(machine_api=place).permissions())[None] for place in ("", "ours"))
+    more = [(rule["resources"], rule["verbs"]) for rule in now if rule not in before]
+    assert more == [
+        (["nodes"], ["delete", "get", "list", "patch"]),
+        (["pods"], ["list"]),
+        (["pods/eviction"], ["create"]),
+        (["infrastructures"], ["list", "watch"]),
+    ]

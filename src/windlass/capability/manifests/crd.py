@@ -8,13 +8,21 @@ defaults). Nothing here does I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests.structural import KEEP, Schema, SchemaError, object_schema
+
+KEPT: Final[Mapping[str, str]] = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "helm.sh/resource-policy": "keep",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+"""By these annotations Argo CD, Helm and Flux keep an object that leaves their source, or whose application is deleted:
+a CRD that goes takes every object of its kind with it, and for OpenStackServers that means servers."""
 
 
 class Column(Struct, frozen=True):
@@ -98,7 +106,7 @@ def custom_resource_definition(
 
 
 class Owned(Struct, frozen=True):
-    """A kind that a capability owns: its CRD is generated and installed with it. Fields as for the CRD."""
+    """A kind that a capability owns: its CRD is generated, installed before it, and kept. Fields as for the CRD."""
 
     kind: type[KubernetesObject]
     columns: tuple[Column, ...] = (AGE,)
@@ -116,6 +124,7 @@ class Owned(Struct, frozen=True):
             categories=self.categories,
             scale=self.scale,
             labels=self.labels,
+            annotations=KEPT,
         )
         built: dict[str, Any] = msgspec.to_builtins(crd)
         return built

@@ -12,6 +12,7 @@ If an option is given twice, the later one wins. A command that has an option of
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 import click
@@ -23,6 +24,7 @@ from windlass.cli.conventions.settings import said
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 C = TypeVar("C", bound=click.Command)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Duration(click.ParamType[float]):
@@ -59,6 +61,13 @@ class ListenOn(click.ParamType[Any]):
         if not port.isdigit() or int(port) > 65535 or ":" not in value:
             self.fail(f"{value!r} is not an address: write HOST:PORT, :PORT (all addresses) or 0 (none)", param, ctx)
         return host.strip("[]") or "0.0.0.0", int(port)
+
+
+def machines_namespace(option: str, *, default: str, side: str) -> Callable[[F], F]:
+    """Decorator: the option for the namespace in which one API, `side`, has its machines."""
+    return click.option(
+        option, metavar="NAME", default=default, show_default=True, help=f"Namespace of {side} machines."
+    )
 
 
 def cluster_options() -> list[click.Option]:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from windlass.cli.conventions.options import machines_namespace
 from windlass.cli.conventions.settings import Settings
 from windlass.machine_sync.constants import (
     CLUSTER_API,
@@ -52,10 +53,7 @@ def namespace_options(function: F) -> F:
         ("--cluster-api-namespace", CLUSTER_API_NAMESPACE, "Cluster API"),
         ("--machine-api-namespace", MACHINE_API_NAMESPACE, "Machine API"),
     ):
-        decorate = click.option(
-            option, metavar="NAME", default=default, show_default=True, help=f"Namespace of {side} machines."
-        )
-        function = decorate(function)
+        function = machines_namespace(option, default=default, side=side)(function)
     return function
 
 

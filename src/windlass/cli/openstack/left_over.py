@@ -22,6 +22,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import Unauthenticated
 from windlass.openstack.cloud.marks import in_words, place_of
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.overview.cleaning import clean
 from windlass.openstack.overview.orphans import Orphan, is_young, orphans
 from windlass.openstack.overview.reading import OWNERS, Objects, Projects, holdings_of, identities, objects
@@ -31,7 +32,7 @@ NOTHING: Final = "-"
 
 class OrphansRequest(NamedTuple):
     """Which orphans to look for, how to print them, and what to do about them. `seconds`: how long deletion may
-    take."""
+    take. `machine_api`: the namespace whose Machines of the Machine API name credentials."""
 
     form: str = "table"
     headings: bool = True
@@ -40,6 +41,7 @@ class OrphansRequest(NamedTuple):
     all_ages: bool = False
     os_cloud: str = ""
     seconds: float = 600.0
+    machine_api: str = MACHINE_API_NAMESPACE
 
 
 class Found(NamedTuple):
@@ -97,6 +99,7 @@ async def look(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[list[
     accounts, troubles = await _accounts(api, clouds, request)
     sights = await holdings_of(accounts.values())
     troubles += [sight for sight in sights.values() if isinstance(sight, str)]
+    # Machines of all namespaces count, also those that are not served: what an object may own is never an orphan.
     # Listed after the clouds were asked: the mark of a resource is in its owner before the resource exists.
     known = (await _owners(api)).uuids()
     found = {
@@ -125,7 +128,8 @@ async def _accounts(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[
         except Unauthenticated as wrong:
             raise Unknowable(wrong.fault) from None
     else:
-        answers += [await projects.account(each) for each in identities(await _owners(api))]
+        named = identities(await _owners(api), machine_api=request.machine_api)
+        answers += [await projects.account(each) for each in named]
         if not answers:
             raise Unknowable("no object names credentials of a cloud: say --os-cloud NAME")
     troubles = dict.fromkeys(each for each in answers if isinstance(each, str))

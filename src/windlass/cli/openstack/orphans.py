@@ -4,6 +4,7 @@ import click
 
 from windlass.cli.conventions.options import Duration
 from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.cli.openstack.room import machine_api_namespace
 
 
 @click.command("orphans")
@@ -35,6 +36,7 @@ from windlass.cli.conventions.settings import Settings, settings_of
     help="How to print them.",
 )
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of the table.")
+@machine_api_namespace
 @settings_of
 def command(
     settings: Settings,
@@ -46,6 +48,7 @@ def command(
     timeout: float,
     form: str,
     no_headers: bool,
+    machine_api_namespace: str,
 ) -> int:
     """Show what has the mark of an object that does not exist, in any namespace of the cluster: servers, ports, trunks,
     volumes, networks, routers, security groups, floating IPs, load balancers.
@@ -54,8 +57,9 @@ def command(
     this cluster. Never delete in a project that another management cluster uses.
 
     Owners are OpenStackClusters, OpenStackMachines, OpenStackServers, OpenStackFloatingIPPools and Machines of the
-    Machine API. If one of these kinds cannot be listed, nothing is shown. What programs make with create_instance is
-    never an orphan.
+    Machine API. If one of these kinds cannot be listed, nothing is shown. Of Machines, only those in the namespace of
+    --machine-api-namespace say which projects are looked at. What programs make with create_instance is never an
+    orphan.
 
     Without --delete nothing is changed, and the exit code is 3 if there are orphans. With it the exit code is 0 if all
     of them are gone.
@@ -77,5 +81,6 @@ def command(
         all_ages=all_ages,
         os_cloud=os_cloud or "",
         seconds=timeout,
+        machine_api=machine_api_namespace,
     )
     return asyncio.run(show(settings, request))

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from windlass.cli.conventions.options import Duration
+from windlass.cli.conventions.options import Duration, machines_namespace
 from windlass.cli.conventions.room import Room
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 
 if TYPE_CHECKING:
     from windlass.capability.capability import Capability
 
 SECONDS = Duration()
+machine_api_namespace = machines_namespace("--machine-api-namespace", default=MACHINE_API_NAMESPACE, side="Machine API")
 
 
 def _options(function: Any) -> Any:
@@ -47,8 +49,9 @@ def _options(function: Any) -> Any:
             "--machine-api",
             is_flag=True,
             help="Also serve Machines of OpenShift's Machine API whose authority is MachineAPI, in the place of its"
-            " machine controller.",
+            " machine controller: those in the namespace of --machine-api-namespace.",
         ),
+        machine_api_namespace,
     ):
         function = option(function)
     return function
@@ -71,6 +74,7 @@ def _make(
     poll_period: float = 60.0,
     os_cloud: str | None = None,
     machine_api: bool = False,
+    machine_api_namespace: str = MACHINE_API_NAMESPACE,
 ) -> "Capability":
     from windlass.openstack.capability import capability
     from windlass.openstack.cloud.clouds import PollTimes
@@ -85,7 +89,7 @@ def _make(
         provider_namespace=provider_namespace,
         polls=PollTimes(after_write=min(1.0, poll_building), building=poll_building, at_rest=poll_period),
         credentials=(lambda: of_user(os_cloud)) if os_cloud else None,
-        machine_api=machine_api,
+        machine_api=machine_api_namespace if machine_api else "",
     )
 
 

@@ -21,6 +21,7 @@ from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.kube.verbs import Api
 from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.overview.reading import OWNERS, Objects, Projects, objects, trees
 from windlass.openstack.overview.tree import UNKNOWN, Node, flat
@@ -43,11 +44,12 @@ _STATES: Final = {
 
 
 class TreeRequest(NamedTuple):
-    """The name of what is shown (empty: all), and how."""
+    """The name of what is shown (empty: all), and how. `machine_api`: the namespace of Machines of the Machine API."""
 
     wanted: str = ""
     form: str = "tree"
     headings: bool = True
+    machine_api: str = MACHINE_API_NAMESPACE
 
 
 class Sight(NamedTuple):
@@ -82,7 +84,7 @@ async def look(api: Api, clouds: Clouds, settings: Settings, request: TreeReques
     """What there is now. Raises KubeErrors."""
     place, _, name = request.wanted.rpartition("/")
     namespace = place or settings.namespace
-    found = await objects(api, OWNERS, namespace=namespace)
+    found = await objects(api, OWNERS, namespace=namespace, machine_api=request.machine_api)
     if not any(kind in found.listed for kind in ROOTS):
         text = f"the API server does not serve {OpenStackCluster.RESOURCE}: install its CustomResourceDefinition"
         return Sight((), (text,))

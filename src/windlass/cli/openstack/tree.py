@@ -4,6 +4,7 @@ import click
 
 from windlass.cli.conventions.settings import Settings, settings_of
 from windlass.cli.openstack import names
+from windlass.cli.openstack.room import machine_api_namespace
 
 
 @click.command("tree")
@@ -19,15 +20,19 @@ from windlass.cli.openstack import names
 )
 @click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings.")
+@machine_api_namespace
 @settings_of
-def command(settings: Settings, wanted: str | None, *, form: str, watch: bool, no_headers: bool) -> int:
+def command(
+    settings: Settings, wanted: str | None, *, form: str, watch: bool, no_headers: bool, machine_api_namespace: str
+) -> int:
     """Show OpenStackClusters with their networks, load balancers, addresses, machines and servers,
     OpenStackFloatingIPPools with their floating IPs, and Machines of the Machine API with their servers: the state that
     the cloud has for each resource, and the condition Ready of each object.
 
     CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster, a pool or a Machine; without it, all are shown, with
-    -n those of a namespace. A resource that an object records and that does not exist is named, and so is one that has
-    the mark of an object and is not recorded.
+    -n those of a namespace. Machines are looked for in the namespace of --machine-api-namespace only. A resource that
+    an object records and that does not exist is named, and so is one that has the mark of an object and is not
+    recorded.
 
     The cloud is asked with the credentials of the objects, so you need the right to read their Secrets. It is asked
     for one list of each kind of resource, however many machines there are.
@@ -36,7 +41,7 @@ def command(settings: Settings, wanted: str | None, *, form: str, watch: bool, n
 
     from windlass.cli.openstack.show import TreeRequest, once
 
-    request = TreeRequest(wanted or "", form, headings=not no_headers)
+    request = TreeRequest(wanted or "", form, headings=not no_headers, machine_api=machine_api_namespace)
     if not watch:
         return asyncio.run(once(settings, request))
 

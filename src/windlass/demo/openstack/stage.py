@@ -131,9 +131,9 @@ class Stage(stage.Stage[Scene]):
 
     async def describe_cluster(self) -> None:
         """The manifests of Windlass, an OpenShift cluster on this cloud, and the Secrets with its credentials."""
-        one = openstack.capability(machine_api=True)
-        await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
+        one = openstack.capability(machine_api=MACHINE_API_NAMESPACE)
         await self.apply("namespaces.yaml")
+        await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
         await self.plane.apply(*rbac.documents(service_account=rbac.DEFAULT_SERVICE_ACCOUNT))
         self.watch(_WATCHED)
         data = {"clouds.yaml": base64.b64encode(self._clouds_yaml.read_bytes()).decode()}

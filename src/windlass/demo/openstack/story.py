@@ -86,7 +86,9 @@ STORY = (
     Step(
         "Install Windlass's manifests; describe a cluster with a load balancer and a bastion, on a network of its own",
         (
-            "kubectl apply -k deploy/openstack -k deploy/openstack/machine-api -k deploy/machine-sync",
+            "kubectl apply -k deploy/openstack/crds",
+            "kubectl apply -k deploy/openstack/machine-api",
+            "kubectl apply -k deploy/machine-sync",
             f"{_THERE} create secret generic openstack-cloud-credentials --from-file=clouds.yaml",
             f"{_HERE} create secret generic openstack-cloud-credentials --from-file=clouds.yaml",
             "kubectl apply -f openshift.yaml -f cluster.yaml",

@@ -69,7 +69,7 @@ def _pause_command(paused: bool) -> str:
 STORY = (
     Step(
         "Start a control plane with the CRDs that an OpenShift cluster has, and those of Update status",
-        ("windlass dev up --crds", "kubectl apply -f deploy/update-status/base/crds.yaml"),
+        ("windlass dev up --crds", "kubectl apply -k deploy/update-status/crds"),
         act=lambda stage, _: stage.start_control_plane(),
         expect=expect.kinds_are_served,
     ),

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from windlass.api.meta import KubernetesObject
+from windlass.api.meta import KubernetesObject, Resource
 from windlass.kube.cache import INACTIVITY, Cache, Followable, Health
 from windlass.kube.clock import Clock
 from windlass.kube.control.controller import Index, Watch
@@ -130,6 +130,10 @@ class CachePool:
             if shared.needed or not shared.cache.forbidden:
                 troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
         return {name: "; ".join(filter(None, each)) for name, each in troubles.items()}
+
+    def unserved(self) -> set[Resource]:
+        """The kinds that the API server has said not to serve, until they are listed again."""
+        return {shared.cache.kind.RESOURCE for shared in self._shared.values() if not shared.cache.served}
 
     def figures(self) -> Iterator[Figures]:
         """For `Metrics.caches`. Several caches of a kind in a namespace are reported as one, by the worst of them."""

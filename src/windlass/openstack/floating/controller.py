@@ -40,9 +40,7 @@ JUST_NOW: Final = 1.0
 class Observer:
     """Takes snapshots of what an OpenStackServer has from a pool."""
 
-    def __init__(
-        self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], machine_api: bool
-    ) -> None:
+    def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], machine_api: str) -> None:
         self._reader = reader
         self._machine_api = machine_api
         self._clouds = clouds
@@ -102,17 +100,18 @@ def floating_controller(
     *,
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    machine_api: bool = False,
+    machine_api: str = "",
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name of the server.
-    `machine_api`: Machines of the Machine API have servers by us too, whose addresses may be kept for them."""
+    `machine_api`: the namespace of the Machines of the Machine API that have servers by us too, whose addresses may be
+    kept for them; empty: none."""
 
     def of_machine(machine: Object[Any]) -> list[NamespacedName]:
         claims = (each for mark in marked(machine) for each in reader.known(IPAddressClaim, BY_MARK, mark))
         return [key for claim in claims for key in _of_claim(claim)]
 
     machines = Watch(
-        Machine, of_machine, namespace=namespace, when=identity_differs, indexes={BY_MARK: marked}, cache_only=True
+        Machine, of_machine, namespace=machine_api, when=identity_differs, indexes={BY_MARK: marked}, cache_only=True
     )
 
     def of_cluster(cluster: Object[Any]) -> list[NamespacedName]:

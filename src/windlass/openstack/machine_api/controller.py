@@ -1,6 +1,6 @@
 """The controller of Machines of the Machine API: what wakes one, and what it may read, write and ask of a cloud."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -21,6 +21,7 @@ from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import OF_SERVERS, CreateServerGroup
 from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import own_name
+from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.decide import decide
 from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineObserver, being_deleted
 from windlass.openstack.machine_api.snapshot import Snapshot
@@ -36,18 +37,20 @@ def machine_api_controller(
     reader: ListingReader,
     clouds: Clouds,
     *,
-    namespace: str | None = None,
+    namespace: str = MACHINE_API_NAMESPACE,
     timing: Timing = TIMING,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
+    cluster_api: Sequence[str] = (),
 ) -> Controller[NamespacedName, Snapshot]:
-    """The controller, of Machines in `namespace` (None: all). Keys are namespace and name."""
+    """The controller, of Machines in `namespace` and no other: their Secrets are read there alone. Keys are namespace
+    and name. `cluster_api`: the namespaces of the OpenStackServers that may hand servers over; empty: all."""
 
     def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(Machine, BY_SECRET, f"{secret.namespace}/{secret.name}"))
 
     indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted, BY_MARK: marked}
-    _, name, _ = AUTHORITY
+    config, name, _ = AUTHORITY
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
@@ -64,12 +67,12 @@ def machine_api_controller(
             permission(Node, "get", "list", "patch", "delete"),
             permission(Pod, "list"),
             evicts_pods(),
-            permission(OpenStackServer, "get"),
-            permission(ConfigMap, "get", names=(name,)),
+            *(permission(OpenStackServer, "get", namespace=each) for each in cluster_api or (None,)),
+            permission(ConfigMap, "get", namespace=config, names=(name,)),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),
         ),
-        observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, namespace=namespace),
+        observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -14,7 +14,7 @@ from windlass.api.mapi import Machine
 from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Evict, Outcome
 from windlass.kube.control.seen import Absent, ListingReader, Present, Reader
-from windlass.kube.errors import Unevictable
+from windlass.kube.errors import Undeclared, Unevictable
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.answered import KeptAnswers
 from windlass.openstack.cloud.account import VOLUMES, Account
@@ -41,7 +41,7 @@ from windlass.openstack.machine_api.drain import (
     why_refused,
 )
 from windlass.openstack.machine_api.floating_ip import floating_query
-from windlass.openstack.machine_api.provider_spec import provider_spec
+from windlass.openstack.machine_api.provider_spec import foreign_secret, provider_spec
 from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, adopts, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
@@ -75,10 +75,9 @@ class MachineObserver:
         timing: Timing,
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
-        namespace: str | None = None,
     ) -> None:
         self._reader = reader
-        self._owners = Owners(reader, namespace=namespace, names=lambda each: bool(recorded(each).server))
+        self._owners = Owners(reader, names=lambda each: bool(recorded(each).server))
         self._clouds = clouds
         self._timing = timing
         self._now = now
@@ -172,9 +171,11 @@ class MachineObserver:
         secret = given.clouds_secret
         if secret is None or not secret.name:
             return IdentityTrouble("spec.providerSpec.value.cloudsSecret names no Secret: set name")
+        place = found.metadata.namespace
+        if (foreign := foreign_secret("cloudsSecret", secret, home=place)) is not None:
+            return IdentityTrouble(foreign.message)
         where = "spec.providerSpec.value.cloudsSecret"
         ref = IdentityReference(type="Secret", name=secret.name, cloud_name=given.cloud_name)
-        place = secret.namespace or found.metadata.namespace
         credentials = await credentials_in(self._reader, place, secret.name, ref=ref, named_by=where)
         if isinstance(credentials, IdentityTrouble) or credentials.cacert:
             return credentials
@@ -190,7 +191,7 @@ class MachineObserver:
         given = provider_spec(found.object)
         if isinstance(given, Problem) or given.user_data_secret is None or not given.user_data_secret.name:
             return None
-        name, place = given.user_data_secret.name, given.user_data_secret.namespace or found.metadata.namespace
+        name, place = given.user_data_secret.name, found.metadata.namespace
         secret = await self._reader.see(Secret, name, namespace=place, live=True)
         where = f"Secret {place}/{name} of spec.providerSpec.value.userDataSecret"
         if not isinstance(secret, Present):
@@ -226,7 +227,10 @@ class MachineObserver:
         namespace, _, name = rest.partition("/") if word else (CLUSTER_API_NAMESPACE, "/", found.metadata.name)
         if word not in ("", "server") or name != found.metadata.name or not is_root_of_object(root_of(owner)):
             return "", ""
-        other = await self._reader.see(OpenStackServer, name, namespace=namespace, live=True)
+        try:
+            other = await self._reader.see(OpenStackServer, name, namespace=namespace, live=True)
+        except Undeclared:
+            return "", ""
         if not isinstance(other, Present):
             return (owner, "") if isinstance(other, Absent) and word else ("", "")
         if root_of(claim_of(other).stored) != root_of(owner):

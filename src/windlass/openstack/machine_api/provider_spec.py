@@ -26,7 +26,7 @@ import msgspec
 from windlass.api import capo, mapi, mapi_openstack
 from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec
 from windlass.api.config import Infrastructure, OpenStackPlatformStatus
-from windlass.api.mapi_openstack import OpenstackProviderSpec
+from windlass.api.mapi_openstack import OpenstackProviderSpec, SecretReference
 from windlass.api.meta import ObjectMeta
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.instance.spec import InstanceSpec, Problem
@@ -60,7 +60,7 @@ def instance_spec(machine: mapi.Machine, infrastructure: Infrastructure | None) 
     given = provider_spec(machine)
     if isinstance(given, Problem):
         return (given,)
-    if problems := tuple(_problems(given)):
+    if problems := tuple(_problems(given, home=machine.metadata.namespace)):
         return problems
     status = infrastructure.status.platform_status if infrastructure is not None else None
     platform = (status.openstack if status is not None else None) or OpenStackPlatformStatus()
@@ -101,8 +101,21 @@ def _server_spec(
     )
 
 
-def _problems(given: OpenstackProviderSpec) -> Iterator[Problem]:
+def foreign_secret(field: str, named: SecretReference | None, *, home: str) -> Problem | None:
+    """Why the Secret that a field names is not read, if it is not in `home`, the namespace of the Machine: otherwise
+    Machines would lend Secrets to people who may not read them."""
+    if named is None or not named.name or named.namespace in ("", home):
+        return None
+    said = f"is {named.namespace!r}, but a Machine may only use Secrets of its own namespace, {home!r}"
+    remedy = f"copy Secret {named.namespace}/{named.name} there, and leave namespace out"
+    return _wrong(f"{field}.namespace", f"{said}: {remedy}")
+
+
+def _problems(given: OpenstackProviderSpec, *, home: str) -> Iterator[Problem]:
     """What is wrong whatever the cloud says."""
+    for field, named in (("cloudsSecret", given.clouds_secret), ("userDataSecret", given.user_data_secret)):
+        if (foreign := foreign_secret(field, named, home=home)) is not None:
+            yield foreign
     if not given.flavor:
         yield _wrong("flavor", "is empty: name a flavor")
     if not _image(given):

@@ -33,7 +33,7 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.identity.find import BY_NAME, IdentityTrouble, credentials_of
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api.observe import authority
-from windlass.openstack.machine_api.provider_spec import provider_spec
+from windlass.openstack.machine_api.provider_spec import foreign_secret, provider_spec
 from windlass.openstack.overview.single import tree_of_machine, tree_of_pool
 from windlass.openstack.overview.tree import Members, Node, Of, members, recorded_elsewhere, tree
 
@@ -78,11 +78,12 @@ class Objects(Struct, frozen=True):
 
 class Identity(Struct, frozen=True):
     """Credentials that objects in `namespace` name. `of_machine`: a Machine of the Machine API names them, for which
-    the CA may be in the cluster's own configuration."""
+    the CA may be in the cluster's own configuration. `refused`: why they are not read."""
 
     namespace: str
     ref: IdentityReference
     of_machine: bool = False
+    refused: str = ""
 
 
 def identity_of(found: Present[Any]) -> Identity | None:
@@ -95,20 +96,36 @@ def identity_of(found: Present[Any]) -> Identity | None:
     if isinstance(given, Problem) or given.clouds_secret is None or not given.clouds_secret.name:
         return None
     ref = IdentityReference(type="Secret", name=given.clouds_secret.name, cloud_name=given.cloud_name)
-    return Identity(given.clouds_secret.namespace or place, ref, of_machine=True)
+    foreign = foreign_secret("cloudsSecret", given.clouds_secret, home=place)
+    refused = f"Machine {place}/{found.metadata.name}: {foreign.message}" if foreign is not None else ""
+    return Identity(place, ref, of_machine=True, refused=refused)
 
 
-def identities(found: Objects) -> dict[Identity, None]:
-    """The credentials that objects name, each once."""
-    return {named: None for kind in OWNERS for each in found.all(kind) if (named := identity_of(each)) is not None}
+def identities(found: Objects, *, machine_api: str) -> dict[Identity, None]:
+    """The credentials that objects name, each once; of Machines of the Machine API those in the namespace
+    `machine_api`."""
+    named = (identity_of(each) for kind in OWNERS for each in found.all(kind) if _is_served(kind, each, machine_api))
+    return {each: None for each in named if each is not None}
 
 
-async def objects(api: Api, kinds: Sequence[type[Any]], *, namespace: str | None = None) -> Objects:
-    """All objects of the `kinds` that are served. Raises KubeErrors."""
+def _is_served(kind: type[Any], found: Present[Any], machine_api: str) -> bool:
+    return kind is not mapi.Machine or found.metadata.namespace == machine_api
+
+
+async def objects(
+    api: Api, kinds: Sequence[type[Any]], *, namespace: str | None = None, machine_api: str | None = None
+) -> Objects:
+    """All objects of the `kinds` that are served; with `machine_api`, Machines of the Machine API in that namespace
+    only. Raises KubeErrors."""
 
     async def listing(kind: type[Any]) -> tuple[type[Any], Sequence[Object[Any]]] | None:
+        place = namespace
+        if kind is mapi.Machine and machine_api is not None:
+            if namespace not in (None, machine_api):
+                return kind, ()
+            place = machine_api
         try:
-            return kind, (await api.list(kind, namespace=namespace)).items
+            return kind, (await api.list(kind, namespace=place)).items
         except NotServed:
             return None
 
@@ -124,6 +141,8 @@ class Projects:
         self._clouds = clouds
 
     async def account(self, identity: Identity) -> Account | str:
+        if identity.refused:
+            return identity.refused
         found = await credentials_of(self._survey, identity.ref, namespace=identity.namespace)
         if isinstance(found, IdentityTrouble):
             return found.message

@@ -4,6 +4,7 @@ Files are planned to the end: on a model of an API server, until the next step n
 `credentials`, the user's own cloud is asked for whatever credentials the objects name.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -48,16 +49,22 @@ def planner(
     reader: Any,
     credentials: Callable[[], Credentials] | None = None,
     clouds: AskedClouds | None = None,
+    machine_api: str = "",
 ) -> Planner:
-    """`controllers` makes them from a reader (`reader`: one that is never read) and `clouds`."""
+    """`controllers` makes them from a reader (`reader`: one that is never read) and `clouds`. `machine_api`: the
+    namespace whose Machines of the Machine API they serve; empty: none."""
     clouds = clouds or AskedClouds()
     stand_ins = StandIns()
     watched = [watch.kind for each in controllers(reader, clouds) for watch in each.watches]
     kinds = tuple(dict.fromkeys((*watched, *READ)))
     subjects = (*COUNTED, *((Machine,) if Machine in watched else ()))
-    plain = plain_planner(
-        lambda reader: controllers(reader, clouds), scope=Scope(kinds=kinds, subjects=subjects, filled=subjects)
+    scope = Scope(
+        kinds=kinds,
+        subjects=subjects,
+        filled=subjects,
+        home=lambda kind: machine_api if kind is Machine else "default",
     )
+    plain = plain_planner(lambda reader: controllers(reader, clouds), scope=scope)
 
     async def look(reader: Any, *, whole: bool) -> Ground:
         ground = await plain.ground(reader, whole=whole)
@@ -69,7 +76,8 @@ def planner(
 
         async def tell(inventory: Inventory) -> list[Told]:
             wrong = [] if whole else list(_wrong(inventory))
-            return [*await quotas(clouds, inventory, replicas=stand_ins.replicas), *wrong]
+            elsewhere = _elsewhere(inventory, machine_api) if machine_api else ()
+            return [*await quotas(clouds, inventory, replicas=stand_ins.replicas), *wrong, *elsewhere]
 
         return structs.replace(ground, deciders=deciders, tell=tell, holding=clouds)
 
@@ -83,6 +91,15 @@ def planner(
         return stand_ins(trees, credentials=theirs)
 
     return structs.replace(plain, ground=look, complete=complete, follows=True)
+
+
+def _elsewhere(inventory: Inventory, machine_api: str) -> Iterator[Told]:
+    """Machines of files for which nothing is planned, because of their namespace."""
+    for place, count in sorted(Counter(found.namespace or "" for found in inventory.listing(Machine)).items()):
+        if place != machine_api:
+            what = "1 Machine" if count == 1 else f"{count} Machines"
+            served = f"with --machine-api, Machines in {machine_api} are served"
+            yield "note", f"{what} in namespace {place} left out: {served}; --machine-api-namespace says otherwise"
 
 
 def _wrong(inventory: Inventory) -> Iterator[Told]:

@@ -58,7 +58,7 @@ def server_controller(
 
     indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
     indexes[BY_MARK] = marked
-    hand_overs = Watch(Machine, of_machine, namespace=namespace, when=_authority_differs, indexes={BY_MARK: marked})
+    hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs, indexes={BY_MARK: marked})
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
@@ -77,9 +77,7 @@ def server_controller(
             calls(*OF_SERVERS),
             *(_of_hand_overs(namespace, machine_api) if machine_api else ()),
         ),
-        observe=ServerObserver(
-            reader, clouds, timing=timing, now=now, new_mark=new_mark, namespace=namespace, machine_api=machine_api
-        ),
+        observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -61,11 +61,10 @@ class ServerObserver:
         timing: Timing,
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
-        namespace: str | None = None,
         machine_api: str = "",
     ) -> None:
         self._reader = reader
-        self._owners = Owners(reader, namespace=namespace, names=lambda each: recorded(each) != NONE)
+        self._owners = Owners(reader, names=lambda each: recorded(each) != NONE)
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api

@@ -41,7 +41,8 @@ class Place:
 
     async def look(self, wanted: str = "", namespace: str | None = None) -> tuple[list[str], list[str]]:
         """The names of the clusters, and the troubles."""
-        sight = await look(self.api, self.world.clouds(), Settings(namespace=namespace), TreeRequest(wanted))
+        request = TreeRequest(wanted, machine_api=NAMESPACE)
+        sight = await look(self.api, self.world.clouds(), Settings(namespace=namespace), request)
         self.trees = sight.trees
         return [each.name for each in sight.trees], list(sight.troubles)
 
@@ -100,6 +101,24 @@ async def test_pools_and_machines_of_the_machine_api_follow_the_clusters(place: 
     assert await place.look(namespace=NAMESPACE) == (names, [])
     assert await place.look(f"{NAMESPACE}/w") == ([f"{NAMESPACE}/w"], [])
     assert await place.look("pool") == ([f"{NAMESPACE}/pool"], [])
+
+
+async def test_machines_of_the_machine_api_are_those_of_its_namespace(place: Place) -> None:
+    place.has(mapi.Machine, "w", providerSpec=provider_spec())
+    place.has(mapi.Machine, "w", "other", providerSpec=provider_spec())
+    assert await place.look("w") == ([f"{NAMESPACE}/w"], [])
+    assert await place.look(namespace="other") == (["other/one"], [])
+
+
+async def test_a_machine_that_names_credentials_of_another_namespace_is_shown_without_asking_with_them(
+    place: Place,
+) -> None:
+    foreign = {"name": "credentials", "namespace": "other"}
+    place.has(mapi.Machine, "w", providerSpec=provider_spec(cloudsSecret=foreign))
+    names, (trouble,) = await place.look("w")
+    assert names == [f"{NAMESPACE}/w"]
+    assert f"Machine {NAMESPACE}/w: spec.providerSpec.value.cloudsSecret.namespace is 'other'" in trouble
+    assert place.world.cloud.requests == []
 
 
 async def test_machines_are_shown_where_nothing_else_is_served() -> None:

@@ -38,8 +38,8 @@ class Cluster:
         self.api = MemoryApi(*kinds, Secret, clock=lambda: START)
         self.api.load(secret())
 
-    def has(self, kind: type[Any], name: str, *, mark: str = "", **spec: Any) -> None:
-        metadata = {"name": name, "namespace": NAMESPACE, "annotations": {MARK_ANNOTATION: mark} if mark else {}}
+    def has(self, kind: type[Any], name: str, *, mark: str = "", namespace: str = NAMESPACE, **spec: Any) -> None:
+        metadata = {"name": name, "namespace": namespace, "annotations": {MARK_ANNOTATION: mark} if mark else {}}
         resource = kind.RESOURCE
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
         self.api.load(whole)
@@ -62,7 +62,7 @@ class Cluster:
             return await listing(kind, **where)
 
         self.api.list = late  # type: ignore[method-assign]
-        found, troubles = await look(self.api, self.world.clouds(), OrphansRequest())
+        found, troubles = await look(self.api, self.world.clouds(), OrphansRequest(machine_api=NAMESPACE))
         return [each.orphan.mark for each in found], troubles
 
     async def run(self, *, hours: float = 2.0, **how: Any) -> int:
@@ -103,7 +103,7 @@ async def test_what_no_object_has_is_found_with_the_credentials_that_objects_nam
 async def test_the_owner_may_be_of_any_kind_and_in_any_namespace(kind: type[Any]) -> None:
     cluster = Cluster(MARK, kinds=(OpenStackServer, kind))
     cluster.has(OpenStackServer, "w", identityRef=IDENTITY)
-    cluster.has(kind, "owner", mark=MARK)
+    cluster.has(kind, "owner", mark=MARK, namespace="elsewhere")
     assert await cluster.look() == ([], [])
 
 
@@ -129,6 +129,16 @@ async def test_machines_of_the_machine_api_name_credentials_and_the_cluster_a_ca
     monkeypatch.setattr(cluster.world, "clouds", clouds)
     assert await cluster.look() == ([MARK], [])
     assert used == [data.get("ca-bundle.pem", "")]
+
+
+async def test_machines_outside_the_namespace_of_the_machine_api_choose_no_project() -> None:
+    cluster = Cluster(MARK)
+    theirs = {"cloudName": "one", "cloudsSecret": {"name": "nothing"}}
+    cluster.has(mapi.Machine, "w", namespace="evil", providerSpec={"value": theirs})
+    with pytest.raises(Unknowable, match="no object names credentials"):
+        await cluster.look()
+    cluster.has(OpenStackServer, "s", identityRef=IDENTITY)
+    assert await cluster.look() == ([MARK] * 2, [])
 
 
 async def test_an_owner_that_came_while_the_cloud_was_asked_is_seen() -> None:

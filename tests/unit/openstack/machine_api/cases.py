@@ -57,7 +57,8 @@ class Fleet(World):
 
 class MachineProcess(Process):
     def make(self, reader: Any) -> Any:
-        return machine_api_controller(reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK)
+        times: dict[str, Any] = {"now": lambda: self.world.now, "new_mark": lambda: MARK}
+        return machine_api_controller(reader, self.clouds, namespace=NAMESPACE, **times)
 
 
 def machine(world: World, *, status: Tree | None = None, meta: Tree | None = None, **value: Any) -> Tree:

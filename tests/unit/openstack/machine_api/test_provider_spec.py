@@ -231,6 +231,8 @@ def test_a4_virtual_addresses(platform: Infrastructure | None, value: dict[str, 
             "additionalBlockDevices[0].storage.type",
         ),
         ({"tags": ["blue", "a,b"]}, "tags[1]"),
+        ({"cloudsSecret": {"name": "cloud", "namespace": "creds"}}, "cloudsSecret.namespace"),
+        ({"userDataSecret": {"name": "worker", "namespace": "creds"}}, "userDataSecret.namespace"),
         ({"tags": "a"}, "spec.providerSpec.value"),
     ],
 )
@@ -240,6 +242,11 @@ def test_a4_what_is_wrong_whatever_the_cloud_says(value: dict[str, Any], field: 
     (problem,) = problems
     assert (problem.kind, problem.field) == ("Invalid", field)
     assert problem.message.startswith("spec.providerSpec.value")
+
+
+@pytest.mark.parametrize("namespace", [{}, {"namespace": ""}, {"namespace": "openshift-machine-api"}])
+def test_a_secret_may_be_named_with_the_namespace_of_the_machine(namespace: dict[str, str]) -> None:
+    made(cloudsSecret={"name": "cloud", **namespace}, userDataSecret={"name": "worker", **namespace})
 
 
 def test_a_null_is_an_absent_field_as_go_has_it() -> None:

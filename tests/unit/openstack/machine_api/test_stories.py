@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached
+from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached, secret
 from tests.unit.openstack.machine_api.cases import (
     LABELS,
     NAME,
@@ -38,6 +38,12 @@ async def linked(world: Fleet, *pods: dict[str, Any], **spec: Any) -> MachinePro
     await world.change(LINKED, part="status")
     await process.settle()
     return process
+
+
+def there(name: str, namespace: str) -> dict[str, Any]:
+    """A Secret with all that a Machine may want of one."""
+    data = {**secret()["data"], "userData": "e30="}
+    return {**secret(), "metadata": {"name": name, "namespace": namespace}, "data": data}
 
 
 async def begun(world: Fleet, **value: Any) -> MachineProcess:
@@ -412,8 +418,7 @@ async def test_user_data_is_waited_for_before_the_server_is_made() -> None:
     process = await begun(world, userDataSecret={"name": "worker-user-data"})
     assert "Secret machines/worker-user-data" in world.message("InstanceReady")
     assert world.held() == {"ports": 1}
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "worker-user-data", "namespace": NAMESPACE}}
-    world.api.load({**secret, "data": {"userData": "e30="}})
+    world.api.load(there("worker-user-data", NAMESPACE))
     world.cloud.pass_time(600)
     await process.settle()
     (server,) = world.cloud.services.servers.values()
@@ -430,6 +435,41 @@ async def test_without_credentials_it_says_who_has_to_correct_what_and_keeps_the
     assert "Secret machines/credentials does not exist" in world.message("OpenStackAuthenticationSucceeded")
     assert world.says("InstanceExists") == "Unknown ErrorCheckingProvider"
     assert not world.is_gone
+
+
+@pytest.mark.parametrize("field", ["cloudsSecret", "userDataSecret"])
+async def test_a_machine_that_names_a_secret_of_another_namespace_fails_and_gets_no_server(field: str) -> None:
+    world = Fleet()
+    # Also a Secret of that name beside the Machine is not what it asks for.
+    world.api.load(*(there("credentials", namespace) for namespace in ("creds", NAMESPACE)))
+    await built(world, **{field: {"name": "credentials", "namespace": "creds"}})
+    assert (world.status["phase"], world.status["errorReason"]) == ("Failed", "InvalidConfiguration")
+    assert world.says("InstanceReady") == "False InvalidConfiguration"
+    assert world.message("InstanceReady") == (
+        f"spec.providerSpec.value.{field}.namespace is 'creds', but a Machine may only use Secrets of its own "
+        f"namespace, '{NAMESPACE}': copy Secret creds/credentials there, and leave namespace out"
+    )
+    assert world.cloud.requests == []
+
+
+async def test_a_server_stays_while_its_machine_names_credentials_of_another_namespace() -> None:
+    world = Fleet()
+    process = await built(world)
+    world.api.load(there("credentials", "creds"))
+    theirs = {"spec": {"providerSpec": {"value": {"cloudsSecret": {"namespace": "creds"}}}}}
+    await world.change(theirs)
+    asked = len(world.cloud.requests)
+    await process.settle()
+    assert world.status["phase"] == "Provisioned"
+    assert world.says("OpenStackAuthenticationSucceeded") == "False OpenStackAuthenticationFailed"
+    assert "cloudsSecret.namespace is 'creds'" in world.message("OpenStackAuthenticationSucceeded")
+    await world.delete()
+    await process.settle()
+    assert {each.method for each in world.cloud.requests[asked:]} == {"GET"}
+    await world.change({"spec": {"providerSpec": {"value": {"cloudsSecret": {"namespace": NAMESPACE}}}}})
+    await process.settle()
+    assert world.is_gone
+    assert world.held() == {}
 
 
 @pytest.mark.parametrize(

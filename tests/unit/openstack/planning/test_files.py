@@ -97,6 +97,7 @@ class Check:
         self.credentials = partial(Credentials, {"auth": {"auth_url": "http://k/v3", "password": PASSWORD}}, "mine")
         self._folder = folder
         self._capsys = capsys
+        self.machine_api = ""
         self.out = self.err = ""
 
     async def __call__(self, *objects: Tree, form: str = "text") -> Exit:
@@ -105,9 +106,10 @@ class Check:
         clouds = AskedClouds(wire=lambda _: self.cloud.wire(PROJECT))
 
         def controllers(reader: Any, clouds: Clouds) -> tuple[Controller[Any, Any], ...]:
-            return tuple(make(reader) for make in makers(clouds))
+            return tuple(make(reader) for make in makers(clouds, machine_api=self.machine_api))
 
-        how = planner(controllers, reader=Unread(), credentials=self.credentials, clouds=clouds)
+        common: Tree = {"credentials": self.credentials, "clouds": clouds, "machine_api": self.machine_api}
+        how = planner(controllers, reader=Unread(), **common)
         done = await carry_out.follow_files([str(file)], [carry_out.Question(how)], carry_out.Form(form, every=False))
         self.out, self.err = self._capsys.readouterr()
         return done
@@ -226,3 +228,24 @@ async def test_the_replacement_of_a_bastion_is_planned_before_its_cluster_is_cha
     planned = "delete OpenStackServer.infrastructure.cluster.x-k8s.io ns/one-bastion: flavor m1.small -> m1.medium: the"
     assert planned in check.out
     assert {each.method for each in world.cloud.requests[before:]} == {"GET"}
+
+
+def machine(name: str, **metadata: str) -> Tree:
+    value = {"kind": "OpenstackProviderSpec", "image": "rhcos", "flavor": ""}
+    labels = {"machine.openshift.io/cluster-api-cluster": "c"}
+    return {
+        "apiVersion": "machine.openshift.io/v1beta1",
+        "kind": "Machine",
+        "metadata": {"name": name, "labels": labels, **metadata},
+        "spec": {"authoritativeAPI": "MachineAPI", "providerSpec": {"value": value}},
+    }
+
+
+async def test_machines_of_the_machine_api_are_planned_in_its_namespace_only(check: Check) -> None:
+    check.machine_api = "mapi"
+    await check(machine("ours", namespace="mapi"), machine("placed"), machine("theirs", namespace="evil"))
+    assert "mapi/ours" in check.out
+    assert "mapi/placed" in check.out
+    assert "theirs" not in check.out
+    note = "1 Machine in namespace evil left out: with --machine-api, Machines in mapi are served; "
+    assert f"note: {note}--machine-api-namespace says otherwise" in check.err
