@@ -102,14 +102,13 @@ class Observer:
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
         resolve: Resolve,
-        namespace: str | None,
     ) -> None:
         self._reader = reader
         self._clouds = clouds
         self._now = now
         self._resolve = resolve
         self._fresh = FreshMarks(new_mark)
-        self._owners = Owners(reader, namespace=namespace, names=lambda each: bool(recorded(each.object)))
+        self._owners = Owners(reader, names=lambda each: bool(recorded(each.object)))
         self._asked: dict[NamespacedName, _Asked] = {}
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
@@ -122,7 +121,8 @@ class Observer:
         cluster_name, cluster = cluster_of(found.metadata), None
         if cluster_name:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
-        born = None if recorded(found.object) else self._clouds.born
+        exists = recorded(found.object) or claim_of(found).stored
+        born = None if exists else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
         seen = replace(seen, facts=await self._owners.facts(found))
@@ -335,7 +335,7 @@ def cluster_controller(
             emits_events(namespace=namespace),
             calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),
-        observe=Observer(reader, clouds, now=now, new_mark=new_mark, resolve=resolve, namespace=namespace),
+        observe=Observer(reader, clouds, now=now, new_mark=new_mark, resolve=resolve),
         decide=decide,
         workers=4,
     )

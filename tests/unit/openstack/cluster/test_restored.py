@@ -7,7 +7,7 @@ import pytest
 from windlass.api.core import Event
 from windlass.openstack.cluster.names import of_provider
 
-from .cases import MARK, World
+from .cases import World
 from .managed import NAME, ask
 from .restored import again, one, restored, tried, writes
 
@@ -23,7 +23,7 @@ async def test_it_is_taken_over_whole_and_nothing_is_made_or_deleted() -> None:
     assert world.held() == had
     assert {each.partition(" ")[0] for each in writes(world, before)} == {"PUT"}
     for kind in ("networks", "subnets", "routers", "floatingips", "loadbalancers"):
-        assert one(world, kind)["description"].endswith(f"windlass-owner={MARK}")
+        assert one(world, kind)["description"].endswith(f"windlass-owner={world.mark}")
     assert one(world, "floatingips")["port_id"] == floating["port_id"]
     told = [each.decode().message for each in world.api.listing(Event)]
     which = one(world, "loadbalancers")["id"]
@@ -121,7 +121,7 @@ async def test_an_address_that_leads_nowhere_gets_its_mark_and_leads_to_the_new_
     world.cloud.pass_time(601.0)
     await world.process.settle()
     assert world.condition("Ready")[0] == "True"
-    assert one(world, "floatingips")["description"].endswith(f"windlass-owner={MARK}")
+    assert one(world, "floatingips")["description"].endswith(f"windlass-owner={world.mark}")
 
 
 async def test_an_address_is_taken_over_by_its_description_while_the_spec_has_no_endpoint() -> None:
