@@ -6,8 +6,8 @@
 | something with another mark of the root | the cluster stops, and its deletion leaves the cloud as it is |
 | neither, and the annotation of the cluster is not its own mark yet | the annotation is written |
 
-Nothing is created, changed or deleted before. A cluster that holds its mark does not stop at what it has itself too:
-that was made by a late request of whoever had the mark before.
+Nothing is created, changed or deleted before. The cluster does not stop at what it has itself too, under the same name:
+that was made by a late request of another holder.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,8 @@ def claiming(estate: Estate, ours: Ours, ownership: Ownership) -> Part:
 
 def stranger(estate: Estate, ownership: Ownership) -> Markable | None:
     """What has the root of the cluster's mark, and belongs to another object; None if there is nothing."""
-    own = {_called(each) for each in estate.all if mark_of(each) == ownership.mark} if ownership.claim.holds else set()
+    marks = {ownership.mark, *ownership.formers}
+    own = {_called(each) for each in estate.all if mark_of(each) in marks}
     return next((each for each in estate.others if _called(each) not in own), None)
 
 

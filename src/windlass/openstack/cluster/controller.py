@@ -63,6 +63,7 @@ from windlass.openstack.objects import (
     FreshMarks,
     References,
     infrastructure,
+    is_held,
     labelled,
     leads_to_machines,
     marked,
@@ -121,7 +122,8 @@ class Observer:
         cluster_name, cluster = cluster_of(found.metadata), None
         if cluster_name:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
-        exists = recorded(found.object) or claim_of(found).stored
+        # What is recorded may exist although nothing has the mark; one that is held had another mark before.
+        exists = recorded(found.object) or is_held(found) or claim_of(found).stored
         born = None if exists else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
