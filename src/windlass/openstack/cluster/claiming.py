@@ -17,7 +17,7 @@ from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import in_words, mark_of
+from windlass.openstack.cloud.marks import in_words, mark_of, root_of
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Markable
 from windlass.openstack.cluster.part import NETWORK, Ours, Part
@@ -49,9 +49,10 @@ def claiming(estate: Estate, ours: Ours, ownership: Ownership) -> Part:
 
 def stranger(estate: Estate, ownership: Ownership) -> Markable | None:
     """What has the root of the cluster's mark, and belongs to another object; None if there is nothing."""
-    marks = {ownership.mark, *ownership.formers}
+    marks, root = {ownership.mark, *ownership.formers}, root_of(ownership.mark)
     own = {_called(each) for each in estate.all if mark_of(each) in marks}
-    return next((each for each in estate.others if _called(each) not in own), None)
+    recorded = (each for each in estate.all if mark_of(each) not in marks and root_of(mark_of(each)) == root)
+    return next((each for each in (*recorded, *estate.others) if _called(each) not in own), None)
 
 
 def held(found: Present[OpenStackCluster], estate: Estate, ownership: Ownership, *, fresh_mark: str) -> Plan | None:

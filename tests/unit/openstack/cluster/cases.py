@@ -152,6 +152,8 @@ class Process(clouded.Process):
     """One life of the controller of OpenStackClusters."""
 
     key = KEY
+    root = MARK
+    """That of the marks that it makes up."""
 
     def __init__(self, world: Any, *, resolve: Resolve = resolve, **others: Any) -> None:
         self.resolve = resolve
@@ -159,5 +161,5 @@ class Process(clouded.Process):
 
     def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
         return cluster_controller(
-            reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK, resolve=self.resolve
+            reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: self.root, resolve=self.resolve
         )
