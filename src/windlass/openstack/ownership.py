@@ -15,6 +15,7 @@ An object replaces other marks by its own, first in the cloud and then in its an
 | of its root and place, another uid | by an object that was moved or restored, or served by an earlier version |
 | its root alone | by every object but a copy |
 | of its place, on a server that it names | by an object that has not had this server yet |
+| of its place and uid, another root | by the object: somebody has changed its annotation |
 | of another place | if an annotation confirms it, and no object of that place exists here |
 
 So of two objects with one mark only the one that the cloud names has the resources. An object that held a mark and
@@ -118,8 +119,10 @@ def annotation_of(kind: type[Any]) -> str:
 
 
 def new_mark(found: Present[Any], root: str) -> str:
-    """The mark of the object with a new root."""
-    return marks.mark_for(root, found.metadata.uid, place_of(found))
+    """The mark of the object with this root. That of the server of an OpenStackMachine is held by its machine, which
+    makes it up."""
+    uid = next(iter(_machines(found)), found.metadata.uid)
+    return marks.mark_for(root, uid, place_of(found))
 
 
 def claim_of(found: Present[Any]) -> Claim:
@@ -134,7 +137,7 @@ def claim_on(found: Present[Any], stored: str) -> Claim:
         return Claim(Standing.NEW)
     if not marks.is_root_of_object(root):
         return Claim(Standing.COPIED, "", stored)
-    own = marks.mark_for(root, found.metadata.uid, at)
+    own = new_mark(found, root)
     if isinstance(found.object, OpenStackMachine):  # it carries the mark of its OpenStackServer, with any holder
         return Claim(Standing.HOLDS if marks.place_of(stored) in ("", at) else Standing.COPIED, stored, stored)
     if stored == root:
@@ -166,6 +169,8 @@ def _order(found: Present[Any], names: Any) -> tuple[bool, bool, str, str, str]:
 def _is_replaced(mark: str, claim: Claim, facts: Facts) -> bool:
     own_root = bool(claim.mark) and marks.root_of(mark) == marks.root_of(claim.mark)
     at = marks.place_of(mark)
+    if at and marks.tail_of(mark) == marks.tail_of(claim.mark):
+        return True
     if not at:
         return own_root and claim.standing is not Standing.COPIED
     if at == claim.place:
@@ -175,5 +180,9 @@ def _is_replaced(mark: str, claim: Claim, facts: Facts) -> bool:
 
 def _holders(found: Present[Any], at: str) -> set[str]:
     """The object holds a mark itself, or by the OpenStackMachine that owns it and made up the mark."""
-    owners = [each.uid for each in found.metadata.owner_references if each.kind == OpenStackMachine.RESOURCE.kind]
-    return {marks.holder(uid, at) for uid in (found.metadata.uid, *owners)}
+    return {marks.holder(uid, at) for uid in (found.metadata.uid, *_machines(found))}
+
+
+def _machines(found: Present[Any]) -> list[str]:
+    """The uids of the OpenStackMachines that own it."""
+    return [each.uid for each in found.metadata.owner_references if each.kind == OpenStackMachine.RESOURCE.kind]

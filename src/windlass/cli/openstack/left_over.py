@@ -181,7 +181,7 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
             Column("REASON", lambda each: Cell(each.problem or NOTHING)),
         ]
     else:
-        columns.append(Column("WHY", lambda each: Cell("no object has its mark")))
+        columns.append(Column("WHY", lambda each: Cell("no object has this mark")))
     return Table(columns, colour=colour).lines(found, headings=request.headings)
 
 
@@ -196,7 +196,7 @@ def tree(found: Found) -> dict[str, Any]:
         "owner": in_words(orphan.mark) if place_of(orphan.mark) else None,
         "created": orphan.created or None,
         "credentials": found.account.where,
-        "why": "no object has its mark",
+        "why": "no object has this mark",
         "result": found.result or None,
         "problem": found.problem or None,
     }

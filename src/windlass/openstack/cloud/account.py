@@ -28,7 +28,7 @@ from windlass.openstack.cloud.kinds import KINDS, NEUTRON
 from windlass.openstack.cloud.limits import limits, network_limits
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import listed, matching, pages
-from windlass.openstack.cloud.marks import mark_of, root_of
+from windlass.openstack.cloud.marks import kin_of, mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
@@ -395,7 +395,7 @@ class Account:
             first = Http(service, "GET", path, (*project, *fields), microversion=microversion)
             return await pages(first, key, kind, lambda page: self.ask(page, agent="poll"))
 
-        return Listing(ask, mark_of=mark_of, root_of=root_of, clock=self._clock)
+        return Listing(ask, mark_of=mark_of, kin_of=kin_of, clock=self._clock)
 
 
 def _sender() -> str:
@@ -417,7 +417,7 @@ def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
 
 
 def _others(listing: Listing[R], mark: str, found: Iterable[R]) -> list[R]:
-    """What has another mark of the same root, but for what is `found` already."""
+    """What has another mark of the same root, or of the same holder, but for what is `found` already."""
     ids = {each.id for each in found}
     return [each for each in listing.akin(mark) if each.id not in ids] if mark else []
 

@@ -28,7 +28,7 @@ class Estate(Struct, frozen=True, kw_only=True):
 
     `ports`: those with the mark, and all on `networks` and of `routers`. `certain` and `certain_in`: as in
     `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began. `others`: what has another mark
-    of the same root, load balancers without their parts.
+    of the same root, or of the same holder; load balancers without their parts.
     """
 
     networks: tuple[resources.Network, ...] = ()

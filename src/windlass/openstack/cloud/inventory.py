@@ -40,7 +40,7 @@ class Inventory(Struct, frozen=True):
     `certain`: nothing else with the mark exists or can come to exist by an earlier request: absences may lead to a
     create. False while an earlier leader's request may still arrive (`certain_in` seconds more, then look again).
     `attached`: other ports of servers that do not have the mark: those of a server that is to be adopted.
-    `others`: what has another mark of the same root.
+    `others`: what has another mark of the same root, or of the same holder.
     `reservations` of its volumes, for servers that never came to be.
     `missing_since`: when the recorded server was first not found; None if it is there, or none is recorded.
     `as_of`: when the look began.

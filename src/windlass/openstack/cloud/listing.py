@@ -5,7 +5,7 @@ only what is older than its beginning: a resource that was created or deleted si
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ class _Own(Struct, Generic[R]):
 
 
 class Listing(Generic[R]):
-    """`ask` lists all; `mark_of` is the mark of an item, `root_of` what marks of one origin have in common; `clock` is
+    """`ask` lists all; `mark_of` is the mark of an item, `kin_of` what a mark has in common with others; `clock` is
     monotonic, in seconds. `began`: when the last list began."""
 
     def __init__(
@@ -35,16 +35,16 @@ class Listing(Generic[R]):
         ask: Callable[[], Awaitable[tuple[R, ...]]],
         *,
         mark_of: Callable[[Any], str],
-        root_of: Callable[[str], str] = lambda mark: mark,
+        kin_of: Callable[[str], Collection[str]] = lambda mark: (mark,),
         clock: Callable[[], float],
     ) -> None:
         self.began = float("-inf")
         self._ask = ask
         self._mark_of = mark_of
-        self._root_of = root_of
+        self._kin_of = kin_of
         self._clock = clock
         self._items: dict[str, R] = {}
-        self._by_root: dict[str, dict[str, R]] = {}
+        self._by_kin: dict[str, dict[str, R]] = {}
         self._own: dict[str, _Own[R]] = {}
         self._under_way: tuple[float, asyncio.Task[None]] | None = None
 
@@ -70,8 +70,11 @@ class Listing(Generic[R]):
         return (each for each in self.akin(mark) if self._mark_of(each) == mark)
 
     def akin(self, mark: str) -> Iterator[R]:
-        """The items with a mark of the same root."""
-        yield from self._by_root.get(self._root_of(mark), {}).values()
+        """The items with a mark that has something in common with this one."""
+        found: dict[str, R] = {}
+        for each in self._kin_of(mark):
+            found |= self._by_kin.get(each, {})
+        yield from found.values()
 
     def get(self, which: str) -> R | None:
         return self._items.get(which)
@@ -92,7 +95,7 @@ class Listing(Generic[R]):
         finally:
             self._under_way = None
         self._own = {which: own for which, own in self._own.items() if own.at >= began}
-        self._items, self._by_root = {}, {}
+        self._items, self._by_kin = {}, {}
         for item in found:
             if item.id not in self._own:
                 self._place(item)
@@ -104,13 +107,13 @@ class Listing(Generic[R]):
     def _place(self, item: R) -> None:
         self._remove(item.id)
         self._items[item.id] = item
-        if mark := self._mark_of(item):
-            self._by_root.setdefault(self._root_of(mark), {})[item.id] = item
+        for each in self._kin_of(self._mark_of(item)):
+            self._by_kin.setdefault(each, {})[item.id] = item
 
     def _remove(self, which: str) -> None:
         old = self._items.pop(which, None)
-        if old is not None and (mark := self._mark_of(old)):
-            self._by_root.get(self._root_of(mark), {}).pop(which, None)
+        for each in self._kin_of(self._mark_of(old)) if old is not None else ():
+            self._by_kin.get(each, {}).pop(which, None)
 
 
 def _looked_at(task: "asyncio.Task[None]") -> None:

@@ -80,6 +80,11 @@ def root_of(mark: str) -> str:
     return mark.partition("/")[0]
 
 
+def tail_of(mark: str) -> str:
+    """Holder and place; empty for the mark of a program, or of an earlier version."""
+    return mark.partition("/")[2]
+
+
 def holder_of(mark: str) -> str:
     """Empty for the mark of a program, or of an earlier version."""
     return mark.split("/", 2)[1] if mark.count("/") > 1 else ""
@@ -88,6 +93,11 @@ def holder_of(mark: str) -> str:
 def place_of(mark: str) -> str:
     """Empty for the mark of a program, or of an earlier version."""
     return mark.split("/", 2)[2] if mark.count("/") > 1 else ""
+
+
+def kin_of(mark: str) -> tuple[str, ...]:
+    """What marks of one origin have in common, the root, and those of one object, holder and place."""
+    return tuple(filter(None, (root_of(mark), tail_of(mark))))
 
 
 def is_root_of_object(root: str) -> bool:

@@ -3,8 +3,7 @@
 | the object | it stops at |
 |---|---|
 | any | the server that it names, if that has the mark of another owner |
-| has no server | a server with another mark of its root: another object has taken it over |
-| is a copy of an object that does not exist here | anything with that root |
+| has no server | anything with another mark of its root: it was copied from another object, or that has taken it over |
 | makes a server, and nothing of it exists | a server of its name that has no mark: it may be its own, from before |
 """
 
@@ -17,7 +16,7 @@ from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, TAKE_OVER_ANNOTATION
 from windlass.openstack.instance.match import is_going
 from windlass.openstack.instance.step import Stuck
-from windlass.openstack.ownership import Ownership, Standing
+from windlass.openstack.ownership import Ownership
 from windlass.openstack.status import Reason
 
 
@@ -28,8 +27,7 @@ def foreign(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -
     if recorded.server:
         named = (each for each in inventory.servers if each.id == recorded.server and marks.mark_of(each) not in own)
         return next(named, None)
-    others = inventory.others if ownership.claim.standing is Standing.COPIED else _servers(inventory)
-    return None if servers else next(iter(others), None)
+    return None if servers else next(iter(inventory.others), None)
 
 
 def is_replaced(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -> bool:
@@ -70,7 +68,3 @@ def namesake(name: str, servers: Sequence[Server]) -> Stuck:
         "it is to make another one"
     )
     return Stuck(Reason.OWNED_BY_ANOTHER, text)
-
-
-def _servers(inventory: Inventory) -> list[Server]:
-    return [each for each in inventory.others if isinstance(each, Server)]

@@ -47,7 +47,7 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> 
         return Plan.of(merge)
     if merge.needed:  # a hook has gone
         return Plan.of(merge)
-    if not may_own(found) or (seen.facts.rival and not recorded(found).server):
+    if not may_own(found):
         return _let_go(seen, found, "nothing was created for it")
     if seen.facts.rival:
         return dropped(found, seen.fresh_mark, seen.facts.rival)

@@ -45,7 +45,7 @@ from windlass.openstack.machine_api.provider_spec import foreign_secret, provide
 from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, adopts, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
-from windlass.openstack.objects import FreshMarks
+from windlass.openstack.objects import FreshMarks, is_held
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.quotas import QuotaNumbers
@@ -100,7 +100,8 @@ class MachineObserver:
         )
         if found.deleting:
             seen = replace(seen, node=await self._node(key, found, last))
-        born = None if recorded(found).server else self._clouds.born
+        # What is named may exist although nothing has the mark; a Machine that is held had another mark before.
+        born = None if recorded(found).server or is_held(found) else self._clouds.born
         facts = replace(await self._owners.facts(found), adopts=adopts(found))
         seen = replace(seen, fresh_mark=self._fresh.of(key, found, born=born), facts=facts)
         if isinstance(last.unread, CloudFailure):

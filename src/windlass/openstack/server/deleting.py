@@ -16,7 +16,7 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import NONE, Inventory
+from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
@@ -67,8 +67,6 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if not may_own(found):
         return Plan.of(release(found, "nothing was created for it"))
-    if seen.facts.rival and recorded(found) == NONE:
-        return Plan.of(release(found, f"its mark belongs to {seen.facts.rival}, and nothing was created for it"))
     if seen.facts.rival:
         return dropped(found, seen.fresh_mark, seen.facts.rival)
     if not claim_of(found).mark:  # recorded by the OpenStack provider, which has no marks; only what has one is deleted

@@ -179,8 +179,11 @@ async def test_what_is_an_orphan_must_be_knowable(kinds: tuple[type[Any], ...], 
     assert error.value.message == why
 
 
+OF_ONE = f"{MARK}/0123456789abcdef/cluster/prod/one"
+
+
 def found(**more: Any) -> Found:
-    orphan = Orphan("security group", "workers", "g-1", MARK, "2026-11-22T11:00:00Z")
+    orphan = Orphan("security group", "workers", "g-1", OF_ONE, "2026-11-22T11:00:00Z")
     account: Any = type("Project", (), {"where": "Secret prod/cloud"})
     return Found(orphan, account, **more)
 
@@ -191,8 +194,9 @@ def lines(each: Found, form: str = "table", *, headings: bool = True) -> list[st
 
 def test_a_row_says_what_it_is_how_old_and_why() -> None:
     heading, row = lines(found())
-    assert heading.split() == ["KIND", "NAME", "ID", "AGE", "MARK", "WHY"]
-    assert row.split(maxsplit=5) == ["security-group", "workers", "g-1", "60m", MARK, "no object has this mark"]
+    assert heading.split() == ["KIND", "NAME", "ID", "AGE", "OWNER", "WHY"]
+    assert row.split()[:5] == ["security-group", "workers", "g-1", "60m", "OpenStackCluster"]
+    assert row.endswith("prod/one   no object has this mark")
     assert lines(found(), headings=False) == [row]
     assert START - timedelta(hours=1) == START.replace(hour=11)
 
@@ -209,7 +213,8 @@ def test_programs_get_every_field() -> None:
         "kind": "security group",
         "name": "workers",
         "id": "g-1",
-        "mark": MARK,
+        "mark": OF_ONE,
+        "owner": "OpenStackCluster prod/one",
         "created": "2026-11-22T11:00:00Z",
         "credentials": "Secret prod/cloud",
         "why": "no object has this mark",

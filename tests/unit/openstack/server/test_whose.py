@@ -1,0 +1,226 @@
+"""OpenStackServers that are copied, moved, restored or forged, on the models of the API server and the cloud."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World, server
+from windlass.api.capo_server import OpenStackServer
+from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.wire import Http
+from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
+from windlass.openstack.server.controller import server_controller
+
+Tree = dict[str, Any]
+NAME = KEY[1]
+
+
+class Life(Process):
+    """The process, for one of several objects."""
+
+    def __init__(self, world: World, name: str = NAME, namespace: str = NAMESPACE) -> None:
+        super().__init__(world)
+        self.key = (namespace, name)
+
+    def make(self, reader: Any) -> Any:
+        return server_controller(reader, self.clouds, now=lambda: self.world.now)
+
+
+async def original(**spec: Any) -> World:
+    world = World()
+    world.api.load(server(world, **spec))
+    await Life(world).settle()
+    assert len(world.cloud.services.servers) == 1
+    return world
+
+
+def of(world: World, name: str, namespace: str = NAMESPACE) -> Tree:
+    found = world.api.peek(OpenStackServer, name, namespace=namespace)
+    assert found is not None
+    tree: Tree = msgspec.json.decode(found.raw)
+    return tree
+
+
+def exported(world: World, name: str, namespace: str = NAMESPACE, **annotations: str) -> Tree:
+    """What `kubectl get -o yaml` gives, without what people remove, under another name."""
+    tree = of(world, NAME)
+    meta = {"name": name, "namespace": namespace, "annotations": {**tree["metadata"]["annotations"], **annotations}}
+    return {**tree, "metadata": meta, "status": {}}
+
+
+def told(tree: Tree, kind: str = "InstanceReady") -> tuple[str, str]:
+    found = next(each for each in tree["status"]["conditions"] if each["type"] == kind)
+    return found["reason"], found.get("message", "")
+
+
+def deletions(world: World) -> list[str]:
+    return [each.path for each in world.cloud.requests if each.method == "DELETE"]
+
+
+async def delete(world: World, name: str, namespace: str = NAMESPACE) -> None:
+    await world.api.delete(OpenStackServer, name, namespace=namespace)
+    await Life(world, name, namespace).settle()
+    assert world.api.peek(OpenStackServer, name, namespace=namespace) is None
+
+
+async def test_a_copy_gets_a_server_of_its_own_and_its_deletion_leaves_the_original() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    world.api.load(exported(world, "copy", NAMESPACE))
+    await Life(world, "copy").settle()
+    assert len(world.cloud.services.servers) == 2
+    assert of(world, "copy")["status"]["instanceID"] != had
+    await delete(world, "copy")
+    assert list(world.cloud.services.servers) == [had]
+    assert len(world.cloud.services.ports) == 1
+
+
+async def test_a_copy_that_names_the_server_of_the_original_stops_and_its_deletion_leaves_it() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    world.api.load(exported(world, "copy", NAMESPACE, **{ADOPT_ANNOTATION: had}))
+    await Life(world, "copy").settle()
+    reason, message = told(of(world, "copy"))
+    assert (reason, f"OpenStackServer {NAMESPACE}/{NAME}" in message) == ("OwnedByAnother", True)
+    assert ADOPT_ANNOTATION in message
+    await delete(world, "copy")
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+
+
+@pytest.mark.parametrize("form", ["whole", "root"])
+async def test_a_forged_mark_gives_nothing(form: str) -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    mark = of(world, NAME)["metadata"]["annotations"][MARK_ANNOTATION]
+    forged = server(world)
+    forged["metadata"] = {
+        "name": "evil",
+        "namespace": NAMESPACE,
+        "annotations": {MARK_ANNOTATION: mark if form == "whole" else mark.partition("/")[0]},
+    }
+    world.api.load(forged)
+    await Life(world, "evil").settle()
+    assert of(world, "evil")["status"]["instanceID"] != had
+    await delete(world, "evil")
+    assert list(world.cloud.services.servers) == [had]
+
+
+async def restored(world: World, name: str = NAME, **annotations: str) -> Tree:
+    """The object is lost with its status, and comes back from a backup, with a new uid."""
+    tree = exported(world, name, **annotations)
+    await world.api.patch(
+        OpenStackServer, NAME, {"metadata": {"finalizers": None}}, type=PatchType.MERGE, namespace=NAMESPACE
+    )
+    await world.api.delete(OpenStackServer, NAME, namespace=NAMESPACE)
+    assert world.api.peek(OpenStackServer, NAME, namespace=NAMESPACE) is None
+    world.api.load(tree)
+    return tree
+
+
+async def test_a_restored_object_takes_over_what_it_had_and_makes_nothing() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    before = len(world.cloud.requests)
+    await restored(world)
+    await Life(world).settle()
+    tree = of(world, NAME)
+    assert tree["status"]["instanceID"] == had
+    assert {each["type"]: each["status"] for each in tree["status"]["conditions"]}["Ready"] == "True"
+    writes = [f"{each.method} {each.path}" for each in world.cloud.requests[before:] if each.method != "GET"]
+    assert len(writes) == 2, writes  # server and port
+    mark = tree["metadata"]["annotations"][MARK_ANNOTATION]
+    assert world.cloud.services.servers[had]["metadata"]["windlass-owner"] == mark
+    await delete(world, NAME)
+    assert world.held() == {}
+
+
+async def test_an_object_that_was_restored_under_another_name_stops_until_an_annotation_confirms_it() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    before = len(world.cloud.requests)
+    await restored(world, "renamed")
+    await Life(world, "renamed").settle()
+    reason, message = told(of(world, "renamed"))
+    assert reason == "OwnedByAnother"
+    assert f"{had} belongs to OpenStackServer {NAMESPACE}/{NAME}, which does not exist here" in message
+    assert f"{TAKE_OVER_ANNOTATION}=server/{NAMESPACE}/{NAME}" in message
+    assert all(each.method == "GET" for each in world.cloud.requests[before:])
+    body = {"metadata": {"annotations": {TAKE_OVER_ANNOTATION: f"server/{NAMESPACE}/{NAME}"}}}
+    await world.api.patch(OpenStackServer, "renamed", body, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world, "renamed").settle()
+    assert of(world, "renamed")["status"]["instanceID"] == had
+    await delete(world, "renamed")
+    assert world.held() == {}
+
+
+async def test_the_deletion_of_an_object_that_stopped_leaves_what_another_had() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    await restored(world, "renamed")
+    await Life(world, "renamed").settle()
+    await delete(world, "renamed")
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+
+
+async def test_an_object_whose_annotation_somebody_replaced_keeps_its_server() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    body = {"metadata": {"annotations": {MARK_ANNOTATION: "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55/x/server/a/b"}}}
+    await world.api.patch(OpenStackServer, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world).settle()
+    tree = of(world, NAME)
+    assert (list(world.cloud.services.servers), told(tree)[0]) == ([had], "Ready")
+    mark = tree["metadata"]["annotations"][MARK_ANNOTATION]
+    assert world.cloud.services.servers[had]["metadata"]["windlass-owner"] == mark
+    await delete(world, NAME)
+    assert world.held() == {}
+
+
+async def test_an_object_that_a_newer_one_took_over_from_stops_for_good_and_goes_without_a_deletion() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    mark = of(world, NAME)["metadata"]["annotations"][MARK_ANNOTATION]
+    root, _, place = mark.split("/", 2)
+    newer = f"{root}/ffffffffffffffff/{place}"
+    world.cloud.services.servers[had]["metadata"]["windlass-owner"] = newer
+    process = Life(world)
+    await process.settle()
+    reason, message = told(of(world, NAME))
+    assert (reason, "has taken it over from this one" in message) == ("OwnedByAnother", True)
+    await delete(world, NAME)
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+
+
+async def test_marks_of_the_earlier_version_become_whole_without_a_create_or_a_deletion() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    services = world.cloud.services
+    mark = of(world, NAME)["metadata"]["annotations"][MARK_ANNOTATION]
+    root = mark.partition("/")[0]
+    services.servers[had]["metadata"]["windlass-owner"] = root
+    for port in services.ports.values():
+        port["description"] = f"windlass-owner={root}"
+    body = {"metadata": {"annotations": {MARK_ANNOTATION: root}}}
+    await world.api.patch(OpenStackServer, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE)
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    assert of(world, NAME)["metadata"]["annotations"][MARK_ANNOTATION] == mark
+    assert services.servers[had]["metadata"]["windlass-owner"] == mark
+    writes = [each.path for each in world.cloud.requests[before:] if each.method != "GET"]
+    assert (len(writes), deletions(world), list(services.servers)) == (2, [], [had])
+
+
+async def test_a_server_of_its_name_without_an_owner_stops_a_new_object_before_its_first_create() -> None:
+    world = World()
+    body = {"name": NAME, "flavorRef": world.flavor, "networks": []}
+    _, made = world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
+    world.api.load(server(world))
+    await Life(world).settle()
+    reason, message = told(world.server)
+    assert (reason, made["server"]["id"] in message) == ("OwnedByAnother", True)
+    assert len(world.cloud.services.servers) == 1
+    annotation = {"metadata": {"annotations": {ADOPT_ANNOTATION: "none"}}}
+    await world.api.patch(OpenStackServer, NAME, annotation, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world).settle()
+    assert len(world.cloud.services.servers) == 2
