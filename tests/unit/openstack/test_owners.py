@@ -92,7 +92,7 @@ async def test_an_object_that_holds_its_mark_and_a_moved_one_need_no_other() -> 
         assert await owners(found, *copies).facts(present(found)) == Facts(confirmed="server/team-b/web-0")
 
 
-RECORDED = {"status": {"instanceID": "s-1"}}
+RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
 
 
 @pytest.mark.parametrize(
