@@ -106,8 +106,8 @@ def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
     if known.server:
         return there or Vanished()
     spec, intent = spec_of(visit.seen, found), intent_of(found)
-    if intent is None:
-        return Await("the finalizer and the mark")
+    if intent is None:  # what a restored Machine had gets its mark before its annotation does
+        return there if isinstance(there, Send) else Await("the finalizer and the mark")
     resolved = resolve(spec, cloud.answers) if isinstance(spec, InstanceSpec) else spec
     if isinstance(spec, InstanceSpec) and isinstance(resolved, Resolved):
         return next_step(
