@@ -159,7 +159,7 @@ def adopted(found: Present[OpenStackServer]) -> str:
     return "" if named == ADOPT_NONE else named
 
 
-def may_have_namesakes(found: Present[OpenStackServer]) -> bool:
+def may_have_namesakes(found: Present[Any]) -> bool:
     """It makes a server, although the project has one of its name."""
     return found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE
 

@@ -155,6 +155,19 @@ async def test_an_object_that_was_restored_under_another_name_stops_until_an_ann
     assert world.held() == {}
 
 
+async def test_an_object_that_stopped_makes_its_own_server_once_its_mark_is_removed() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    await restored(world, "renamed")
+    await Life(world, "renamed").settle()
+    body: Tree = {"metadata": {"annotations": {MARK_ANNOTATION: None}}}
+    await world.api.patch(OpenStackServer, "renamed", body, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world, "renamed").settle()
+    assert of(world, "renamed")["status"]["instanceID"] != had
+    await delete(world, "renamed")
+    assert list(world.cloud.services.servers) == [had]
+
+
 async def test_the_deletion_of_an_object_that_stopped_leaves_what_another_had() -> None:
     world = await original()
     (had,) = world.cloud.services.servers
