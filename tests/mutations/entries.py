@@ -2687,7 +2687,8 @@ _OWNING = (
         ("or not is_root_of_object(root_of(owner)):", "or False:"),
         ('return (owner, "") if isinstance(other, Absent) and word else ("", "")', 'return "", ""'),
         ("isinstance(other, Absent) and word else", "word else"),
-        ("if inventory is not None and not inventory.all and recorded(found) == NONE:", "if False:"),
+        ("if is_new and not may_have_namesakes(found):", "if False:"),
+        ("if is_new and not may_have_namesakes(found):", "if is_new:"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
     ),
     *_in(

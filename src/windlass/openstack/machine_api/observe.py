@@ -50,7 +50,7 @@ from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.observe import attached_to, replaceable
-from windlass.openstack.server.snapshot import Cloud, Timing
+from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
 from windlass.openstack.trouble import told_of_problems
 
@@ -250,7 +250,8 @@ class MachineObserver:
             seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
         assert isinstance(seen.cloud, Cloud)
         inventory = seen.cloud.inventory
-        if inventory is not None and not inventory.all and recorded(found) == NONE:
+        is_new = inventory is not None and not inventory.all and recorded(found) == NONE
+        if is_new and not may_have_namesakes(found):
             namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
             seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))

@@ -1,4 +1,4 @@
-"""Adds to the OpenStack provider's CRDs of v0.13.0 the fields of later releases that others write.
+"""Adds to the OpenStack provider's CRDs of v0.13.0 the fields of later releases that others write; its webhooks.
 
 | field | since | who writes it |
 |---|---|---|
@@ -6,7 +6,7 @@
 | `status.initialization` | v0.14.0, on machines and clusters | the simulators |
 | `status.capacity` of templates | the release that scales from zero | conversion, from the Machine API's annotations |
 
-A strict write with a field that the CRD lacks is refused.
+A strict write with a field that the CRD lacks is refused. `webhooks` is the provider's own configuration, unchanged.
 """
 
 from collections.abc import Iterator

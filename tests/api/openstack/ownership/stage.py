@@ -200,7 +200,9 @@ class Stage:
         """Reason and text of the Events about an object."""
         about = {"kind": kind.RESOURCE.kind, "name": name}
         found = [each for place in self._both for each in await self._all(Event, place)]
-        return [f"{each['reason']} {each['message']}" for each in found if about.items() <= each["involvedObject"].items()]
+        return [
+            f"{each['reason']} {each['message']}" for each in found if about.items() <= each["involvedObject"].items()
+        ]
 
     @property
     def _both(self) -> tuple[str, str]:

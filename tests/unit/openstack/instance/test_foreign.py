@@ -152,6 +152,6 @@ def test_servers_of_its_name_that_nobody_owns_are_named_with_both_answers() -> N
     assert (stop.reason, stop.message) == (
         "OwnedByAnother",
         "the project has a server web-0 without an owner (s-1, s-2), which may have been made for this object before: "
-        "annotate it with openstack.windlass.dev/adopt=ID if it is to have that server, or "
+        "annotate it with openstack.windlass.dev/adopt=ID if it is to have that server, or annotate it with "
         "openstack.windlass.dev/adopt=none if it is to make another one",
     )

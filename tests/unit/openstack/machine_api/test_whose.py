@@ -232,19 +232,34 @@ async def test_a_machine_whose_annotation_somebody_replaced_keeps_its_server() -
     assert world.held() == {}
 
 
-async def test_a_server_of_its_name_without_an_owner_stops_a_new_machine_until_its_provider_id_names_it() -> None:
+async def with_a_server_of_its_name() -> tuple[Fleet, str]:
+    """A Machine that has stopped at a server of its name, and the ID of that server."""
     world = Fleet()
     body = {"name": NAME, "flavorRef": world.flavor, "networks": []}
     _, made = world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
-    had = made["server"]["id"]
     world.api.load(machine(world))
     before = len(world.cloud.requests)
     await Life(world).settle()
+    had = str(made["server"]["id"])
     reason, message = says(world.machine)
-    assert (reason, had in message, writes(world, before)) == ("OwnedByAnother", True, [])
+    assert (reason, writes(world, before)) == ("OwnedByAnother", [])
+    assert f"({had}), which may have been made for this object before: set its spec.providerID to openst" in message
+    return world, had
+
+
+async def test_a_server_of_its_name_without_an_owner_stops_a_new_machine_until_its_provider_id_names_it() -> None:
+    world, had = await with_a_server_of_its_name()
     await change(world, NAME, {"spec": {"providerID": f"openstack:///{had}"}})
     await Life(world).settle()
     assert (says(world.machine)[0], list(world.cloud.services.servers)) == ("Ready", [had])
+
+
+async def test_or_until_an_annotation_says_that_it_makes_another_one() -> None:
+    world, had = await with_a_server_of_its_name()
+    await change(world, **annotate(NAME, **{ADOPT_ANNOTATION: "none"}))
+    await Life(world).settle()
+    assert (says(world.machine)[0], len(world.cloud.services.servers)) == ("Ready", 2)
+    assert had not in world.machine["spec"]["providerID"]
 
 
 def other_side(*, mark: str = OF_CLUSTER_API, paused: str = "False", name: str = NAME) -> Tree:
