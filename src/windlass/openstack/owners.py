@@ -25,7 +25,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
 
 
 class Owners:
-    """`names`: whether an object records resources by ID. The kind of the objects has the index `BY_MARK`."""
+    """`names`: whether the status of an object has resources by ID. The kind of the objects has the index `BY_MARK`."""
 
     def __init__(self, reader: IndexedReader, *, names: Callable[[Present[Any]], bool]) -> None:
         self._reader = reader
@@ -42,6 +42,8 @@ class Owners:
             if await self._is_absent(found, claim.stored):
                 return replace(facts, absent=frozenset({marks.place_of(claim.stored)}))
             return replace(facts, rival=marks.in_words(claim.stored))
+        if claim.mark and self._first(found, claim):
+            return replace(facts, first=False)
         return facts
 
     async def with_absent(self, facts: Facts, found: Present[Any], there: Iterable[str]) -> Facts:

@@ -13,7 +13,7 @@ An object replaces other marks by its own, first in the cloud and then in its an
 | mark in the cloud | it is replaced |
 |---|---|
 | of its root and place, another uid | by an object that was moved or restored, or served by an earlier version |
-| its root alone | by every object but a copy |
+| its root alone | by the first of the objects here with this root, if it names the server or has its name |
 | of its place, on a server that it names | by an object that has not had this server yet |
 | of its place and uid, another root | by the object: somebody has changed its annotation |
 | of another place | if an annotation confirms it, and no object of that place exists here |
@@ -89,12 +89,14 @@ class Claim(Struct, frozen=True):
 class Facts(Struct, frozen=True):
     """`rival`: the object here that has the mark of the annotation, for people; empty: none. `absent`: the places of
     marks in the cloud that no object here has. `confirmed`: the place that an annotation of the object names.
-    `adopts`: the object names a server, and does not know yet that it has it."""
+    `adopts`: the object names a server, and does not know yet that it has it. `first`: of the objects here with its
+    root, it is the one that has what an earlier version made."""
 
     rival: str = ""
     absent: frozenset[str] = frozenset()
     confirmed: str = ""
     adopts: bool = False
+    first: bool = True
 
 
 class Ownership(Struct, frozen=True):
@@ -155,15 +157,16 @@ def replaced(claim: Claim, there: Iterable[str], facts: Facts) -> frozenset[str]
 
 
 def first_of(found: Present[Any], others: Sequence[Present[Any]], *, names: Any) -> Present[Any]:
-    """Which of several objects of one kind with the same root of an earlier version has the resources: one that holds
-    the mark already, else one that `names` resources by ID, else the oldest."""
+    """Which of several objects of one kind with the same root of an earlier version has the resources: one whose status
+    `names` resources by ID, else one that holds the mark already, else the oldest. A user who may write an object may
+    write any annotation, but not its status."""
     return min((found, *others), key=lambda each: _order(each, names))
 
 
 def _order(found: Present[Any], names: Any) -> tuple[bool, bool, str, str, str]:
     meta = found.metadata
     held = claim_of(found).standing in (Standing.HOLDS, Standing.MOVED)
-    return not held, not names(found), meta.creation_timestamp or "", meta.namespace, meta.name
+    return not names(found), not held, meta.creation_timestamp or "", meta.namespace, meta.name
 
 
 def _is_replaced(mark: str, claim: Claim, facts: Facts) -> bool:
@@ -172,7 +175,7 @@ def _is_replaced(mark: str, claim: Claim, facts: Facts) -> bool:
     if at and marks.tail_of(mark) == marks.tail_of(claim.mark):
         return True
     if not at:
-        return own_root and claim.standing is not Standing.COPIED
+        return own_root and facts.first and claim.standing is not Standing.COPIED
     if at == claim.place:
         return facts.adopts or (own_root and claim.standing in (Standing.MOVED, Standing.EARLIER))
     return at == facts.confirmed and at in facts.absent

@@ -128,6 +128,8 @@ THEIRS = mark_for(ROOT, "x", ELSEWHERE)
         pytest.param(ROOT, ROOT, Facts(), True, id="of an earlier version"),
         pytest.param(ROOT, BEFORE, Facts(), True, id="of an earlier version, on an object of an old backup"),
         pytest.param(ROOT, OTHER_ROOT, Facts(), False, id="another root alone"),
+        pytest.param(OWN, ROOT, Facts(first=False), False, id="the root alone, and another object here comes first"),
+        pytest.param(BEFORE, ROOT, Facts(first=False), False, id="the same, and it was moved"),
         pytest.param(THEIRS, THEIRS, Facts(), False, id="what it was copied from"),
         pytest.param(THEIRS, ROOT, Facts(), False, id="the root alone, by a copy"),
         pytest.param(THEIRS, THEIRS, CONFIRMED, True, id="confirmed"),
@@ -193,7 +195,8 @@ def test_of_objects_with_one_mark_the_one_that_holds_it_then_the_recorded_then_t
     def recorded(each: Present[Any]) -> bool:
         return each is names
 
-    assert first_of(young, [old, names, holds], names=recorded) is holds
+    assert first_of(young, [old, names, holds], names=recorded) is names
+    assert first_of(young, [old, holds], names=recorded) is holds
     assert first_of(young, [old, names], names=recorded) is names
     assert first_of(young, [old], names=recorded) is old
     assert first_of(young, [], names=recorded) is young
