@@ -2657,6 +2657,17 @@ _OWNING = (
         ("(namespace, name) != (CLUSTER_API_NAMESPACE, found.metadata.name):", "name != found.metadata.name:"),
     ),
     *_in(
+        "openstack/server/observe.py",
+        "openstack/ownership",
+        ("        if may_be_unseen(found, inventory.as_of):", "        if False:"),
+    ),
+    *_in(
+        "openstack/cluster/controller.py",
+        "openstack/ownership",
+        ("again=again and not replaces)", "again=again)"),
+        ("            there -= _strange(", "            _strange("),
+    ),
+    *_in(
         "openstack/cluster/claiming.py",
         "openstack/ownership",
         ("for each in estate.others if alone or place_of(mark_of(each)) == at)", "for each in estate.others)"),
