@@ -2338,7 +2338,7 @@ _OWNING = (
     ),
     *_in(
         "openstack/cloud/marks.py",
-        "openstack/test_ownership.py",
+        "openstack/cloud/test_marks.py",
         ("{whole[: PLACE_LIMIT - 17]}~{_digest(whole)}", "{whole[: PLACE_LIMIT - 17]}"),
         ("{whole[: PLACE_LIMIT - 17]}~{_digest(whole)}", "{whole[:PLACE_LIMIT]}~{_digest(whole)}"),
     ),
@@ -2355,7 +2355,6 @@ _OWNING = (
         ("if each.kind == OpenStackMachine.RESOURCE.kind]", "if False]"),
         ("uid = next(iter(_machines(found)), found.metadata.uid)", "uid = found.metadata.uid"),
         ('if marks.place_of(stored) in ("", at) else Standing.COPIED', "if True else Standing.COPIED"),
-        ('each not in ("", claim.mark) and _is_replaced', "each not in (claim.mark,) and _is_replaced"),
         ("bool(claim.mark) and marks.root_of(mark) == marks.root_of(claim.mark)", "True"),
         ("if at and marks.tail_of(mark) == marks.tail_of(claim.mark):", "if False:"),
         (
@@ -2418,12 +2417,12 @@ _OWNING = (
     ),
     *_in(
         "openstack/cloud/inventory.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ("taken = [each for each in self.others if wanted(each)]", "taken = []"),
     ),
     *_in(
         "openstack/objects.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ('    return claim.mark if claim.holds else ""', "    return claim.mark"),
         ('    return claim.mark if claim.holds else ""', "    return claim.stored"),
         ("own = mark if carried else mark_of(found) or mark", "own = mark"),
@@ -2437,13 +2436,13 @@ _OWNING = (
     ),
     *_in(
         "openstack/server/decide.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ("    if seen.facts.rival:\n        return dropped", "    if False:\n        return dropped"),
         ("    if claim_of(found).is_replacing:", "    if False:"),
     ),
     *_in(
         "openstack/server/building.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ("    if (stop := stranger(found, cloud, inventory)) is not None:", "    if (stop := None) is not None:"),
         ("return namesake(found.metadata.name, cloud.namesakes) if cloud.namesakes else None", "return None"),
         ("    if not inventory.servers and not inventory.certain:", "    if False:"),
@@ -2455,20 +2454,18 @@ _OWNING = (
     ),
     *_in(
         "openstack/server/deleting.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ("    if seen.facts.rival:\n", "    if False:\n"),
         ("    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):", "    if False:"),
         ("    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):", "    if theirs is not None:"),
-        ("None if visit.cloud.awaited else foreign(", "foreign("),
         (
             "return bool(claim_of(found).mark or found.object.status.instance_id or",
             "return bool(found.object.status.instance_id or",
         ),
-        ('own = {"", visit.mark, *visit.ownership.formers}', "own = {visit.mark, *visit.ownership.formers}"),
     ),
     *_in(
         "openstack/server/observe.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ("new = recorded(found) == NONE and not is_held(found)", "new = recorded(found) == NONE"),
         ("new = recorded(found) == NONE and not is_held(found)", "new = not is_held(found)"),
         ("facts = await owners.with_absent(facts, found, there)", "pass"),
@@ -2478,11 +2475,21 @@ _OWNING = (
         ("replace(await self._owners.facts(found), adopts=adopts(found))", "await self._owners.facts(found)"),
         ("return bool(adopted(found)) and not found.object.status.instance_id", "return bool(adopted(found))"),
         ("return not inventory.all and recorded(found) == NONE", "return not inventory.all"),
+    ),
+    *_in(
+        "openstack/server/deleting.py",
+        "openstack/server/test_giving_up.py",
+        ("None if visit.cloud.awaited else foreign(", "foreign("),
+        ('own = {"", visit.mark, *visit.ownership.formers}', "own = {visit.mark, *visit.ownership.formers}"),
+    ),
+    *_in(
+        "openstack/server/observe.py",
+        "openstack/server/test_giving_up.py",
         ("and owner in (claim_of(found).mark, claim_of(found).stored):", "and True:"),
     ),
     *_in(
         "openstack/server/snapshot.py",
-        "openstack/server",
+        "openstack/server/test_whose.py",
         ('return "" if named == ADOPT_NONE else named', "return named"),
     ),
     *_in(
@@ -2495,12 +2502,12 @@ _OWNING = (
     ),
     *_in(
         "openstack/machine_api/decide.py",
-        "openstack/machine_api",
+        "openstack/machine_api/test_whose.py",
         ("        return dropped(found, seen.fresh_mark, seen.facts.rival)", "        pass"),
     ),
     *_in(
         "openstack/machine_api/building.py",
-        "openstack/machine_api",
+        "openstack/machine_api/test_whose.py",
         (
             "    if (theirs := foreign(visit.inventory, visit.ownership, recorded=known)) is not None:",
             "    if (theirs := None) is not None:",
@@ -2513,7 +2520,7 @@ _OWNING = (
     ),
     *_in(
         "openstack/machine_api/deleting.py",
-        "openstack/machine_api",
+        "openstack/machine_api/test_whose.py",
         ("    if seen.facts.rival:\n", "    if False:\n"),
         ("    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):", "    if False:"),
         ("None if visit.cloud.awaited else foreign(", "foreign("),
@@ -2521,7 +2528,7 @@ _OWNING = (
     ),
     *_in(
         "openstack/machine_api/observe.py",
-        "openstack/machine_api",
+        "openstack/machine_api/test_whose.py",
         ("born = None if recorded(found).server or is_held(found) else self._clouds.born", "born = self._clouds.born"),
         ("replace(await self._owners.facts(found), adopts=adopts(found))", "await self._owners.facts(found)"),
         ("        if is_true(other.object.status.conditions, PAUSED):", "        if True:"),
@@ -2536,7 +2543,7 @@ _OWNING = (
     ),
     *_in(
         "openstack/machine_api/snapshot.py",
-        "openstack/machine_api",
+        "openstack/machine_api/test_whose.py",
         ("return bool(recorded(found).server) and found.object.status.phase in", "return found.object.status.phase in"),
         ('and found.object.status.phase in (None, "", PROVISIONING)', ""),
     ),
