@@ -124,6 +124,82 @@ _CALLING = (
     ),
 )
 
+_REFUSED = (
+    *_in(
+        "kube/errors.py",
+        "kube/client/test_client_errors.py",
+        ("status.code == 500 and status.message.startswith(_NOT_CALLED)", "False"),
+        ("status.code not in _DENIALS and _DENIED.match(status.message)", "False"),
+        ("status.code not in _DENIALS and", ""),
+    ),
+    *_in(
+        "kube/client/transport.py",
+        "kube/client/test_client_errors.py",
+        ("ask.is_write and isinstance(refused, Busy) and response.status", "ask.is_write and response.status"),
+    ),
+    *_in(
+        "kube/client/retry.py",
+        "kube/client/test_client_errors.py",
+        ("        if not isinstance(error, Busy):  # also", "        if isinstance(error, Unevictable):  # also"),
+    ),
+    *_in(
+        "kube/control/plan.py",
+        "kube/control/test_refused.py",
+        (" and not isinstance(each.error, Unevictable):", ":"),
+        ("return None if isinstance(each.action, Call) else each", "return each"),
+    ),
+    *_in(
+        "kube/control/refused.py",
+        "kube/control/test_refused.py",
+        ("        if place is None:\n            return plan\n", "        place = place or 0\n"),
+        ("Plan(plan.needed[:place])", "Plan()"),
+        ("text, now=now).retry(text)", "text, now=now)"),
+        ('_OWN_PORT.sub("->", str(error))', "str(error)"),
+    ),
+    *_in(
+        "kube/control/webhooks.py",
+        "kube/control/test_webhooks.py",
+        ("            elif each.error is None and self._stopped:\n", "            elif False:\n"),
+        ("            elif each.error is None and self._stopped:\n", "            else:\n"),
+        (" if now - last[0] < FORGOTTEN}", "}"),
+        ('f"change the {action.subresource} of" if action.subresource else "change"', '"change"'),
+    ),
+    *_in(
+        "kube/control/executor.py",
+        "kube/control/test_webhooks.py",
+        ("            self._stopped.take_note(answered)\n", ""),
+    ),
+    *_in(
+        "openstack/refused.py",
+        "openstack/test_refused.py",
+        ("        if next(others, None) is None:\n            return plan\n", "        return plan\n"),
+        ("        if next(others, None) is None:\n            return plan\n", ""),
+        ("        if found.deleting and self.deletion:", "        if False:"),
+        (
+            "        both = replace(said, desired=write(",
+            "        return before\n        both = replace(said, desired=write(",
+        ),
+    ),
+    *_in(
+        "openstack/status.py",
+        "openstack/test_refused.py",
+        ('if stopped is not None and _text(stopped, "reason") == Reason.WRITE_REFUSED:', "if False:"),
+    ),
+    *_in(
+        "openstack/controllers.py",
+        "openstack/test_refused.py",
+        ("return with_refusals(make(reader, namespace=None))", "return make(reader, namespace=None)"),
+    ),
+    *_in(
+        "capability/planning/webhooks.py",
+        "capability/planning/test_webhooks.py",
+        ('webhook.failure_policy != "Fail" or service is None', "service is None"),
+        ('name in ("*", plural) and sub in ("*", part)', 'name in ("*", plural)'),
+        ("one.conditions.ready is not False", "True"),
+        ("{'may refuse' if narrowed else 'refuses'}", "refuses"),
+    ),
+)
+
 _SEEING = (
     *_in(
         "kube/client/overlay.py",
@@ -992,6 +1068,11 @@ _ASKING_AND_RENDERING = (
         ("if reply.status != 401 or reply.url.origin() != self.root.origin():", "if reply.status != 401:"),
     ),
     *_in(
+        "os_build/registry/answers.py",
+        "os_build/registry/test_registry.py",
+        ("except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):", "except msgspec.DecodeError:"),
+    ),
+    *_in(
         "os_build/registry/registry.py",
         "os_build/registry/test_registry.py",
         ('await conversation.ask("DELETE", location(begun))', "pass"),
@@ -1625,7 +1706,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/bastion_address.py",
         "openstack/cluster/test_bastion_stories.py",
-        ("    if found.port_id and theirs:", "    if False:"),
+        ("    if not _leads_to_ours(found, ports):\n", "    if False:\n"),
         ("    if theirs and mark_of(found) == ours.mark:", "    if False:"),
         ("    if off := tuple(_taken_off(found, port, ours, estate)):", "    if off := ():"),
     ),
@@ -1655,7 +1736,9 @@ _IN_THE_CLOUD = (
         "openstack/cluster/test_endpoint.py",
         ("        if not self.estate.certain:\n", "        if False:\n"),
         ("stored = recorded is not None and recorded.ip == address", "stored = True"),
-        ("if floating.port_id and not self._is_ours(floating):", "if False:"),
+        ("            if not self._leads_to_ours(floating):\n", "            if False:\n"),
+        ("and self._is_earlier(floating) and self._leads_to_ours(floating):", "and self._is_earlier(floating):"),
+        ("if not address and (step := self._unmarked()) is not None:", "if False:"),
         ("or self.place.led or self._known() is not None", "or True"),
         ("or self.place.led or self._known() is not None", "or self._known() is not None"),
         ("        if ours and pinned:\n", "        if False:\n"),
@@ -1666,6 +1749,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/ingress.py",
         "openstack/cluster/test_ingress.py",
         ("    if any(floating.port_id in each.ports for each in live):\n", "    if False:\n"),
+        ("if floating.port_id and not any(floating.port_id in each.ports for each in machines):", "if False:"),
         ("[*self._leave(leaving), *self._missing(), *self._surplus()]", "[*self._missing(), *self._surplus()]"),
         ("[*self._leave(leaving), *self._missing(), *self._surplus()]", "[*self._surplus(), *self._missing()]"),
         ("not each.deleting and complete and self._is_in(each)", "not each.deleting"),
@@ -1688,6 +1772,29 @@ _IN_THE_CLOUD = (
         ("if mark_of(each) == ours.mark)", "if each.name.startswith(ours.name[:10]))"),
         ("if not mark_of(each) and _has_our_name(each, ours))", "if _has_our_name(each, ours))"),
         ("if not mark_of(each) and _has_our_name(each, ours))", "if not mark_of(each))"),
+    ),
+    *_in(
+        "openstack/cluster/unmarked.py",
+        "openstack/cluster/test_unmarked.py",
+        ("    if len(found) > 1:\n", "    if False:\n"),
+        ('    if reasons := ", ".join(why_not(one)):\n', '    if reasons := "":\n'),
+        ("    if found.description != description:\n", "    if False:\n"),
+        ("if on is None or each.network_id != on.id:", "if False:"),
+        ("if to is None or address.subnet_id != to.id:", "if False:"),
+        ("if on is not None and each.vip_network_id != on.id:", "if False:"),
+        ("    if not any(part.holds for part in parts):\n", "    if True:\n"),
+        ("    if to is None and (found.networks or found.subnets):\n", "    if False:\n"),
+    ),
+    *_in(
+        "openstack/cluster/controller.py",
+        "openstack/cluster/test_restored.py",
+        ("    return not marks and any(", "    return any("),
+        ("age=inf if recorded(infra) else RECENT", "age=inf"),
+    ),
+    *_in(
+        "openstack/cloud/unmarked.py",
+        "openstack/cluster",
+        (" if not mark_of(each))\n", ")\n"),
     ),
     *_in(
         "openstack/cluster/managed_network.py",
@@ -1724,6 +1831,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/test_removal.py",
         ("        _interfaces(ours, estate),\n        _routers(ours, estate),\n", "        _routers(ours, estate),\n"),
         ("        balancer,\n", ""),
+        ("    ports = left | own_ports(ours, estate)\n", "    ports = {each.id for each in estate.ports}\n"),
         ("    if elsewhere:\n", "    if False:\n"),
         ("    if ports:\n", "    if False:\n"),
         ("        return mark == ours.mark\n", "        return True\n"),
@@ -1944,6 +2052,52 @@ _IN_THE_CLOUD = (
         ("case 403 | 409 | 413 if _QUOTA.search(text):", "case 413 if _QUOTA.search(text):"),
         ("case 503 if pause is not None:", "case 999:"),
         ("min(max(seconds, 0.0), LONGEST_PAUSE)", "max(seconds, 0.0)"),
+        ("except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):", "except msgspec.DecodeError:"),
+        ("except (ValueError, TypeError, OverflowError):", "except (ValueError, TypeError):"),
+    ),
+    *_in(
+        "openstack/cloud/credentials.py",
+        "openstack/cloud/test_credentials.py",
+        ("    if pem.is_blank(text):\n", "    if not text:\n"),
+        ("        return pem.certificates(text)\n", "        return text\n"),
+        ("yaml_reader.load(text, longest=LONGEST)", "yaml_reader.load(text)"),
+        ("    except (TypeError, ValueError, OverflowError):\n", "    except KeyError:\n"),
+    ),
+    *_in(
+        "openstack/cloud/login.py",
+        "openstack/cloud/test_session.py",
+        ('str(cloud.get("cacert") or "").strip()', 'str(cloud.get("cacert") or "")'),
+        ("    if access is None:\n", "    if False:\n"),
+    ),
+    *_in(
+        "openstack/cloud/wire.py",
+        "openstack/cloud/test_account.py",
+        ("LookupError, RecursionError, TypeError, ValueError)", "LookupError, TypeError, ValueError)"),
+        ("LookupError, RecursionError, TypeError, ValueError)", "LookupError, RecursionError, ValueError)"),
+    ),
+    *_in(
+        "openstack/machine_api/observe.py",
+        "openstack/machine_api/test_stories.py",
+        ("        return read_authority(text, where", "        return text or read_authority(text, where"),
+    ),
+    *_in(
+        "kube/pem.py",
+        "kube/test_pem.py",
+        ('pem.decode("ascii", "ignore")', 'pem.decode("ascii", "replace")'),
+        ("        raise NoCertificate(str(error)) from None\n", "        pass\n"),
+    ),
+    *_in(
+        "kube/yaml_reader.py",
+        "kube/test_yaml_reader.py",
+        ("    if longest is not None and len(text) > longest:\n", "    if False:\n"),
+        (
+            "_StrictLoader.add_constructor(CUT, _refused)\n",
+            "_StrictLoader.add_constructor(CUT, lambda _, node: node.value)\n",
+        ),
+        ("if node.tag in _NUMBERS and len(node.value) > DIGITS:", "if False:"),
+        ("        except _MALFORMED:\n", "        except AssertionError:\n"),
+        ("        if (second := next(found, None)) is not None:\n", "        if (second := None) is not None:\n"),
+        ("LARGEST if longest is None else longest", "LARGEST"),
     ),
     *_in(
         "openstack/cloud/lookups.py",
@@ -1981,6 +2135,9 @@ _IN_THE_CLOUD = (
         ("            if dead and token == dead:", "            if dead:"),
         ('if attempt == 1 and request.method == "GET" and not', "if attempt == 1 and not"),
         ('if request.method == "GET" or never_sent:', "if True:"),
+        ("never_sent = unsent or any(", "never_sent = any("),
+        ("except Exception as error:", "except AssertionError as error:"),
+        ("except (OSError, ValueError) as error:", "except OSError as error:"),
     ),
     *_in(
         "openstack/cloud/upkeep.py",
@@ -2552,6 +2709,7 @@ _OWNING = (
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
+    *_REFUSED,
     *_SEEING,
     *_IN_TURN,
     *_DECIDING,

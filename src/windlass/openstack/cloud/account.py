@@ -18,8 +18,8 @@ from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.balancers import BALANCING, Balancers
 from windlass.openstack.cloud.certainty import NEVER, Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import after
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.effect import after, port_gone
+from windlass.openstack.cloud.estate import Estate, Unmarked
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
 from windlass.openstack.cloud.holdings import Holdings
@@ -47,6 +47,7 @@ from windlass.openstack.cloud.resources import (
     Volume,
 )
 from windlass.openstack.cloud.room import Room
+from windlass.openstack.cloud.unmarked import unmarked
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
@@ -199,6 +200,14 @@ class Account:
             others=tuple(akin),
         )
 
+    async def unmarked(
+        self, names: Collection[str], text: str, *, kinds: Collection[type[Any]], but: Collection[str], age: float
+    ) -> Unmarked:
+        """What has no mark and may be an owner's all the same; see `windlass.openstack.cloud.unmarked`. Lists are at
+        most `age` seconds old; if `age` is infinite, none is asked for."""
+        lists = {kind: self._lists_of[kind] for kind in kinds if kind is not LoadBalancer or BALANCING in self.services}
+        return await unmarked(lists, names, description=text, but=but, since=self._clock() - age)
+
     def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
         """Whether the answers to our own requests tell all that the owner can have: this process made up its mark, no
         outcome has been unknown since, and the floating IPs of these addresses are its own."""
@@ -238,7 +247,7 @@ class Account:
     def _gone(self, balancer: LoadBalancer) -> None:
         """Octavia deletes the port of its address first, so that it is not in the way of its network any more."""
         self._lists_of[LoadBalancer].drop(balancer.id)
-        self._ports.drop(balancer.vip_port_id or "")
+        port_gone(balancer.vip_port_id or "", self._lists_of)
 
     def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
         """The same from memory alone."""

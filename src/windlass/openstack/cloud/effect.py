@@ -27,7 +27,7 @@ from windlass.openstack.cloud.resources import (
     Trunk,
     Volume,
 )
-from windlass.openstack.cloud.wire import Answer
+from windlass.openstack.cloud.wire import UNREADABLE, Answer
 
 GONE = 404
 R = TypeVar("R", bound=Markable)
@@ -38,7 +38,7 @@ def after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[An
     """Lay the effect of `request` over the `lists`; returns the resource that a creating request made."""
     try:
         return _after(request, answer, lists)
-    except (msgspec.MsgspecError, KeyError) as error:
+    except UNREADABLE as error:
         text = f"the answer to {request.verb} {request.subject} cannot be read: {error}"
         raise Doubtful(request.SERVICE, text, code=answer.status) from None
 
@@ -73,12 +73,21 @@ def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[A
             lists[request.OF].drop(request.id)
             if isinstance(request, requests.DeleteTrunk):
                 _change_parent(ports, request.id, None)
+            if isinstance(request, requests.DeletePort):
+                port_gone(request.id, lists)
             if isinstance(request, networks.DeleteNetwork):
                 for subnet in [each for each in lists[Subnet].all() if each.network_id == request.id]:
                     lists[Subnet].drop(subnet.id)
         case _:
             _after_networking(request, answer, lists)
     return None
+
+
+def port_gone(which: str, lists: Mapping[type[Any], Listing[Any]]) -> None:
+    """A port is deleted, and Neutron has taken its floating IPs off it."""
+    lists[Port].drop(which)
+    for floating in [each for each in lists[FloatingIp].all() if which and each.port_id == which]:
+        lists[FloatingIp].put(structs.replace(floating, port_id=None))
 
 
 def _after_balancing(request: requests.CloudRequest, balancers: Listing[LoadBalancer]) -> None:

@@ -18,7 +18,7 @@ field is said by the CRD: only `allowedCIDRs` and `monitor`.
 Members are added by `windlass.openstack.cluster.ingress`, in the same controller: a load balancer has one writer.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
@@ -40,9 +40,11 @@ from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
 from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
+from windlass.openstack.cluster.names import balancer_name
 from windlass.openstack.cluster.new_balancer import Place, creation
 from windlass.openstack.cluster.part import ENDPOINT, News, Ours, Part
 from windlass.openstack.status import DELETING, Reason
+from windlass.openstack.taken import whose
 
 P = TypeVar("P", bound=CreatePart)
 
@@ -58,8 +60,10 @@ def is_wanted(spec: api.OpenStackClusterSpec) -> bool:
     return spec.api_server_load_balancer is not None and spec.api_server_load_balancer.enabled is not False
 
 
-def name_of(ours: Ours) -> str:
-    return f"{ours.name}-kubeapi"
+def name_of(ours: Ours, found: Balancer | None = None) -> str:
+    """The name of the load balancer, with which those of its parts begin. One that was made for the cluster in another
+    namespace keeps its name."""
+    return (found.balancer.name if found is not None else "") or balancer_name(ours.cluster)
 
 
 def ports_of(spec: api.OpenStackClusterSpec) -> tuple[int, ...]:
@@ -86,11 +90,12 @@ def balancer(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Pla
     return about.part([each.balancer for each in estate.balancers if each is not found])
 
 
-def removal(ours: Ours, estate: Estate) -> Part:
-    """Deletes what has the mark, with all parts and members; and what an earlier provider recorded under its name."""
+def removal(ours: Ours, estate: Estate, formers: Collection[str] = ()) -> Part:
+    """Deletes what has the mark, with all parts and members; and what an earlier provider recorded under its name.
+    `formers`: earlier marks of the cluster."""
     deletions, waits = [], []
     for each in (found.balancer for found in estate.balancers):
-        if mark_of(each) != ours.mark and (mark_of(each) or each.name != name_of(ours)):
+        if mark_of(each) not in (ours.mark, *formers) and (mark_of(each) or each.name != name_of(ours)):
             continue
         if each.provisioning_status.startswith(_PENDING):
             waits.append(_waits(each))
@@ -123,9 +128,9 @@ class _Found(Struct, frozen=True):
     def part(self, surplus: Iterable[LoadBalancer]) -> Part:
         lb, ours = self.found.balancer, self.ours
         name = lb.name or lb.id
-        if (owner := mark_of(lb)) not in ("", ours.mark):
-            text = f"load balancer {lb.id}, which is recorded here, has the mark of {owner}: remove it from the status"
-            return ENDPOINT.hindered(text, Reason.INVALID_CONFIGURATION)
+        if mark_of(lb) not in ("", ours.mark):
+            text = f"{whose(lb)}, and is recorded here: remove it from the status"
+            return ENDPOINT.hindered(text, Reason.OWNED_BY_ANOTHER)
         part = replace(ENDPOINT, fields={"apiServerLoadBalancer": self._told()})
         if lb.provisioning_status == ERROR:
             text = (
@@ -152,7 +157,7 @@ class _Found(Struct, frozen=True):
     def _missing(self) -> Iterator[PartOfBalancer]:
         """In the order in which they are needed. Each makes the load balancer busy, so only the first is sent."""
         for port in ports_of(self.infra.spec):
-            name = f"{name_of(self.ours)}-{port}"
+            name = f"{name_of(self.ours, self.found)}-{port}"
             listener, pool = _named(self.found.listeners, name), _named(self.found.pools, name)
             yield from self._listener(name, port, listener, pool)
             if listener is None or pool is None:

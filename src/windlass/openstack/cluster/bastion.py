@@ -269,7 +269,8 @@ def _told(found: Present[OpenStackCluster], own: Present[OpenStackServer], ours:
     ready = replace(worst, type=BASTION_READY)
     known = {"id": status.instance_id, "state": status.instance_state, "sshKeyName": own.object.spec.ssh_key_name}
     port = bastion_address.port_of(found.object, own.object, estate)
-    part, address = bastion_address.next_step(found.object, port, ours, estate)
+    ports = bastion_address.ports_of(own.object)
+    part, address = bastion_address.next_step(found.object, port, ours, estate, ports=ports)
     if ready.status != TRUE:
         remedy = f". {_REMEDY}" if ready.reason in _LOST else ""
         message, progress = f"OpenStackServer {name}: {ready.message}{remedy}", said[PROGRESSING]

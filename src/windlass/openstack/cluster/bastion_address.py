@@ -6,13 +6,15 @@
 | `disableExternalNetwork`, or no external network exists | none |
 | else | the one with the mark that is described as the bastion's |
 | there is none | that of an earlier provider, which the status records; it gets the mark |
+| there is none either, but an earlier provider made one and nothing records it | `unmarked` |
 | there is none either | a new one |
 
 Its address is stored before it leads to the server. While the server is replaced it leads nowhere, and stays. It is
-deleted with the bastion, or with the cluster, and only if it has the mark.
+never led away from a port that is not the bastion's, and gets no mark as long as it leads to one. It is deleted with
+the bastion, or with the cluster, and only if it has the mark.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from windlass.api.capo_cluster import OpenStackCluster
@@ -23,7 +25,10 @@ from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Port
+from windlass.openstack.cluster import endpoint, unmarked
+from windlass.openstack.cluster.names import of_provider
 from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.unmarked import leads_elsewhere, own_ports
 from windlass.openstack.status import BASTION_READY, NETWORK_READY, ROUTER_READY, Reason
 
 PURPOSE: Final = "Bastion address made"
@@ -57,8 +62,12 @@ def port_of(infra: OpenStackCluster, server: OpenStackServer, estate: Estate) ->
     return next((each for each in found if each.network_id == network), found[0] if found else None)
 
 
-def next_step(infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Estate) -> tuple[Part, str]:
-    """What comes next for the floating IP of a server that runs, and its address (empty: not known yet, or none)."""
+def next_step(
+    infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Estate, *, ports: Collection[str]
+) -> tuple[Part, str]:
+    """What comes next for the floating IP of a server that runs, and its address (empty: not known yet, or none).
+
+    `ports` are the IDs of all ports of the server, `port` is the one that it shall lead to."""
     found = _chosen(infra, ours, estate)
     if off := tuple(_taken_off(found, port, ours, estate)):
         had = infra.status.bastion
@@ -68,7 +77,7 @@ def next_step(infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Es
     if found is not None:
         address = found.floating_ip_address
         surplus = released(ours, estate, keep=address)
-        return (_lead(infra, found, port, ours) if surplus.is_there else surplus), address
+        return (_lead(infra, found, port, ours, ports) if surplus.is_there else surplus), address
     if (address := pinned(infra)) != "":
         text = f"the project has no floating IP {address}: create it, or leave the field out"
         return ADDRESS.hindered(f"spec.bastion.floatingIP: {text}", Reason.INVALID_CONFIGURATION), ""
@@ -76,10 +85,18 @@ def next_step(infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Es
     if external is None:
         made = is_true(infra.status.conditions, NETWORK_READY)
         return (ADDRESS if made else ADDRESS.awaits("the external network")), ""
+    others = [each for each in estate.unmarked.floating_ips if not _is_of_endpoint(each, infra, ours, estate)]
+    step = unmarked.floating_ip(
+        ADDRESS,
+        others,
+        leads_to_ours=lambda each: _leads_to_ours(each, ports),
+        adopt=lambda each: ours.describe(each, _description(ours)),
+    )
+    if step is not None:
+        return step, ""
     if not estate.certain:
         return ADDRESS.uncertain(estate), ""
-    description = described(ours.description(PURPOSE), ours.mark)
-    body = {"floating_network_id": external.id, "description": description}
+    body = {"floating_network_id": external.id, "description": _description(ours)}
     return ADDRESS.needs(ours.create(CreateFloatingIp, _SUBJECT, body), why="the bastion is reached by it"), ""
 
 
@@ -105,11 +122,11 @@ def released(ours: Ours, estate: Estate, *, keep: str = "") -> Part:
     return ADDRESS.needs(*gone, why="the bastion does not use it any more")
 
 
-def _lead(infra: OpenStackCluster, found: FloatingIp, port: Port | None, ours: Ours) -> Part:
+def _lead(infra: OpenStackCluster, found: FloatingIp, port: Port | None, ours: Ours, ports: Collection[str]) -> Part:
     """Mark and tags, then the way to the server."""
     address, had = found.floating_ip_address, infra.status.bastion
     theirs = address == pinned(infra)
-    if requests := tuple(_upkeep(found, ours, theirs=theirs)):
+    if requests := tuple(_upkeep(found, ours, theirs=theirs, free=_leads_to_ours(found, ports))):
         return ADDRESS.needs(*requests, why="whose the floating IP of the bastion is")
     if port is None:
         return ADDRESS.awaits("the port of the bastion")
@@ -117,24 +134,36 @@ def _lead(infra: OpenStackCluster, found: FloatingIp, port: Port | None, ours: O
         return ADDRESS.awaits(f"floating IP {address} to be stored")
     if found.port_id == port.id:
         return ADDRESS
-    if found.port_id and theirs:
-        text = f"floating IP {address} of the user leads to port {found.port_id} already: disassociate it there"
-        text = f"{text}, or name another one in spec.bastion.floatingIP"
-        return ADDRESS.hindered(text, Reason.INVALID_CONFIGURATION)
+    if not _leads_to_ours(found, ports):
+        text = leads_elsewhere(found)
+        text = f"{text}; or name another one in spec.bastion.floatingIP" if theirs else text
+        return ADDRESS.hindered(text, Reason.INVALID_CONFIGURATION if theirs else None)
     if not is_true(infra.status.conditions, ROUTER_READY):  # Neutron would refuse it
         return ADDRESS.awaits("the router")
     return ADDRESS.needs(ours.lead(found, port.id), why="the floating IP leads to the bastion")
 
 
-def _upkeep(found: FloatingIp, ours: Ours, *, theirs: bool) -> Iterator[CloudRequest]:
-    """`theirs`: the user has chosen it, so it has no mark."""
-    text = ours.description(PURPOSE)
+def _upkeep(found: FloatingIp, ours: Ours, *, theirs: bool, free: bool) -> Iterator[CloudRequest]:
+    """`theirs`: the user has chosen it, so it has no mark. `free`: it leads to nothing but the bastion."""
     if theirs and mark_of(found) == ours.mark:
-        yield ours.describe(found, text)
-    if not theirs and _is_earlier(found, ours):
-        yield ours.describe(found, described(text, ours.mark))
-    if not theirs:
+        yield ours.describe(found, ours.description(PURPOSE))
+    if not theirs and _is_earlier(found, ours) and free:
+        yield ours.describe(found, _description(ours))
+    if not theirs and free:
         yield from ours.tag(found)
+
+
+def _description(ours: Ours) -> str:
+    return described(ours.description(PURPOSE), ours.mark)
+
+
+def _leads_to_ours(found: FloatingIp, ports: Collection[str]) -> bool:
+    return not found.port_id or found.port_id in ports
+
+
+def _is_of_endpoint(found: FloatingIp, infra: OpenStackCluster, ours: Ours, estate: Estate) -> bool:
+    """It is that of the API servers, which the provider describes in the same way."""
+    return found.floating_ip_address == endpoint.address_of(infra) or found.port_id in own_ports(ours, estate)
 
 
 def _ours(ours: Ours, estate: Estate) -> list[FloatingIp]:
@@ -147,4 +176,4 @@ def _is_ours(found: FloatingIp, ours: Ours) -> bool:
 
 def _is_earlier(found: FloatingIp, ours: Ours) -> bool:
     """An earlier provider made it for this cluster."""
-    return found.description == f"Created by cluster-api-provider-openstack cluster {ours.cluster}"
+    return found.description == of_provider(ours.cluster)

@@ -17,7 +17,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import find, is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, writes
-from windlass.kube.control.plan import Delete, Emit, Outcome
+from windlass.kube.control.plan import Delete, Emit, Merge, Outcome
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import identity_differs
 from windlass.kube.object import NamespacedName, Object
@@ -26,10 +26,21 @@ from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Answers, Query
-from windlass.openstack.cloud.resources import LoadBalancer, Resource
+from windlass.openstack.cloud.resources import (
+    FloatingIp,
+    LoadBalancer,
+    Network,
+    Port,
+    Resource,
+    Router,
+    SecurityGroup,
+    Subnet,
+)
 from windlass.openstack.cluster import bastion, bastion_address, new_balancer
+from windlass.openstack.cluster.balancer import is_wanted
 from windlass.openstack.cluster.control_plane import (
     BY_CONTROL_PLANE,
     control_plane,
@@ -38,23 +49,28 @@ from windlass.openstack.cluster.control_plane import (
     reached_otherwise,
 )
 from windlass.openstack.cluster.decide import decide, without_cloud
-from windlass.openstack.cluster.endpoint import address_of as floating_address
-from windlass.openstack.cluster.endpoint import name_to_resolve
+from windlass.openstack.cluster.endpoint import address_of, name_to_resolve
+from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import (
     BY_CLUSTER,
+    BY_MARK,
     FreshMarks,
     References,
     infrastructure,
+    is_held,
     labelled,
     leads_to_machines,
-    mark_of,
+    marked,
     owner_name,
 )
+from windlass.openstack.owners import Owners
+from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.status import BASTION_READY, READY
 
 NAME: Final = "openstack-cluster"
@@ -93,6 +109,7 @@ class Observer:
         self._now = now
         self._resolve = resolve
         self._fresh = FreshMarks(new_mark)
+        self._owners = Owners(reader, names=lambda each: bool(recorded(each.object)))
         self._asked: dict[NamespacedName, _Asked] = {}
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
@@ -105,9 +122,12 @@ class Observer:
         cluster_name, cluster = cluster_of(found.metadata), None
         if cluster_name:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
-        born = None if recorded(found.object) else self._clouds.born
+        # What is recorded may exist although nothing has the mark; one that is held had another mark before.
+        exists = recorded(found.object) or is_held(found) or claim_of(found).stored
+        born = None if exists else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
+        seen = replace(seen, facts=await self._owners.facts(found))
         if cluster_name:  # an absence lets the finalizer go, so the cache is not enough for it
             server = await self._reader.see(
                 OpenStackServer, bastion.name_of(cluster_name), namespace=namespace, confirm=found.deleting
@@ -134,7 +154,7 @@ class Observer:
         credentials = await credentials_of(self._reader, ref, namespace=found.metadata.namespace)
         if isinstance(credentials, IdentityTrouble):
             return credentials
-        project, mark = await self._clouds.project(credentials), mark_of(found)
+        project, mark = await self._clouds.project(credentials), claim_of(found).mark
         again = _has_looked(seen.last)
         asked = await self._answers(key, found, credentials.key, project, again=again)
         host = "" if found.deleting else name_to_resolve(found.object)
@@ -145,12 +165,21 @@ class Observer:
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf
+        estate = await _estate(project, seen, found, (*named, *_ports(seen, found)), age=age, again=again)
+        facts, formers = seen.facts, frozenset[str]()
+        if isinstance(estate, Estate):
+            there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
+            facts = await self._owners.with_absent(facts, found, there)
+            formers = replaced(claim_of(found), there, facts)
+            estate = estate.with_others(lambda each: mark_on(each) in formers)
         return Cloud(
             answers=asked.answers,
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=await _estate(project, mark, found.object, (*named, *_ports(seen, found)), age=age, again=again),
+            estate=estate,
+            formers=formers,
+            facts=facts,
             weather=project.weather(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
@@ -180,8 +209,11 @@ class Observer:
 
 
 def _has_looked(last: Outcome) -> bool:
-    """A round before this one, in the same attempt, has looked at the cloud: it has done more than delete a bastion."""
-    return any(not isinstance(each.action, Delete | Emit) for each in last.results)
+    """The round before this one, in the same attempt, has looked at the cloud: it has done more than store the mark, or
+    delete a bastion."""
+    actions = [each.action for each in last.results]
+    marks = any(isinstance(each, Merge) and "finalizers" in each.desired.get("metadata", {}) for each in actions)
+    return not marks and any(not isinstance(each, Delete | Emit) for each in actions)
 
 
 def _is_changed(found: Present[OpenStackCluster]) -> bool:
@@ -191,19 +223,51 @@ def _is_changed(found: Present[OpenStackCluster]) -> bool:
 
 
 async def _estate(
-    project: Account, mark: str, infra: OpenStackCluster, others: Iterable[str], *, age: float, again: bool
+    project: Account,
+    seen: Snapshot,
+    found: Present[OpenStackCluster],
+    others: Iterable[str],
+    *,
+    age: float,
+    again: bool,
 ) -> Estate | CloudFailure:
     """`others`: IDs and addresses to look for, beside those that the status records."""
+    infra, named = found.object, (*recorded(found.object), *others)
     try:
-        return await project.estate(mark, (*recorded(infra), *others), kinds=_kinds(infra), age=age, again=again)
+        estate = await project.estate(claim_of(found).mark, named, kinds=_kinds(infra), age=age, again=again)
+        kinds = [] if found.deleting else _creatable(found)
+        if not kinds:
+            return estate
+        cluster = f"{found.metadata.namespace}-{seen.cluster_name}"
+        unmarked = await project.unmarked(
+            names(cluster), of_provider(cluster), kinds=kinds, but=named, age=inf if recorded(infra) else RECENT
+        )
+        return replace(estate, unmarked=unmarked)
     except CloudFailure as failure:
         return failure
+
+
+def _creatable(found: Present[OpenStackCluster]) -> list[type[Any]]:
+    """The kinds of which something may be created, so that what has no mark must be looked for first."""
+    spec, kinds = found.object.spec, list[type[Any]]()
+    if found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE:
+        return kinds
+    if spec.managed_subnets:
+        kinds += [Network, Subnet, *([Router, Port] if spec.router is None else [])]
+    if spec.managed_security_groups is not None:
+        kinds.append(SecurityGroup)
+    if is_wanted(spec):
+        kinds.append(LoadBalancer)
+    floats = not spec.disable_api_server_floating_ip and not address_of(found.object)
+    if not spec.disable_external_network and (floats or bastion.is_wanted(found.object)):
+        kinds.append(FloatingIp)
+    return kinds
 
 
 def _addresses(infra: OpenStackCluster) -> tuple[str, ...]:
     """The floating IPs that are known by their address: that of the API servers, and those of the bastion. They may be
     the user's."""
-    return (floating_address(infra), *bastion_address.addresses_of(infra))
+    return (address_of(infra), *bastion_address.addresses_of(infra))
 
 
 def _ports(seen: Snapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
@@ -246,7 +310,7 @@ def cluster_controller(
     return Controller(
         name=NAME,
         watches=(
-            watch(OpenStackCluster, lambda infra: [infra.key], indexes=indexes),
+            watch(OpenStackCluster, lambda infra: [infra.key], indexes={**indexes, BY_MARK: marked}),
             watch(Cluster, infrastructure(OpenStackCluster), when=_is_heeded),
             watch(
                 Machine,

@@ -7,7 +7,9 @@
 | it is being deleted, and its Cluster has Machines | wait until they are gone |
 | it is being deleted | the bastion goes, then what it has in the cloud, then the finalizer |
 | no Cluster owns it | wait |
+| its mark is a copy of another object's | it gets a new one |
 | finalizer or mark is missing | both are added |
+| what has its mark's root in the cloud has another holder | `claiming` |
 | its bastion cannot stay | its OpenStackServer is deleted |
 | the credentials fail | say so |
 | parts are in the way of themselves | each condition says so; the others go on |
@@ -29,6 +31,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cluster import deleting
 from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal, unfit
+from windlass.openstack.cluster.claiming import claiming, held
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
@@ -42,7 +45,8 @@ from windlass.openstack.cluster.telling import (
     troubled,
     write,
 )
-from windlass.openstack.objects import event, intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.ownership import Ownership, claim_of
 from windlass.openstack.sending import THE_REST, calls
 from windlass.openstack.status import (
     AUTHENTICATED,
@@ -101,10 +105,16 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
         ref = found.object.spec.identity_ref
         what = f"Waiting for the credentials in {ref.type or 'Secret'} {ref.name}" if ref else "Waiting for identityRef"
         first = write(found, (NOT_PAUSED, NOT_DELETING), now=now, awaited=what)
+    if first is None and seen.facts.rival:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
+    if first is None and claim_of(found).is_replacing:  # what there is in the cloud comes first
+        return None
     if first is None and is_held(found) and mark_of(found):
         # A deletion that was refused is told with the rest.
         gone = unfit(found, seen.bastion) if seen.last.failed is None else ()
         return Plan.of(*gone) if gone else None
+    if claim_of(found).stored:
+        return Plan.of(first) if first is not None else Plan.of(intend(found, ""))
     return Plan.of(first, intend(found, seen.fresh_mark))
 
 
@@ -122,7 +132,11 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         going = condition(DELETING, True, Reason.DELETING_BASTION, text)
         merge = write(found, (going, progressing(text), NOT_PAUSED), now=now, awaited=text)
         return Plan.of(merge, *plan.actions).then(plan.next)
-    if mark_of(found):
+    if seen.facts.rival and not recorded(found.object):
+        return Plan.of(release(found, f"its mark belongs to {seen.facts.rival}, and nothing was made for it"))
+    if seen.facts.rival:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
+    if claim_of(found).mark:
         return None
     if recorded(found.object):  # by an earlier provider, which has no marks; only what has one is deleted
         return Plan.of(intend(found, seen.fresh_mark))
@@ -142,25 +156,32 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
         return troubled(found, troubles, now=now, good=good if known else (NOT_PAUSED, NOT_DELETING))
     ours = Ours(
         project=cloud.project,
-        intent=Intent(mark_of(found)),
+        intent=Intent(claim_of(found).mark),
         cluster=f"{found.metadata.namespace}-{seen.cluster_name}",
         tags=tuple(found.object.spec.tags),
         extensions=cloud.extensions,
     )
+    ownership = Ownership(claim_of(found), cloud.facts, cloud.formers)
     if found.deleting:
-        return deleting.delete(found, cloud, estate, ours, last=seen.last, now=now)
+        return deleting.delete(found, cloud, estate, ours, ownership, last=seen.last, now=now)
+    if not (first := claiming(estate, ours, ownership)).is_there:
+        return _go_on(seen, found, cloud, [first], None, {}, now=now)
+    if (plan := held(found, estate, ownership, fresh_mark=seen.fresh_mark)) is not None:
+        return plan
     exists = found.object.status.bastion is not None or own_server(found, seen.bastion) is not None
     has_bastion = is_wanted(found.object) or exists
     made, reached = parts(found.object, cloud, estate, ours, machines=seen.control_plane, bastion=has_bastion)
     guest = bastion(found, seen.bastion, ours, estate, cluster=seen.cluster_name, last=seen.last)
-    plan, fields = None, _fields([*made, guest.part])
+    fields = _fields([*made, guest.part])
     if reached.where is not None and all(part.is_there for part in made):
         plan, fields = _with_endpoint(found, reached.where), {**fields, "initialization": {"provisioned": True}}
         if plan is None and guest.is_there:
             plan = _rest(found, guest, fields, now=now)
     if plan is None:
         plan = _go_on(seen, found, cloud, made, guest, fields, now=now)
-    news = (event(found, each.reason, each.note, warning=True) for part in made for each in part.news)
+    news = (
+        event(found, each.reason, each.note, warning=each.warning) for part in (*made, guest.part) for each in part.news
+    )
     return Plan((*reached.annotations, *plan.actions, *news), plan.next)
 
 
@@ -169,31 +190,34 @@ def _go_on(
     found: Present[OpenStackCluster],
     cloud: Cloud,
     made: Sequence[Part],
-    guest: Step,
+    guest: Step | None,
     fields: dict[str, Any],
     *,
     now: datetime,
 ) -> Plan:
     """Send what may be sent, store what is known, say what is awaited and what is in the way."""
-    whole = [*made, guest.part]
+    whole = [*made, *([guest.part] if guest is not None else [])]
     post = post_of(found, cloud, whole, last=seen.last, now=now)
     sending = post.admit(request for part in whole for request in part.requests)
     troubles = [trouble_of(found, each, cloud.asked) for part in whole for each in part.obstacles]
     if sending.first is not None:
         troubles.append(Trouble(sending.first.told, sending.first.until))
     bad = {each.told.type for each in troubles}
-    good = [*conditions_of(found, made, without=bad), *([guest.ready] if BASTION_READY not in bad else [])]
+    good = [NOT_PAUSED, NOT_DELETING]
+    if guest is not None:
+        good = [*conditions_of(found, made, without=bad), *([guest.ready] if BASTION_READY not in bad else [])]
     again = pause(found, whole, now=now)
     if troubles:
         plan = troubled(found, troubles, now=now, good=good, fields=fields)
     else:
-        what = again.why if again is not None else guest.awaits or "what is missing is being created"
+        awaited = guest.awaits if guest is not None else "what it had gets its mark"
+        what = again.why if again is not None else awaited or "what is missing is being created"
         goes_on = progressing(what)
-        if guest.progress is not None and all(part.is_there for part in made):
+        if guest is not None and guest.progress is not None and all(part.is_there for part in made):
             goes_on = guest.progress
         plan = Plan.of(write(found, (*good, goes_on), now=now, fields=fields))
         plan = plan.then(again if again is not None else WaitFor(what))
-    plan = Plan.of(*plan.actions, *guest.actions).then(plan.next)
+    plan = Plan.of(*plan.actions, *(guest.actions if guest is not None else ())).then(plan.next)
     if not sending.now:
         return plan
     if sending.later:

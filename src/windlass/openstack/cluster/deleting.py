@@ -14,20 +14,35 @@ from windlass.kube.control.plan import Merge, Outcome, Plan
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cluster import balancer
+from windlass.openstack.cluster.claiming import claiming, stranger
 from windlass.openstack.cluster.part import Ours
 from windlass.openstack.cluster.removal import removal, staying
 from windlass.openstack.cluster.snapshot import Cloud
 from windlass.openstack.cluster.telling import Trouble, pause, post_of, trouble_of, write
 from windlass.openstack.objects import event, release
+from windlass.openstack.ownership import Ownership
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.status import AUTHENTIC, AUTHENTICATED, DELETING, NOT_PAUSED, Reason, progressing
+from windlass.openstack.taken import whose
 
 
 def delete(
-    found: Present[OpenStackCluster], cloud: Cloud, estate: Estate, ours: Ours, *, last: Outcome, now: datetime
+    found: Present[OpenStackCluster],
+    cloud: Cloud,
+    estate: Estate,
+    ours: Ours,
+    ownership: Ownership,
+    *,
+    last: Outcome,
+    now: datetime,
 ) -> Plan:
+    if (other := stranger(estate, ownership)) is not None:
+        note = f"Left in the cloud: {whose(other)}"
+        return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
     names = (found.metadata.name, f"{found.metadata.namespace}-{found.metadata.name}")
-    step = removal(ours, estate, names=names, balancer=balancer.removal(ours, estate))
+    step = claiming(estate, ours, ownership)
+    if step.is_there or step.obstacles:  # a load balancer in ERROR is deleted with the mark that it has
+        step = removal(ours, estate, names=names, balancer=balancer.removal(ours, estate, ownership.formers))
     if step.is_there:
         news = None
         if left := staying(ours, estate):

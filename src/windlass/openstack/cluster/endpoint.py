@@ -13,10 +13,12 @@
 | else the one with the mark, recorded or described as ours | it is used, and deleted with the cluster |
 | else, where an address is known already: recorded, or that of the endpoint's host | that address, adopted if an \
 earlier provider made it, the user's if somebody else did; else it is asked for |
+| else, where an earlier provider made one and nothing records it | `unmarked` |
 | else | a new one |
 
 A floating IP leads to the load balancer once its address is stored. Without a load balancer it leads to a machine of
-the control plane: `windlass.openstack.cluster.ingress`.
+the control plane: `windlass.openstack.cluster.ingress`. It is never led away from a port that is not the cluster's, and
+as long as it leads to one, it gets no mark.
 """
 
 from collections.abc import Mapping
@@ -31,11 +33,14 @@ from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
+from windlass.openstack.cluster import unmarked
 from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
+from windlass.openstack.cluster.names import of_provider
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
 from windlass.openstack.cluster.snapshot import Unresolved
+from windlass.openstack.cluster.unmarked import leads_elsewhere, own_ports
 
 PURPOSE: Final = "API endpoint made"
 """How the description of the floating IP begins."""
@@ -129,7 +134,7 @@ class _Step(Struct, frozen=True):
         recorded = self.infra.status.api_server_load_balancer
         stored = recorded is not None and recorded.ip == address
         if floating.port_id != self.lb.vip_port_id and stored:
-            if floating.port_id and not self._is_ours(floating):
+            if not self._leads_to_ours(floating):
                 return self._told(self._elsewhere(floating), host or address)
             if not self.place.routed:  # Neutron would refuse it
                 return self._told(ENDPOINT.awaits("the router"), host or address)
@@ -140,11 +145,14 @@ class _Step(Struct, frozen=True):
         return self._told(part, host or address, floating)
 
     def _elsewhere(self, floating: FloatingIp) -> Part:
-        text = (
-            f"floating IP {floating.floating_ip_address} of the user leads to port {floating.port_id} already: "
-            "disassociate it there, or name another one in spec.apiServerFloatingIP"
-        )
+        text = leads_elsewhere(floating)
+        if self.infra.spec.api_server_floating_ip:
+            text = f"{text}; or name another one in spec.apiServerFloatingIP"
         return ENDPOINT.hindered(text)
+
+    def _leads_to_ours(self, floating: FloatingIp) -> bool:
+        """It leads nowhere, or to the load balancer or a machine of the cluster."""
+        return not floating.port_id or floating.port_id in self.place.ports | own_ports(self.ours, self.estate)
 
     def _known(self) -> FloatingIp | None:
         """The floating IP as it exists; one of somebody else only where there is a load balancer for it."""
@@ -174,10 +182,12 @@ class _Step(Struct, frozen=True):
             return ENDPOINT.hindered(text)
         if isinstance(resolved, Unresolved):
             return ENDPOINT.hindered(resolved.why)
+        address = address_of(self.infra) or resolved
+        if not address and (step := self._unmarked()) is not None:
+            return step
         if not self.estate.certain:
             return ENDPOINT.uncertain(self.estate)
         assert self.place.external is not None
-        address = address_of(self.infra) or resolved
         body = {
             "floating_network_id": self.place.external.id,
             "description": described(self.ours.description(PURPOSE), self.ours.mark),
@@ -186,16 +196,21 @@ class _Step(Struct, frozen=True):
         create = self.ours.create(CreateFloatingIp, "of the API servers", body)
         return ENDPOINT.needs(create, why="the API servers are reached by it")
 
+    def _unmarked(self) -> Part | None:
+        found = self.estate.unmarked.floating_ips
+        return unmarked.floating_ip(ENDPOINT, found, leads_to_ours=self._leads_to_ours, adopt=self._adopt)
+
+    def _adopt(self, floating: FloatingIp) -> CloudRequest:
+        return self.ours.describe(floating, described(self.ours.description(PURPOSE), self.ours.mark))
+
     def _upkeep(self, floating: FloatingIp) -> list[CloudRequest]:
         """Mark and tags of one that is ours, or was an earlier provider's; neither on one that the user has pinned."""
         pinned, ours = self.infra.spec.api_server_floating_ip, self._is_ours(floating)
-        text, requests = "", list[CloudRequest]()
+        requests = list[CloudRequest]()
         if ours and pinned:
-            text = self.ours.description(PURPOSE)
-        elif not ours and not pinned and self._is_earlier(floating):
-            text = described(self.ours.description(PURPOSE), self.ours.mark)
-        if text:
-            requests.append(self.ours.describe(floating, text))
+            requests.append(self.ours.describe(floating, self.ours.description(PURPOSE)))
+        elif not ours and not pinned and self._is_earlier(floating) and self._leads_to_ours(floating):
+            requests.append(self._adopt(floating))
         if ours and not pinned:
             requests += self.ours.tag(floating)
         return requests
@@ -205,7 +220,7 @@ class _Step(Struct, frozen=True):
 
     def _is_earlier(self, floating: FloatingIp) -> bool:
         """An earlier provider made it for this cluster."""
-        return floating.description == f"Created by cluster-api-provider-openstack cluster {self.ours.cluster}"
+        return floating.description == of_provider(self.ours.cluster)
 
     def _told(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
         return Endpoint(part=part, host=host, port=ports_of(self.infra.spec)[0], floating=floating)

@@ -3,6 +3,7 @@
 | there is | next |
 |---|---|
 | a group that the status records, without the mark | mark it, before anything else |
+| one of its name, without a mark and not recorded | `unmarked` |
 | not every group | create the missing ones, at the same time: rules name other groups |
 | missing rules | create those of each group, all in one request |
 | that refused, because one exists already | create them one by one; one that exists counts as created |
@@ -26,10 +27,12 @@ from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.network_requests import CreateRules, CreateSecurityGroup, DeleteRule
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup
+from windlass.openstack.cluster import unmarked
+from windlass.openstack.cluster.names import BASTION, CONTROL_PLANE, WORKER, role_of
 from windlass.openstack.cluster.network import Found
 from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
 from windlass.openstack.cluster.part import GROUPS, Ours, Part
-from windlass.openstack.cluster.rules import BASTION, CONTROL_PLANE, WORKER, Rule, desired, rule_of
+from windlass.openstack.cluster.rules import Rule, desired, rule_of
 from windlass.openstack.status import NETWORK_READY
 
 _FIELDS: Final = {
@@ -56,6 +59,8 @@ def groups(
     fields = {_FIELDS[role]: {"id": each.id, "name": each.name} for role, each in there.items()}
     part = replace(GROUPS, fields={**dict.fromkeys(_FIELDS.values()), **fields})
     missing = [role for role in roles if role not in there]
+    if (step := unmarked.groups(ours, estate.unmarked, [ours.group(role) for role in missing])) is not None:
+        return replace(step, fields=part.fields)
     if missing and not estate.certain:
         return part.uncertain(estate)
     if missing:
@@ -85,12 +90,11 @@ def retired(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, *, bastion: 
 
 
 def by_role(ours: Ours, estate: Estate) -> Mapping[str, SecurityGroup]:
-    """The groups of the cluster that exist."""
-    roles = {ours.group(role): role for role in _FIELDS}
+    """The groups of the cluster that exist. Those that were made for it in another namespace are called otherwise."""
     found: dict[str, SecurityGroup] = {}
     for each in owned(estate.groups, ours):
-        if each.name in roles:
-            found.setdefault(roles[each.name], each)
+        if (role := role_of(each.name)) in _FIELDS:
+            found.setdefault(role, each)
     return found
 
 

@@ -7,6 +7,7 @@ the controller of the cluster alone, and this is the part of it that looks at ma
 | | is being deleted | its members go, then the annotation, then its own controller deletes the server |
 | | is gone | members with its name go |
 | a floating IP | | it leads to the oldest machine, and stays there until that one is deleted |
+| | | it leads to a port of no machine: it stays there, and the condition says so |
 | | runs, or is being deleted | the annotation is set, or taken away, once the floating IP leads to another one |
 | a given one | runs | the annotation |
 
@@ -26,8 +27,9 @@ from windlass.openstack.cloud.balancer_requests import CreateMember, DeleteMembe
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.resources import FloatingIp, Member, Pool, Subnet
 from windlass.openstack.cluster.balancer import ERROR, made_for
-from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
 from windlass.openstack.cluster.snapshot import ControlMachine
+from windlass.openstack.cluster.unmarked import leads_elsewhere
 from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
@@ -71,6 +73,8 @@ def by_floating_ip(ours: Ours, floating: FloatingIp, machines: Sequence[ControlM
     first = next((each.ports[0] for each in oldest if each.ports), None)
     if first is None:  # it goes with the port of the last machine
         return Way(annotations=_released(machines))
+    if floating.port_id and not any(floating.port_id in each.ports for each in machines):
+        return Way(part=ENDPOINT.hindered(leads_elsewhere(floating)), annotations=_released(machines))
     why = "a machine of the control plane gets the floating IP"
     return Way(part=_WAY.needs(ours.lead(floating, first), why=why))
 

@@ -3,6 +3,7 @@
 | there is | next |
 |---|---|
 | something that the status records, without the mark | mark it, before anything else |
+| something of its name, without a mark and not recorded | `unmarked` |
 | no network, no router | create both, at the same time; the router on the external network |
 | no subnet | create it, once the network is there |
 | other DNS servers | change those of the subnet |
@@ -25,6 +26,7 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
+from windlass.openstack.cluster import unmarked
 from windlass.openstack.cluster.network import Found
 from windlass.openstack.cluster.ownership import ADOPTS, adoption, owned, strange
 from windlass.openstack.cluster.part import NETWORK, ROUTER, SUBNET, Ours, Part
@@ -54,6 +56,8 @@ def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found
         return replace(NETWORK, obstacles=lost)
     if found.network is not None:
         return NETWORK.needs(*ours.tag(found.network), why="tags of the spec")
+    if (step := unmarked.network(ours, estate.unmarked, cidr=spec.managed_subnets[0].cidr)) is not None:
+        return step
     if not estate.certain:
         return NETWORK.uncertain(estate)
     body = {
@@ -76,6 +80,9 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         return SUBNET.hindered(f"spec.managedSubnets[0]: {error}: correct it", Reason.INVALID_CONFIGURATION)
     if marks := adoption(estate.subnets, ours):
         return SUBNET.needs(*marks, why=ADOPTS)
+    step = unmarked.subnet(ours, estate.unmarked, found.network, cidr=wanted.cidr)
+    if not found.subnets and step is not None:
+        return step
     if found.network is None:
         return SUBNET.awaits(f"network {ours.name}")
     if found.subnets:
@@ -113,6 +120,8 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
     if found.router is None and spec.router is not None:
         return ROUTER.awaits("the router that spec.router names")
     if found.router is None:
+        if (step := unmarked.router(ours, estate.unmarked, next(iter(found.subnets), None))) is not None:
+            return step
         if not estate.certain:
             return ROUTER.uncertain(estate)
         body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
@@ -149,14 +158,7 @@ def is_connected(router: Router, subnet: Subnet, estate: Estate) -> bool:
 
 def _subnet(wanted: ManagedSubnet, ours: Ours, estate: Estate, network: Network) -> Subnet | None:
     on_network = (each for each in owned(estate.subnets, ours) if each.network_id == network.id)
-    return next((each for each in on_network if _same(each.cidr, wanted.cidr)), None)
-
-
-def _same(cidr: str, other: str) -> bool:
-    try:
-        return ip_network(cidr) == ip_network(other)
-    except ValueError:
-        return False
+    return next((each for each in on_network if unmarked.same_cidr(each.cidr, wanted.cidr)), None)
 
 
 def _named(ours: Ours) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, Network, Router, Subnet
+from windlass.openstack.cluster import unmarked
 from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.network import Lookup
 from windlass.openstack.cluster.part import ENDPOINT, News, Ours, Part
@@ -32,7 +33,7 @@ class Place(Struct, frozen=True, kw_only=True):
     """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
 
     `resolved`: as in `Cloud`. `routed`: the router connects both networks, if there is to be one. `led`: a machine was
-    told of the floating IP or load balancer that leads to it.
+    told of the floating IP or load balancer that leads to it. `ports`: those of the machines of the control plane.
     """
 
     network: Network | None = None
@@ -43,6 +44,7 @@ class Place(Struct, frozen=True, kw_only=True):
     resolved: str | Unresolved = ""
     routed: bool = True
     led: bool = False
+    ports: frozenset[str] = frozenset()
 
 
 def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
@@ -56,12 +58,15 @@ def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
 
 
 def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, name: str) -> Part:
-    if not estate.certain:
-        return ENDPOINT.uncertain(estate)
     wanted = infra.spec.api_server_load_balancer
     assert wanted is not None
     if place.network is None:
         return ENDPOINT.awaits("the network of the cluster")
+    on = place.network if wanted.network is None else None
+    if (step := unmarked.balancer(ours, estate.unmarked, on)) is not None:
+        return step
+    if not estate.certain:
+        return ENDPOINT.uncertain(estate)
     if wanted.network is None and not place.subnets:  # Octavia refuses a network without a subnet
         return ENDPOINT.awaits("the subnet of the cluster")
     lookup = _Lookup(wanted, place)

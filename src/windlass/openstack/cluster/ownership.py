@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias, TypeVar
 
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Network, Router, SecurityGroup, Subnet
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.status import Reason
 
 T = TypeVar("T", Network, Subnet, Router, SecurityGroup, FloatingIp)
 Markless: TypeAlias = Network | Subnet | Router | SecurityGroup
@@ -39,9 +40,8 @@ def strange(resources: Iterable[Markless], ours: Ours, part: Part) -> tuple[Obst
     return tuple(
         Obstacle(
             part.condition,
-            part.reason,
-            f"{KINDS[type(each)].name} {each.name} ({each.id}), which the status "
-            f"records, {_whose(each)}: give it the name that it had, or delete it",
+            Reason.OWNED_BY_ANOTHER if mark_of(each) else part.reason,
+            _whose(each),
         )
         for each in resources
         if mark_of(each) != ours.mark
@@ -49,7 +49,10 @@ def strange(resources: Iterable[Markless], ours: Ours, part: Part) -> tuple[Obst
 
 
 def _whose(found: Markless) -> str:
-    return f"belongs to {mark_of(found)}" if mark_of(found) else "has neither mark nor name of this cluster"
+    what = f"{KINDS[type(found)].name} {found.name} ({found.id}), which the status records,"
+    if mark := mark_of(found):
+        return f"{what} belongs to {in_words(mark)}: remove it from the status"
+    return f"{what} has neither mark nor name of this cluster: give it the name that it had, or delete it"
 
 
 def _has_our_name(found: Markless, ours: Ours) -> bool:

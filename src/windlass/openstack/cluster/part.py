@@ -17,6 +17,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent
 from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable
 from windlass.openstack.cloud.upkeep import TAGS
+from windlass.openstack.cluster.names import group_name, network_name
 from windlass.openstack.status import ENDPOINT_READY, NETWORK_READY, ROUTER_READY, SECURITY_GROUPS_READY, Reason
 
 C = TypeVar("C", bound=Creation)
@@ -45,11 +46,11 @@ class Ours(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"k8s-clusterapi-cluster-{self.cluster}"
+        return network_name(self.cluster)
 
     def group(self, role: str) -> str:
         """The name of the security group of `role`."""
-        return f"k8s-cluster-{self.cluster}-secgroup-{role}"
+        return group_name(self.cluster, role)
 
     def create(self, kind: type[C], subject: str, body: Mapping[str, Any]) -> C:
         """A request that makes something; `body` has its mark already."""
@@ -89,10 +90,11 @@ class Obstacle(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """A Warning Event about the cluster."""
+    """An Event about the cluster."""
 
     reason: str
     note: str
+    warning: bool = True
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -101,7 +103,8 @@ class Part(Struct, frozen=True, kw_only=True):
     `condition`: the part of `Ready` that it is. `reason`: when one of its `requests`, which may all be sent at the same
     time, fails. `waits`: what the cloud is doing (`load balancer x is PENDING_CREATE`); it is looked at `again` after
     so many seconds, at first. `obstacles`: what a person must correct, or what the cloud did not answer. `fields`: what
-    is known of it, for the status (None removes a field). `news`: told once.
+    is known of it, for the status (None removes a field). `news`: told once. `holds`: nothing may be created for the
+    cluster before its obstacles are gone.
     """
 
     condition: str
@@ -113,6 +116,7 @@ class Part(Struct, frozen=True, kw_only=True):
     obstacles: tuple[Obstacle, ...] = ()
     fields: Mapping[str, Any] = {}
     news: tuple[News, ...] = ()
+    holds: bool = False
 
     @property
     def is_there(self) -> bool:

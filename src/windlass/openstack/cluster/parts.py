@@ -15,6 +15,7 @@ from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach
 from windlass.openstack.cluster.snapshot import Cloud, ControlMachine, is_provisioned
+from windlass.openstack.cluster.unmarked import held
 from windlass.openstack.status import ROUTER_READY
 
 
@@ -38,7 +39,7 @@ def parts(
     if is_provisioned(infra):  # else a group that is still in use would hold up the cluster
         made.append(retired(spec, ours, estate, bastion=bastion))
     if seen.obstacles:  # what is not known now must not look as if it were not there
-        return [*made, ENDPOINT.awaits("what the spec names")], Reached(parts=(), where=None)
+        return held([*made, ENDPOINT.awaits("what the spec names")]), Reached(parts=(), where=None)
     place = Place(
         network=seen.network,
         subnets=seen.subnets,
@@ -48,9 +49,10 @@ def parts(
         resolved=cloud.resolved,
         routed=all(part.is_there for part in made if part.condition == ROUTER_READY),
         led=any(map(is_led, machines)),
+        ports=frozenset(port for each in machines for port in each.ports),
     )
     reached = reach(infra, ours, estate, place, machines=machines, weather=cloud.weather)
-    return [*made, *reached.parts], reached
+    return held([*made, *reached.parts]), reached
 
 
 def _by_condition(obstacles: Iterable[Obstacle], fields: dict[str, Any]) -> Iterable[Part]:

@@ -55,11 +55,12 @@ def _way(
     machines: Sequence[ControlMachine],
 ) -> ingress.Way:
     if is_wanted(infra.spec):
+        lb = chosen(infra, estate)
         return ingress.by_balancer(
             ours,
-            chosen(infra, estate),
+            lb,
             machines,
-            name=name_of(ours),
+            name=name_of(ours, lb),
             ports=ports_of(infra.spec),
             subnets=place.subnets,
             network=place.network.id if place.network is not None else "",

@@ -3,7 +3,7 @@
 | there is | next |
 |---|---|
 | something that an earlier provider recorded, without the mark | mark it |
-| floating IPs | delete them; take those of a user off the ports of the cluster |
+| floating IPs | delete them; take those of a user off the load balancer and ports that were left |
 | a load balancer | `balancer` |
 | interfaces of routers on the networks of the cluster | remove them; a router of the user's stays |
 | routers | delete them |
@@ -21,21 +21,19 @@ from typing import Final, TypeVar
 
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.network_requests import RemoveInterface
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Network, Port, Router, SecurityGroup
 from windlass.openstack.cluster.ownership import ADOPTS, Markless, adoption, owned
 from windlass.openstack.cluster.part import Ours, Part
+from windlass.openstack.cluster.unmarked import is_interface, own_ports
 from windlass.openstack.status import DELETING, Reason
 
 T = TypeVar("T", Network, Router, SecurityGroup, FloatingIp)
 
 _NETWORK: Final = Part(condition=DELETING, reason=Reason.DELETING_NETWORK)
 _GROUPS: Final = Part(condition=DELETING, reason=Reason.DELETING_SECURITY_GROUPS)
-_INTERFACE: Final = "network:router_interface"
-"""How the device owner of the interfaces of routers begins; `network:ha_router_replicated_interface` is another."""
-_HIGHLY_AVAILABLE: Final = "network:ha_router_replicated_interface"
 _BY_ITSELF: Final = ("network:dhcp", "network:distributed", "network:router_centralized_snat")
 """Device owners of ports that Neutron makes itself, and deletes with the network or the interface."""
 
@@ -45,7 +43,7 @@ def removal(ours: Ours, estate: Estate, *, names: Collection[str], balancer: Par
     its machines begin. `balancer`: what the removal of the load balancer needs next."""
     steps = (
         _marking(ours, estate),
-        _floating_ips(ours, estate),
+        _floating_ips(ours, estate, names),
         balancer,
         _interfaces(ours, estate),
         _routers(ours, estate),
@@ -69,8 +67,9 @@ def _marking(ours: Ours, estate: Estate) -> Part:
     return _NETWORK.needs(*adoption(recorded, ours), why=ADOPTS)
 
 
-def _floating_ips(ours: Ours, estate: Estate) -> Part:
-    ports = {each.id for each in estate.ports if _on(each, ours, estate)}
+def _floating_ips(ours: Ours, estate: Estate, names: Collection[str]) -> Part:
+    left = {each.id for each in estate.ports if _on(each, ours, estate) and _was_left(each, ours, names)}
+    ports = left | own_ports(ours, estate)
     theirs = (each for each in estate.floating_ips if mark_of(each) != ours.mark and each.port_id in ports)
     requests = (*_deletions(estate.floating_ips, ours), *(ours.lead(each, None) for each in theirs))
     return _NETWORK.needs(*requests, why="floating IPs go before what they lead to")
@@ -88,7 +87,7 @@ def _interfaces(ours: Ours, estate: Estate) -> Part:
             subnet=address.subnet_id,
         )
         for port in estate.ports
-        if _is_interface(port) and _on(port, ours, estate)
+        if is_interface(port) and _on(port, ours, estate)
         for address in port.fixed_ips
     )
     return _NETWORK.needs(*requests, why="a network that a router leads to cannot be deleted")
@@ -97,7 +96,7 @@ def _interfaces(ours: Ours, estate: Estate) -> Part:
 def _routers(ours: Ours, estate: Estate) -> Part:
     gone = owned(estate.routers, ours)
     ids = {each.id for each in gone}
-    elsewhere = [each for each in estate.ports if _is_interface(each) and each.device_id in ids]
+    elsewhere = [each for each in estate.ports if is_interface(each) and each.device_id in ids]
     if elsewhere:
         subnets = ", ".join(address.subnet_id for each in elsewhere for address in each.fixed_ips)
         text = f"a router of the cluster leads to subnets of others: {subnets}. Remove its interfaces there"
@@ -122,10 +121,6 @@ def _on(port: Port, ours: Ours, estate: Estate) -> bool:
     return any(each.id == port.network_id for each in owned(estate.networks, ours))
 
 
-def _is_interface(port: Port) -> bool:
-    return port.device_owner.startswith(_INTERFACE) or port.device_owner == _HIGHLY_AVAILABLE
-
-
 def _was_left(port: Port, ours: Ours, names: Collection[str]) -> bool:
     if (mark := mark_of(port)) or port.device_id:
         return mark == ours.mark
@@ -135,7 +130,7 @@ def _was_left(port: Port, ours: Ours, names: Collection[str]) -> bool:
 def _device(port: Port) -> str:
     if port.device_id:
         return f"{port.device_owner} {port.device_id}".strip()
-    return f"owner {mark_of(port)}" if mark_of(port) else "no device"
+    return in_words(mark_of(port)) if mark_of(port) else "no device"
 
 
 def _deletions(resources: Iterable[T], ours: Ours) -> tuple[CloudRequest, ...]:

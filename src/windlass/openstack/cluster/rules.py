@@ -27,12 +27,10 @@ from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.resources import SecurityGroupRule
+from windlass.openstack.cluster.names import BASTION, CONTROL_PLANE, WORKER
 from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.status import SECURITY_GROUPS_READY, Reason
 
-CONTROL_PLANE: Final = "controlplane"
-WORKER: Final = "worker"
-BASTION: Final = "bastion"
 SELF: Final = "self"
 """As `remoteGroupID` of a user's rule: the group that has the rule."""
 

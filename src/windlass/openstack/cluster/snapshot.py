@@ -19,6 +19,7 @@ from windlass.openstack.cloud.query import Answers
 from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import owner_name
+from windlass.openstack.ownership import Facts
 
 
 class Unresolved(Struct, frozen=True):
@@ -57,7 +58,8 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
     `project` is the key of the project, `where` says for people where its credentials are. `extensions` are those of
     Neutron, by alias; asked for only if there are tags. `estate`: why it is not known, if it is not. `resolved`: the
-    address of the host of the endpoint, where that is a name that matters; else empty.
+    address of the host of the endpoint, where that is a name that matters; else empty. `formers`: the marks in
+    the cloud that the cluster replaces by its own; `facts`: who else has what.
     """
 
     answers: Answers
@@ -68,6 +70,8 @@ class Cloud(Struct, frozen=True, kw_only=True):
     weather: Weather = Weather()
     extensions: frozenset[str] = frozenset()
     resolved: str | Unresolved = ""
+    formers: frozenset[str] = frozenset()
+    facts: Facts = Facts()
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -75,7 +79,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     `control_plane`: only looked for where the endpoint is led to them. `bastion`: the OpenStackServer of its name.
 
     `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in case
-    the object has none.
+    the object has none. `facts`: who else has the mark of its annotation.
     """
 
     infra: Seen[OpenStackCluster]
@@ -86,6 +90,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     bastion: Seen[OpenStackServer] | None = None
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
+    facts: Facts = Facts()
     last: Outcome = Outcome()
 
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import Condition
@@ -94,8 +95,8 @@ def trouble_of(found: Present[OpenStackCluster], obstacle: Obstacle, asked: date
     """`asked`: when the cloud said so."""
     if isinstance(obstacle.why, CloudFailure):
         about = told(obstacle.why, doing=obstacle.doing, part=obstacle.part, reason=obstacle.reason)
-    elif obstacle.reason == Reason.INVALID_CONFIGURATION:
-        about = invalid(obstacle.why, part=obstacle.part)
+    elif obstacle.reason in (Reason.INVALID_CONFIGURATION, Reason.OWNED_BY_ANOTHER):
+        about = replace(invalid(obstacle.why, part=obstacle.part), reason=obstacle.reason)
     else:
         about = unmet(obstacle.why, part=obstacle.part, reason=obstacle.reason)
     return trouble(found, about, asked)

@@ -16,8 +16,10 @@ from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.cluster.resolve import Resolve, resolve
+from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory_cloud import MemoryCloud
@@ -29,6 +31,8 @@ Tree = dict[str, Any]
 
 MARK = "7d3f0d9a-0000-4000-8000-000000000002"
 KEY = ("ns", "one-infra")
+OWN = mark_for(MARK, "OpenStackCluster-one-infra", "cluster/ns/one-infra")
+"""The mark of the OpenStackCluster, as long as it is not created again."""
 START = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FINALIZER = "openstackcluster.infrastructure.cluster.x-k8s.io"
 GONE = "2026-11-22T11:00:00Z"
@@ -121,6 +125,10 @@ class World:
     def is_gone(self) -> bool:
         return self.api.peek(OpenStackCluster, KEY[1], namespace=KEY[0]) is None
 
+    @property
+    def mark(self) -> str:
+        return str(self.tree()["metadata"]["annotations"][MARK_ANNOTATION])
+
     def change(self, **spec: Any) -> None:
         """The user changes the spec; None removes a field."""
         whole = self.tree()
@@ -144,6 +152,8 @@ class Process(clouded.Process):
     """One life of the controller of OpenStackClusters."""
 
     key = KEY
+    root = MARK
+    """That of the marks that it makes up."""
 
     def __init__(self, world: Any, *, resolve: Resolve = resolve, **others: Any) -> None:
         self.resolve = resolve
@@ -151,5 +161,5 @@ class Process(clouded.Process):
 
     def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
         return cluster_controller(
-            reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK, resolve=self.resolve
+            reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: self.root, resolve=self.resolve
         )

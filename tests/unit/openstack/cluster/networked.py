@@ -1,11 +1,12 @@
 """Clusters and resources from which the tables of the cluster's parts are made."""
 
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
 from windlass.api.capo_cluster import OpenStackClusterSpec
-from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.marks import described, mark_for
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cluster.part import Ours, Part
 
@@ -15,7 +16,7 @@ OURS: Final = Ours(project="k", intent=Intent("m"), cluster="ns-one")
 NAME: Final = "k8s-clusterapi-cluster-ns-one"
 MARKED: Final[Tree] = {"name": NAME, "description": described("Created by Windlass for cluster ns-one", "m")}
 PROVIDERS: Final[Tree] = {"name": NAME, "description": "Created by cluster-api-provider-openstack cluster ns-one"}
-FOREIGN: Final[Tree] = {"name": NAME, "description": described("", "somebody")}
+FOREIGN: Final[Tree] = {"name": NAME, "description": described("", mark_for(str(uuid4()), "u", "cluster/team-b/two"))}
 TAGGED: Final = Ours(
     project="k", intent=Intent("m"), cluster="ns-one", tags=("a", "b"), extensions=frozenset({"standard-attr-tag"})
 )

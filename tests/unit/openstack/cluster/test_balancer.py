@@ -12,6 +12,7 @@ from windlass.openstack.cloud.balancers import QUIET
 from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure, Rejected, Unavailable
 from windlass.openstack.cloud.inventory import Refusal, Weather
+from windlass.openstack.cloud.marks import described, mark_for
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, HealthMonitor, Network, Subnet
 from windlass.openstack.cluster.admitted import admitted
@@ -204,10 +205,15 @@ def test_an_earlier_providers_load_balancer_is_marked_before_anything_else() -> 
     assert mark.description == f"Created by somebody windlass-owner={MARK}"
 
 
+OTHERS = described("x", mark_for("1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", "cluster/team-b/two"))
+
+
 def test_one_of_somebody_else_is_refused() -> None:
-    part = asked({}, balancer(description="x windlass-owner=other"), status=RECORDED)
+    part = asked({}, balancer(description=OTHERS), status=RECORDED)
     assert part.requests == ()
-    assert "has the mark of other" in str(part.obstacles[0].why)
+    assert "load balancer lb1 belongs to OpenStackCluster team-b/two, and is recorded here" in str(
+        part.obstacles[0].why
+    )
 
 
 def test_of_two_with_the_mark_the_recorded_one_stays() -> None:

@@ -14,7 +14,7 @@ from windlass.openstack.status import CLUSTER
 from windlass.testing.memory.reader import MemoryReader
 
 from ..process import watched
-from .cases import FINALIZER, GONE, HOST, KEY, SPEC, Tree, World, cluster, infra, machine, secret
+from .cases import FINALIZER, GONE, HOST, KEY, OWN, SPEC, Tree, World, cluster, infra, machine, secret
 
 
 async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> None:
@@ -44,7 +44,7 @@ async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> No
 
 async def test_c5_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:
     fixed = {"controlPlaneEndpoint": None, "apiServerFixedIP": "10.0.0.9"}
-    marked = {"openstack.windlass.dev/mark": "m"}
+    marked = {"openstack.windlass.dev/mark": OWN}
     world = World(infra(fixed, finalizers=[FINALIZER], annotations=marked), cluster(), secret())
     order: list[tuple[bool, bool]] = []
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from windlass.openstack.cloud.estate import Unmarked
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
 from windlass.openstack.cloud.requests import Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp
@@ -37,6 +38,7 @@ def asked(
     ours: Any = OURS,
     certain: bool = True,
     led: bool = False,
+    ports: frozenset[str] = frozenset(),
 ) -> Endpoint:
     balanced = "apiServerLoadBalancer" in spec
     found = estate(
@@ -47,7 +49,7 @@ def asked(
         reason=Reason.API_ENDPOINT_CONFIG_FAILED,
         fields={"apiServerLoadBalancer": {"id": "lb1"}},
     )
-    where = place(external=EXTERNAL if external else None, resolved=resolved, led=led)
+    where = place(external=EXTERNAL if external else None, resolved=resolved, led=led, ports=ports)
     return step(infra(spec, status), ours, found, where, balanced=part if balanced else None)
 
 
@@ -172,13 +174,26 @@ def test_the_address_is_stored_before_the_floating_ip_leads_anywhere() -> None:
     assert (done.part.is_there, done.host) == (True, "203.0.113.9")
 
 
-def test_ours_is_led_back_and_the_users_is_not_taken_from_somewhere_else() -> None:
-    moved = asked(LB, replace(MINE, port_id="other"), status=recorded("203.0.113.9"))
+@pytest.mark.parametrize(
+    ("spec", "floating"),
+    [
+        pytest.param(LB, MINE, id="ours"),
+        pytest.param(LB, OLD, id="an earlier provider's"),
+        pytest.param({**LB, "apiServerFloatingIP": "203.0.113.50"}, USERS, id="the user's"),
+    ],
+)
+def test_no_floating_ip_is_led_away_from_a_port_that_is_not_the_clusters(spec: Tree, floating: FloatingIp) -> None:
+    elsewhere = replace(floating, port_id="other")
+    part = asked(spec, elsewhere, status=recorded(floating.floating_ip_address)).part
+    assert part.requests == (), "not even the mark"
+    why = f"floating IP {floating.floating_ip_address} ({floating.id}) leads to port other, which is not this cluster's"
+    assert why in str(part.obstacles[0].why)
+    assert f"openstack floating ip unset --port {floating.id}" in str(part.obstacles[0].why)
+
+
+def test_a_floating_ip_is_led_from_a_machine_of_the_control_plane_to_the_load_balancer() -> None:
+    moved = asked(LB, replace(MINE, port_id="cp-0"), status=recorded("203.0.113.9"), ports=frozenset({"cp-0"}))
     assert sent(moved.part.requests) == ["associate floating ip 203.0.113.9"]
-    spec = {**LB, "apiServerFloatingIP": "203.0.113.50"}
-    used = asked(spec, replace(USERS, port_id="other"), status=recorded("203.0.113.50"))
-    assert used.part.requests == ()
-    assert "leads to port other already" in str(used.part.obstacles[0].why)
 
 
 def test_l10_the_users_floating_ip_never_gets_our_mark() -> None:
@@ -204,6 +219,25 @@ def test_an_earlier_providers_floating_ip_gets_the_mark(spec: Tree, status: Tree
     describe = asked(spec, OLD, status=status).part.requests[0]
     assert isinstance(describe, Describe)
     assert describe.description.endswith(f"windlass-owner={MARK}")
+
+
+@pytest.mark.parametrize(
+    ("floating", "sends", "says"),
+    [
+        pytest.param((OLD,), ["describe 203.0.113.9"], "", id="leads nowhere"),
+        pytest.param((replace(OLD, port_id="vip"),), ["describe 203.0.113.9"], "", id="leads to the load balancer"),
+        pytest.param((replace(OLD, port_id="cp-0"),), ["describe 203.0.113.9"], "", id="leads to a machine"),
+        pytest.param((replace(OLD, port_id="other"),), [], "floating IP 203.0.113.9 (f3)", id="leads elsewhere"),
+        pytest.param((OLD, replace(OLD, id="f4")), [], "2 floating IPs", id="two"),
+    ],
+)
+def test_a_floating_ip_that_nothing_records_is_adopted_if_it_is_the_only_one(
+    floating: tuple[FloatingIp, ...], sends: list[str], says: str
+) -> None:
+    there = estate(balancer(), unmarked=Unmarked(floating_ips=floating))
+    found = step(infra(LB), OURS, there, place(external=EXTERNAL, ports=frozenset({"cp-0"})))
+    assert sent(found.part.requests) == sends
+    assert (says in str(found.part.obstacles[0].why)) if says else not found.part.obstacles
 
 
 TAGGED = replace(OURS, tags=("blue",), extensions=frozenset({"standard-attr-tag"}))

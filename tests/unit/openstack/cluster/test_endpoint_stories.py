@@ -18,7 +18,7 @@ from windlass.testing.memory import MemoryApi
 
 from ..clouded import PROJECT
 from ..weather import OF_CREATION
-from .cases import MARK, Process, Tree, World, infra, tree
+from .cases import OWN, Process, Tree, World, infra, tree
 from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, laid_out
 
 
@@ -79,7 +79,7 @@ async def test_l6_c5_a_cluster_gets_a_load_balancer_behind_a_floating_ip_and_goe
     assert world.held() == {**WHOLE, "ports": 2}
     status, spec = world.tree()["status"], world.tree()["spec"]
     (lb,), (floating,) = services.loadbalancers.values(), services.floatingips.values()
-    assert lb["description"].endswith(f"windlass-owner={MARK}")
+    assert lb["description"].endswith(f"windlass-owner={OWN}")
     assert floating["port_id"] == lb["vip_port_id"]
     assert spec["controlPlaneEndpoint"] == {"host": floating["floating_ip_address"], "port": 6443}
     told = status["apiServerLoadBalancer"]

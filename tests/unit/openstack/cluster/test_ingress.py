@@ -179,6 +179,14 @@ def test_c5_without_a_load_balancer_the_floating_ip_leads_to_one_machine(
     assert annotations(way) == annotated
 
 
+def test_c5_the_floating_ip_is_not_led_away_from_a_port_that_is_no_machines() -> None:
+    floating = FloatingIp(id="f1", floating_ip_address="203.0.113.9", port_id="other")
+    way = ingress.by_floating_ip(OURS, floating, (NEW, OLD_LEAVES))
+    assert way.part.requests == ()
+    assert "(f1) leads to port other, which is not this cluster's" in str(way.part.obstacles[0].why)
+    assert annotations(way) == {"cp-1": None}, "a machine that goes does not wait for it"
+
+
 def test_a_given_endpoint_leads_to_every_machine() -> None:
     assert annotations(ingress.given([A, LEAVES])) == {"cp-0": None}
     assert annotations(ingress.given([A, B])) == {"cp-0": "given", "cp-1": "given"}

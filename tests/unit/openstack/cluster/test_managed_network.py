@@ -200,7 +200,7 @@ def test_what_an_earlier_provider_made_is_marked_before_anything_else() -> None:
 @pytest.mark.parametrize(
     ("meta", "says"),
     [
-        (FOREIGN, "which the status records, belongs to somebody"),
+        (FOREIGN, "which the status records, belongs to OpenStackCluster team-b/two: remove it from"),
         ({**PROVIDERS, "name": "lan"}, "which the status records, has neither mark nor name of this cluster"),
     ],
     ids=["marked", "another name"],

@@ -98,6 +98,10 @@ def test_clusters_come_to_rest_and_leave_what_is_not_theirs(
 
 async def _live(first: Any, second: Any, there: Sequence[Any], disturbed: Sequence[str]) -> None:
     world = managed(**first)
+    if any("description" not in body for *_, body in there):
+        whole = world.tree()
+        whole["metadata"]["annotations"] = {"openstack.windlass.dev/adopt": "none"}
+        world.api.load({**whole, "metadata": {**whole["metadata"], "resourceVersion": None}})
     for path, envelope, body in there:
         ask(world, "POST", f"/{path}", {envelope: body})
     before = world.held()

@@ -9,7 +9,7 @@ from windlass.api.core import Event
 from windlass.openstack.constants import MARK_ANNOTATION
 
 from ..clouded import PROJECT
-from .cases import FINALIZER, GONE, MARK, Process, World, infra, secret
+from .cases import FINALIZER, GONE, OWN, Process, World, infra, secret
 from .managed import CIDR, MANAGED, NAME, WHOLE, ask, made, managed
 
 
@@ -29,7 +29,7 @@ async def test_c14_p25_a_cluster_gets_what_it_needs_and_goes_without_a_trace() -
     for kind in (services.networks, services.subnets, services.routers, services.security_groups):
         for each in kind.values():
             if each["project_id"] == PROJECT and each["name"] != "machines":
-                assert each["description"].endswith(f"windlass-owner={MARK}")
+                assert each["description"].endswith(f"windlass-owner={OWN}")
                 assert each["tags"] == ["blue", "a,b"]
     asked = methods(world)
     assert asked["POST"] == 7
@@ -300,7 +300,7 @@ async def test_c20_a_moved_cluster_finds_what_it_has() -> None:
     world = await made()
     moved = {name: value for name, value in world.tree().items() if name != "status"}
     moved["metadata"].pop("resourceVersion")
-    assert moved["metadata"]["annotations"][MARK_ANNOTATION] == MARK
+    assert moved["metadata"]["annotations"][MARK_ANNOTATION] == OWN
     world.api.load(moved)
     await Process(world).settle()
     assert world.held() == WHOLE

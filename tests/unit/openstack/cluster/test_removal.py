@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, sent
 from windlass.openstack.cloud.estate import Balancer, Estate
-from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.marks import described, mark_for
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,
@@ -22,6 +22,7 @@ from windlass.openstack.cluster.part import Part
 from windlass.openstack.cluster.removal import removal, staying
 from windlass.openstack.status import DELETING, Reason
 
+MACHINE = mark_for("1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", "server/ns/one-workers-0")
 NETWORK = Network(id="n", **MARKED)
 SUBNET = Subnet(id="s", network_id="n", **MARKED)
 ROUTER = Router(id="r", **MARKED)
@@ -91,12 +92,16 @@ def test_a_router_of_the_user_loses_its_interface_and_stays() -> None:
 
 
 def test_l10_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
-    vip = port("vip", "lb", "Octavia")
     theirs = replace(ADDRESS, description="keep")
-    estate = replace(WHOLE, floating_ips=(theirs,), ports=(vip,))
-    (off,) = goes(estate).requests
-    assert off.http.body == {"floatingip": {"port_id": None}}
-    assert goes(replace(estate, floating_ips=(replace(theirs, port_id="elsewhere"),))).reason == "DeletingNetwork"
+    balancer = LoadBalancer(id="lb", vip_port_id="vip", description=MARKED["description"])
+    ports = (port("left", name="one-0-0"), port("used", "server", "compute:nova"))
+    estate = replace(WHOLE, floating_ips=(theirs,), ports=ports, balancers=(Balancer(balancer),))
+    for leads in ("vip", "left"):
+        (off,) = goes(replace(estate, floating_ips=(replace(theirs, port_id=leads),))).requests
+        assert off.http.body == {"floatingip": {"port_id": None}}
+    for leads in ("elsewhere", "used"):
+        part = goes(replace(estate, floating_ips=(replace(theirs, port_id=leads),)))
+        assert sent(part) == ["DELETE /v2.0/routers/r"], "it stays where it leads"
     assert staying(OURS, estate) == ("floating IP f",)
 
 
@@ -110,7 +115,7 @@ def test_l10_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
         (port("p", name="one"), True),
         (port("p", "server", "compute:nova", name="one-workers-x2-0"), False),
         (port("p", name="oneness"), False),
-        (port("p", name="one-workers-0", description=described("", "machine")), False),
+        (port("p", name="one-workers-0", description=described("", MACHINE)), False),
     ],
     ids=["mark", "mark and device", "name", "namespace", "whole name", "in use", "another name", "another mark"],
 )
@@ -123,7 +128,9 @@ def test_c18_ports_that_were_left_go_and_those_of_others_are_named(left: Port, i
     (obstacle,) = part.obstacles
     assert part.requests == ()
     assert f"{left.name} (p) of " in str(obstacle.why)
-    assert any(each in str(obstacle.why) for each in ("compute:nova server", "no device", "owner machine"))
+    assert any(
+        each in str(obstacle.why) for each in ("compute:nova server", "no device", "OpenStackServer ns/one-workers-0")
+    )
 
 
 def test_a_router_that_leads_to_others_is_not_cut_off() -> None:

@@ -40,7 +40,9 @@ async def test_a_cluster_is_made_with_few_requests() -> None:
     assert await until_ready(world) <= CREATION
     changes = [each for each in world.cloud.requests if each.method != "GET"]
     assert len(changes) == 14, "two groups with rules, four parts of the load balancer, a floating IP that is led to it"
-    assert len(world.cloud.requests) == 24, "two of what the spec names, five looks at Octavia, and its parts"
+    assert len(world.cloud.requests) == 30, "two of what the spec names, five looks at Octavia, and its parts"
+    looks = [each.path.rpartition("/")[2] for each in world.cloud.requests if each.method == "GET"]
+    assert Counter(looks) & LISTS == LISTS - Counter(["ports"]), "one list of each kind, for what has no mark"
 
 
 async def test_a_slow_octavia_costs_one_request_a_look() -> None:
