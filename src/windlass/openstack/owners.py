@@ -36,8 +36,6 @@ class Owners:
         claim, facts = claim_of(found), Facts(confirmed=found.metadata.annotations.get(TAKE_OVER_ANNOTATION, ""))
         if claim.standing is Standing.EARLIER:
             return replace(facts, rival=self._first(found, claim))
-        if claim.standing is Standing.COPIED and not claim.mark:
-            return replace(facts, rival=marks.in_words(claim.stored))
         if claim.standing is Standing.COPIED:
             if await self._is_absent(found, claim.stored):
                 return replace(facts, absent=frozenset({marks.place_of(claim.stored)}))

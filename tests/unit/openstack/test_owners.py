@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.marks import mark_for, place
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
@@ -41,7 +42,7 @@ def present(of: dict[str, Any]) -> Present[OpenStackServer]:
 
 def owners(*there: dict[str, Any]) -> Owners:
     """In a cluster with these objects."""
-    api = MemoryApi(OpenStackServer)
+    api = MemoryApi(OpenStackServer, Machine)
     api.load(*there)
     reader = MemoryReader(api)
     reader.add_index(OpenStackServer, BY_MARK, marked)
@@ -121,6 +122,7 @@ async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_it
         mark_for(OTHER_ROOT, "x", "server/team-b/gone"),
         mark_for(OTHER_ROOT, "u-b", "server/team-a/b"),
         mark_for(ROOT, "older", "server/team-a/a"),
+        mark_for(OTHER_ROOT, "older", "server/team-a/a"),
         mark_for(ROOT, "x", "machine/team-a/gone"),
         OTHER_ROOT,
     }

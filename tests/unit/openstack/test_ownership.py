@@ -187,7 +187,7 @@ def test_the_server_of_a_machine_has_the_mark_that_the_machine_makes_up() -> Non
 def test_of_objects_with_one_mark_the_one_that_holds_it_then_the_recorded_then_the_oldest_wins() -> None:
     holds = found(OWN, creationTimestamp="2026-11-22T05:00:00Z")
     names = found(ROOT, uid="n", name="named", creationTimestamp="2026-11-22T04:00:00Z")
-    old = found(ROOT, uid="o", name="old", creationTimestamp="2026-11-22T01:00:00Z")
+    old = found(ROOT, uid="o", name="z-old", creationTimestamp="2026-11-22T01:00:00Z")
     young = found(ROOT, uid="y", name="young", creationTimestamp="2026-11-22T02:00:00Z")
 
     def recorded(each: Present[Any]) -> bool:
