@@ -2622,7 +2622,6 @@ _OWNING = (
         "openstack/server/observe.py",
         "openstack/server/test_whose.py",
         ("new = recorded(found) == NONE and not is_held(found)", "new = recorded(found) == NONE"),
-        ("new = recorded(found) == NONE and not is_held(found)", "new = not is_held(found)"),
         ("facts = await owners.with_absent(facts, found, there)", "pass"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
         ("if not may_have_namesakes(found) and cloud.inventory is not None", "if cloud.inventory is not None"),
@@ -2634,13 +2633,17 @@ _OWNING = (
     *_in(
         "openstack/server/deleting.py",
         "openstack/server/test_giving_up.py",
-        ("None if visit.cloud.awaited else foreign(", "foreign("),
         ('own = {"", visit.mark, *visit.ownership.formers}', "own = {visit.mark, *visit.ownership.formers}"),
     ),
     *_in(
         "openstack/server/observe.py",
         "openstack/server/test_giving_up.py",
         ("and owner in (claim_of(found).mark, claim_of(found).stored):", "and True:"),
+    ),
+    *_in(
+        "openstack/server/observe.py",
+        "openstack/server/test_stories.py",
+        ("new = recorded(found) == NONE and not is_held(found)", "new = not is_held(found)"),
     ),
     *_in(
         "openstack/server/snapshot.py",
@@ -2678,7 +2681,6 @@ _OWNING = (
         "openstack/machine_api/test_whose.py",
         ("    if seen.facts.rival:\n", "    if False:\n"),
         ("    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):", "    if False:"),
-        ("None if visit.cloud.awaited else foreign(", "foreign("),
         ("        adoption = Await(visit.cloud.awaited)", "        pass"),
     ),
     *_in(
@@ -2690,11 +2692,15 @@ _OWNING = (
         ("        if root_of(claim_of(other).stored) != root_of(owner):", "        if False:"),
         ('if word not in ("", "server") or name != found.metadata.name or', "if"),
         ("or not is_root_of_object(root_of(owner)):", "or False:"),
-        ('return (owner, "") if isinstance(other, Absent) and word else ("", "")', 'return "", ""'),
         ("isinstance(other, Absent) and word else", "word else"),
         ("if is_new and not may_have_namesakes(found):", "if False:"),
         ("if is_new and not may_have_namesakes(found):", "if is_new:"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
+    ),
+    *_in(
+        "openstack/machine_api/observe.py",
+        "openstack/machine_api/test_stories.py",
+        ('return (owner, "") if isinstance(other, Absent) and word else ("", "")', 'return "", ""'),
     ),
     *_in(
         "openstack/machine_api/snapshot.py",
