@@ -969,7 +969,6 @@ _BUILDING_IMAGES = (
         "os_build/pool/refusal.py",
         "os_build/pool/test_refusals.py",
         ("isinstance(each.action, Create)", "False"),
-        ("    if _QUOTA in str(error):\n", "    if False:\n"),
         ("log.clean(str(failed.error))", "str(failed.error)"),
     ),
     *_in(
@@ -1260,7 +1259,7 @@ _IN_THE_CLOUD = (
         ("max(need.since, NEVER if again else now - age)", "NEVER if again else now - age"),
         ("moment = NEVER if again else now", "moment = NEVER"),
         ("certain=began >= need.certain,", "certain=True,"),
-        ('        self._ports.drop(balancer.vip_port_id or "")\n', ""),
+        ('        port_gone(balancer.vip_port_id or "", self._lists_of)\n', ""),
     ),
     *_in(
         "openstack/cloud/account.py",
@@ -1686,7 +1685,7 @@ _IN_THE_CLOUD = (
         ("    if is_external(found):", "    if False:"),
         ("return Plan.of(stored) if stored.needed else None", "return None"),
         ("    if (step := removal(found, seen.bastion)) is not None:", "    if False:"),
-        ("    if mark_of(found):\n        return None\n", ""),
+        ("    if claim_of(found).mark:\n        return None\n", ""),
         ("    if recorded(found.object):", "    if False:"),
     ),
     *_in(
