@@ -13,6 +13,7 @@
     │   ├── BadRequest    400   the request is malformed: a bug, or a server too old or too new
     │   ├── Unauthorized  401   credentials are refused
     │   ├── Forbidden     403   RBAC or admission says no: ask an administrator, the message names the rule
+    │   ├── WebhookFailed 500   an admission webhook cannot be asked, so nothing was written: repair or remove it
     │   ├── NotFound      404   the object is not there
     │   ├── NotServed     404   the kind is not served now: its objects may exist or not
     │   ├── Conflict      409   another writer was first: read again, decide again
@@ -27,8 +28,11 @@
     ├── Undeclared              a controller tried to do what it did not declare: a bug in the controller
     └── Unconditional           a controller planned a write without uid or resourceVersion: a bug in the controller
 
-Source for codes and reasons: Kubernetes API conventions, "Response Status Kind".
+Source for codes and reasons: Kubernetes API conventions, "Response Status Kind". Source for the texts of admission:
+k8s.io/apiserver, pkg/admission/plugin/webhook and policy.
 """
+
+import re
 
 from msgspec import Struct, field
 
@@ -154,7 +158,15 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """403, from RBAC or an admission policy."""
+    """403, from RBAC or an admission policy; or the refusal of an admission webhook, which may choose another code."""
+
+
+class WebhookFailed(ApiError):
+    """500: the API server must ask an admission webhook (failurePolicy Fail), and gets no answer from it.
+
+    It is no `Unconfirmed`: admission comes before storage, so nothing was written. It is not transient either: the API
+    server is well, and somebody has to repair or remove the webhook.
+    """
 
 
 class NotFound(ApiError):
@@ -202,6 +214,11 @@ class Unconfirmed(Busy):
 
 
 _UNSERVED = "the server could not find the requested resource"
+_NOT_CALLED = "Internal error occurred: failed calling webhook "
+_DENIED = re.compile(r'admission webhook "[^"]*" denied the request')
+_DENIALS = frozenset({400, 403, 413, 422})
+"""Codes whose leaves fit the refusal of a webhook. It may answer with any other, and means the same: a 404 is not the
+absence of the object, a 409 no other writer, and a 500 no failure of the API server."""
 
 _BY_CODE: dict[int, type[ApiError]] = {
     400: BadRequest,
@@ -221,8 +238,12 @@ def api_error(status: Status, *, request: str = "", retry_after: float | None = 
     404 answers for a kind that is not served name no object in `details`, or they carry the text "the server could not
     find the requested resource" (Kubernetes' client library puts a name beside it when it relays a bare 404).
     """
-    if status.code == 409 and status.reason == "AlreadyExists":
-        leaf: type[ApiError] = AlreadyExists
+    if status.code == 500 and status.message.startswith(_NOT_CALLED):
+        leaf: type[ApiError] = WebhookFailed
+    elif status.code not in _DENIALS and _DENIED.match(status.message):
+        leaf = Forbidden
+    elif status.code == 409 and status.reason == "AlreadyExists":
+        leaf = AlreadyExists
     elif status.code == 404 and (not status.details.name or _UNSERVED in status.message):
         leaf = NotServed
     elif status.code >= 500:

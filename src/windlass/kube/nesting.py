@@ -15,7 +15,8 @@ TOO_DEEP: Final = f"nested more than {DEEPEST} levels deep"
 CUT: Final = b'"\\u0000 nested too deeply \\u0000"'
 """The JSON that replaces whatever is too deep."""
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+# The end of a string is optional: else a text that ends within one would be read to its end from every escaped quote.
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{\]}]', re.DOTALL)
 _SQUARE = bytes.maketrans(b"{}", b"[]")
 _NO_MARKS = bytes(set(range(256)) - set(b"[]{}"))
 _OPENING = b"[{"

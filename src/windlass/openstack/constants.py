@@ -24,8 +24,9 @@ whose servers have a mark of their own: it says which of the two has a server no
 ADOPT_ANNOTATION: Final = "openstack.windlass.dev/adopt"
 """On an OpenStackServer: the ID of the existing server that it stands for. It never creates one then."""
 ADOPT_NONE: Final = "none"
-"""The value of `ADOPT_ANNOTATION` on an object that makes its server although the project has one of its name; on an
-OpenStackCluster or a pool, that nothing without a mark which is called like its own is its own."""
+"""The value of `ADOPT_ANNOTATION` on an object that makes its server although the project has one of its name, also on
+a Machine of the Machine API; on an OpenStackCluster or a pool, that nothing without a mark which is called like its own
+is its own."""
 TAKE_OVER_ANNOTATION: Final = "openstack.windlass.dev/take-over"
 """Kind, namespace and name (`server/team-a/web-0`) of an object that does not exist any more: the object that has this
 annotation takes over what that one had."""

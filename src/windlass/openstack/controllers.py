@@ -15,6 +15,7 @@ from windlass.openstack.identity.controller import identity_controller
 from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.pool.controller import pool_controller
+from windlass.openstack.refused import with_refusals
 from windlass.openstack.server.controller import server_controller
 
 _EACH: Final = "*"
@@ -32,17 +33,20 @@ def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: str =
         partial(floating_controller, clouds=clouds, machine_api=machine_api),
         identity_controller,
     )
-    of_machines: tuple[Make, ...] = (
-        partial(machine_api_controller, clouds=clouds, namespace=machine_api, cluster_api=namespaces),
-    )
+
+    def of_machines(reader: Any) -> Controller[Any, Any]:
+        return with_refusals(
+            machine_api_controller(reader, clouds=clouds, namespace=machine_api, cluster_api=namespaces)
+        )
+
     made = (partial(_made, make, tuple(dict.fromkeys(namespaces))) for make in every)
-    return (*made, *(of_machines if machine_api else ()))
+    return (*made, *((of_machines,) if machine_api else ()))
 
 
 def _made(make: Callable[..., Controller[Any, Any]], namespaces: tuple[str, ...], reader: Any) -> Controller[Any, Any]:
     if not namespaces:
-        return make(reader, namespace=None)
-    made = make(reader, namespace=_EACH)
+        return with_refusals(make(reader, namespace=None))
+    made = with_refusals(make(reader, namespace=_EACH))
     return structs.replace(
         made,
         watches=tuple(each for watch in made.watches for each in _in_each(watch, namespaces)),

@@ -100,6 +100,7 @@ class Reason(StrEnum):
     INVALID_CONFIGURATION = "InvalidConfiguration"
     OWNED_BY_ANOTHER = "OwnedByAnother"
     UNRECOVERABLE_ERROR = "UnrecoverableError"
+    WRITE_REFUSED = "WriteRefused"
     PAUSED = "Paused"
     NOT_PAUSED = "NotPaused"
     PAUSING = "Pausing"
@@ -149,9 +150,9 @@ def unvisited(found: Present[Any], types: Iterable[str]) -> list[str]:
 def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
     """`Ready`, from the `parts` among `conditions`.
 
-    An object that is being deleted is not ready. Otherwise False beats Unknown beats True. One part that is not True
-    gives its reason and message; several are listed, without those that nobody has observed yet. `Paused` does not
-    count: a paused server still runs.
+    An object that is being deleted is not ready. Otherwise False beats Unknown beats True. What the API server refuses
+    to write gives reason and message; else the one part that is not True does; several are listed, without those that
+    nobody has observed yet. `Paused` does not count: a paused server still runs.
     """
     going = find(conditions, DELETING)
     if going is not None and status_of(conditions, DELETING) == TRUE:
@@ -160,6 +161,9 @@ def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
     if not missing:
         return condition(READY, True, Reason.READY)
     verdict = False if any(status_of(conditions, part) == FALSE for part in missing) else None
+    stopped = find(conditions, PROGRESSING)
+    if stopped is not None and _text(stopped, "reason") == Reason.WRITE_REFUSED:  # whatever else is awaited
+        return condition(READY, verdict, Reason.WRITE_REFUSED, _text(stopped, "message"))
     causes = [(part, find(conditions, part)) for part in missing]
     seen = [(part, cause) for part, cause in causes if cause and _text(cause, "reason") != Reason.NOT_YET_OBSERVED]
     causes = seen or causes

@@ -117,7 +117,7 @@ def _entries(content: bytes) -> dict[str, Any]:
     """The entries of a document in either form."""
     try:
         document = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _Wrong('its value is not JSON: write {"auths": {"HOST": {"auth": "BASE64"}}}') from None
     if not isinstance(document, dict):
         raise _Wrong('its value is not a JSON object: write {"auths": {"HOST": {"auth": "BASE64"}}}')

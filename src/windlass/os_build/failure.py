@@ -25,15 +25,19 @@ from windlass.os_build.builder import Cause, Failed
 
 Doing = Literal["build", "push"]
 
-_NAMES: Final = re.compile(r"\S*[.:]\S*/\S*")
+_NAMES: Final = re.compile(r"(?<!\S)[^\s.:]*[.:]\S*/\S*")
 """Images, URLs and files: their names are no description of a failure."""
 _LAST_LINES: Final = 5
 """Of a log without such a line, which a builder was not able to print or which was cut off."""
 _LONGEST_STEP: Final = 200
 _ERROR: Final = re.compile(r"^\s*error:\s", re.IGNORECASE)
-_COMMAND: Final = re.compile(r'building at STEP "(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$')
+# A build may print anything, so each pattern reads a line once. The atomic group, `(?>...)`, keeps a pattern from
+# trying again at every other place where the line says the same.
+_COMMAND: Final = re.compile(
+    r'(?>.*?building at STEP ")(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$'
+)
 _BEGUN: Final = re.compile(r"^(?:\[\d+/\d+\] )?STEP \d+/\d+: (.*\S)", re.MULTILINE)
-_STEP: Final = re.compile(r'building at STEP "(?P<step>.*?)": (?P<why>.*)')
+_STEP: Final = re.compile(r'^(?>.*?building at STEP ")(?P<step>.*?)": (?P<why>.*)', re.MULTILINE)
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -42,7 +46,7 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 _FULL: Final = _any_of(r"no space left on device", r"disk quota exceeded")
 _UNTRUSTED: Final = _any_of(
-    r"\bx509\b", r"HTTP response to HTTPS client", r"\btls: (?!.*timeout)", r"remote error: tls"
+    r"\bx509\b", r"HTTP response to HTTPS client", r"(?m:^(?>.*\btls: )(?!.*timeout))", r"remote error: tls"
 )
 _DENIED: Final = _any_of(
     r"\bunauthorized\b",
@@ -113,7 +117,7 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     tail = logs.tail(log)
     error = _error(log)
     line = error.partition("\n")[0]
-    if found := _COMMAND.search(line):
+    if found := _COMMAND.match(line):
         # A command that prints this for another reason is tried again in vain, three times.
         cause = Cause.DISK if _FULL.search(tail) else Cause.STEP
         return Failed(cause=cause, step=_step(found), exit_code=int(found["code"]), tail=tail)

@@ -18,7 +18,7 @@ _ESCAPES: Final = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor
     r"|\x1b[ -/]*[0-~]?"
 )
-_BREAKS: Final = re.compile("\r*\n|[\v\f\x85\u2028\u2029]")
+_BREAKS: Final = re.compile("[\n\v\f\x85\u2028\u2029]")
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 """Control, format (such as the direction of text), surrogate, private and unassigned characters."""
 

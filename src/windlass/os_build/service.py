@@ -19,6 +19,9 @@ from windlass.capability.service import Frame, Make, ProcessSettings, Steady
 from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.effects import Carrier
+from windlass.kube.control.plan import Target, target
+from windlass.kube.control.refused import ByEvent, telling
+from windlass.kube.control.seen import Present
 from windlass.kube.control.source import Mailbox
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
@@ -30,9 +33,11 @@ from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.builder import Backend
+from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.observe import Registries
+from windlass.os_build.pool.snapshot import Snapshot
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.request import BackendName
@@ -70,9 +75,15 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
         }
         if local is not None:
             backends[BackendName.LOCAL] = LocalBackend(local.builds, local.mailbox)
-        return pool_controller(reader, backends, registries, settings=settings.pools)
+        made = pool_controller(reader, backends, registries, settings=settings.pools)
+        return telling(made, ByEvent(EVENT_SOURCE, _pool))
 
     return make
+
+
+def _pool(seen: Snapshot) -> Target | None:
+    """What Events are about, of a refused write that no condition tells: conditions of pools say how a build is."""
+    return target(seen.pool) if isinstance(seen.pool, Present) else None
 
 
 def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:

@@ -12,8 +12,12 @@ from windlass.api.update_record import UpdateRecord
 from windlass.capability.capability import Capability, account, steady
 from windlass.capability.manifests.crd import AGE, Column, Owned
 from windlass.kube.control.controller import Controller
+from windlass.kube.control.plan import Target, target
+from windlass.kube.control.refused import ByEvent, telling
+from windlass.kube.control.seen import Present
 from windlass.update_status.controller.alerts import AlertsSettings
 from windlass.update_status.controller.declare import update_status_controller
+from windlass.update_status.controller.events import SOURCE
 from windlass.update_status.document.owned import UPDATE_STATUS
 from windlass.update_status.informers.owned import UPDATE_INFORMER
 from windlass.update_status.reading.kept import HOME
@@ -51,7 +55,7 @@ def capability(
     if informers is None:
 
         def make(reader: Any) -> Controller[str, Any]:
-            return update_status_controller(reader, alerts=alerts)
+            return with_refusals(update_status_controller(reader, alerts=alerts))
 
         plain = steady(NAME, [make], home=home, owned=OWNED, reads=_OF_DRAINS)
     else:
@@ -63,6 +67,15 @@ def capability(
         return about_the_object(plain.planner())
 
     return structs.replace(plain, frame=lambda: _with_metrics(plain.frame()), planner=planner)
+
+
+def with_refusals(made: Controller[str, Any]) -> Controller[str, Any]:
+    """The controller, with refused writes of its records told by Events: conditions say whether there is a report."""
+
+    def about(seen: Any) -> Target | None:
+        return target(seen.stored) if isinstance(seen.stored, Present) else None
+
+    return telling(made, ByEvent(SOURCE, about))
 
 
 def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsSettings | None) -> Capability:
@@ -77,7 +90,7 @@ def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsS
     informants = Informants(feed, settings.namespaces)
 
     def reports(reader: Any) -> Controller[str, Any]:
-        return update_status_controller(reader, alerts=alerts, informants=informants)
+        return with_refusals(update_status_controller(reader, alerts=alerts, informants=informants))
 
     def asks(reader: Any) -> Controller[str, Any]:
         return informers_controller(reader, feed=feed, settings=settings, account=account(NAME, home))

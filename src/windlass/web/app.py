@@ -186,7 +186,7 @@ class Page:
 async def _token(request: web.Request) -> str:
     try:
         sent = await request.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         sent = None
     token = sent.get("token") if isinstance(sent, dict) else None
     if not isinstance(token, str):

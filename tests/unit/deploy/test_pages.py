@@ -300,3 +300,16 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_every_path_that_is_named_exists(page: Path) -> None:
     for path in re.findall(r"`((?:src|tests|deploy|docs|examples)/[\w./-]+)`", page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists(), path
+
+
+def test_each_rule_of_what_is_never_done_names_tests_that_exist() -> None:
+    rules = (DOCS / "never.md").read_text(encoding="utf-8").partition("\n## The rules\n")[2].partition("\n## ")[0]
+    table = [line for line in rules.splitlines() if line.startswith("| ")][1:]
+    assert table
+    for line in table:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", line)
+        assert named, line
+        for file, name in named:
+            tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+            functions = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
+            assert name in {each.name for each in functions}, f"{file} has no {name}"

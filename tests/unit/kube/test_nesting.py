@@ -101,3 +101,9 @@ def test_a_large_object_made_to_be_slow_is_found_quickly(text: bytes) -> None:
 
 def test_the_examples_run() -> None:
     assert doctest.testmod(nesting).failed == 0
+
+
+def test_a_text_that_ends_within_a_string_is_read_once() -> None:
+    began = time.process_time()
+    assert cut(b"[" * 300 + b'"' + b'\\"' * 200_000).startswith(b"[" * 200 + CUT)
+    assert time.process_time() - began < 5

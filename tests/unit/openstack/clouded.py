@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from windlass.api.capi import Cluster
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
@@ -52,6 +53,7 @@ class World:
 
     kinds: tuple[type[Any], ...] = (
         OpenStackServer,
+        OpenStackMachine,
         Cluster,
         OpenStackClusterIdentity,
         Secret,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.marks import (
     PLACE_LIMIT,
@@ -19,9 +20,18 @@ from windlass.openstack.cloud.marks import (
     place_of,
     root_of,
 )
-from windlass.openstack.constants import MARK_ANNOTATION
+from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.create import mark_of_owner
-from windlass.openstack.ownership import Claim, Facts, Standing, claim_of, first_of, replaced
+from windlass.openstack.ownership import (
+    Claim,
+    Facts,
+    Standing,
+    annotation_of,
+    claim_of,
+    first_of,
+    new_mark,
+    replaced,
+)
 
 ROOT, OTHER_ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 PLACE, ELSEWHERE = "server/team-a/web-0", "server/team-b/web-0"
@@ -56,6 +66,14 @@ def found(
     [
         pytest.param(found(), Claim(Standing.NEW), id="no mark"),
         pytest.param(found(OWN), Claim(Standing.HOLDS, OWN, OWN), id="its own"),
+        pytest.param(
+            found(OWN, owner="m", kind=OpenStackServer), Claim(Standing.HOLDS, OWN, OWN), id="its own, beside a machine"
+        ),
+        pytest.param(
+            found(BEFORE, owner="m"),
+            Claim(Standing.MOVED, mark_for(ROOT, "m", PLACE), BEFORE),
+            id="moved together with the machine that owns it",
+        ),
         pytest.param(
             found(mark_for(ROOT, "m", PLACE), owner="m"),
             Claim(Standing.HOLDS, mark_for(ROOT, "m", PLACE), mark_for(ROOT, "m", PLACE)),
@@ -115,6 +133,13 @@ THEIRS = mark_for(ROOT, "x", ELSEWHERE)
         pytest.param(THEIRS, THEIRS, CONFIRMED, True, id="confirmed"),
         pytest.param(THEIRS, THEIRS, Facts(confirmed=ELSEWHERE), False, id="confirmed, but the owner exists"),
         pytest.param(THEIRS, THEIRS, Facts(absent=CONFIRMED.absent), False, id="not confirmed"),
+        pytest.param(THEIRS, BEFORE, Facts(), False, id="of its root and place, by a copy"),
+        pytest.param(THEIRS, mark_for(OTHER_ROOT, "u", PLACE), Facts(), True, id="its own, under a changed annotation"),
+        pytest.param(
+            OWN, mark_for(OTHER_ROOT, "u", PLACE), Facts(), True, id="its own, before its annotation was lost"
+        ),
+        pytest.param("", ROOT, Facts(), False, id="the root alone, by a new object"),
+        pytest.param("", PROGRAM, CONFIRMED, False, id="a program's, by a new object"),
         pytest.param("", mark_for(OTHER_ROOT, "z", ELSEWHERE), CONFIRMED, True, id="confirmed for what it names"),
         pytest.param(OWN, mark_for(OTHER_ROOT, "z", PLACE), Facts(adopts=True), True, id="it adopts what it had"),
         pytest.param(OWN, mark_for(OTHER_ROOT, "z", ELSEWHERE), Facts(adopts=True), False, id="it adopts another's"),
@@ -124,6 +149,39 @@ THEIRS = mark_for(ROOT, "x", ELSEWHERE)
 )
 def test_which_marks_an_object_replaces(stored: str, there: str, facts: Facts, taken: bool) -> None:
     assert replaced(claim_of(found(stored)), [there], facts) == (frozenset({there}) if taken else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("stored", "there", "of_it"),
+    [
+        (OWN, OWN, True),
+        (OWN, BEFORE, True),
+        (OWN, ROOT, True),
+        (BEFORE, OWN, True),
+        (ROOT, ROOT, True),
+        (OWN, THEIRS, False),
+        (OWN, mark_for(OTHER_ROOT, "u", PLACE), False),
+        (THEIRS, THEIRS, False),
+        (THEIRS, OWN, False),
+        ("", "", False),
+        ("", ROOT, False),
+        (PROGRAM, PROGRAM, False),
+    ],
+)
+def test_overviews_show_a_resource_with_the_object_that_has_or_had_its_mark(
+    stored: str, there: str, of_it: bool
+) -> None:
+    assert claim_of(found(stored)).is_of(there) is of_it
+
+
+def test_machines_carry_the_mark_of_their_server_and_those_of_the_machine_api_have_their_own_annotation() -> None:
+    assert annotation_of(OpenStackServer) == annotation_of(OpenStackMachine) == MARK_ANNOTATION
+    assert annotation_of(Machine) == MACHINE_MARK_ANNOTATION
+
+
+def test_the_server_of_a_machine_has_the_mark_that_the_machine_makes_up() -> None:
+    assert new_mark(found(owner="m"), ROOT) == new_mark(found(uid="m", kind=OpenStackMachine), ROOT)
+    assert new_mark(found(), ROOT) == OWN
 
 
 def test_of_objects_with_one_mark_the_one_that_holds_it_then_the_recorded_then_the_oldest_wins() -> None:

@@ -97,6 +97,7 @@ def test_an_entry_is_read_in_all_forms_and_written_as_builders_read_it(entry: An
         pytest.param(" \n", "missing or empty", id="B26 blank"),
         pytest.param("null", "not a JSON object", id="B26 null"),
         pytest.param('{"auths": ', "not JSON", id="B26 malformed"),
+        pytest.param('{"auths": ' + "[" * 60_000, "not JSON", id="B26 deep"),
         pytest.param("\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "not JSON", id="B26 not text"),
         pytest.param([ENTRY], "not a JSON object", id="B26 array"),
         pytest.param(

@@ -1,5 +1,7 @@
 """What buildah prints when it fails, as recorded, and what users read of it."""
 
+import time
+
 import pytest
 
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
@@ -222,6 +224,26 @@ def test_a_step_cannot_make_itself_look_like_another_failure() -> None:
 def test_a_log_that_was_cut_off_is_judged_by_its_last_lines() -> None:
     log = "reading manifest\n" * 9 + "dial tcp 10.0.0.1:443: connect: connection refused\n"
     assert explain(log, exit_code=None, doing="build").cause is Cause.UNREACHABLE
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("." * 200_000, Cause.UNKNOWN),
+        ("a:" * 100_000, Cause.UNKNOWN),
+        ('building at STEP "' * 20_000, Cause.UNKNOWN),
+        ('building at STEP "' * 20_000 + '": exit status 1', Cause.STEP),
+        ('building at STEP "a": exit status ' * 10_000, Cause.CONTAINERFILE),
+        ("tls: " * 100_000 + "timeout", Cause.UNKNOWN),
+        ("tls: timeout tls: bad certificate", Cause.UNTRUSTED),
+        (f"{'x' * 200_000}:/ no space left on device", Cause.DISK),
+    ],
+    ids=["dots", "colons", "steps", "steps with an end", "exit statuses", "tls", "tls twice", "a long name"],
+)
+def test_a_line_of_any_length_is_judged_at_once(line: str, cause: Cause) -> None:
+    began = time.process_time()
+    assert explain(f"Error: {line}\n", exit_code=1, doing="build").cause is cause
+    assert time.process_time() - began < 5
 
 
 def test_every_cause_has_a_remedy() -> None:

@@ -1,5 +1,6 @@
 """The end of a log is safe and short, whatever a build printed."""
 
+import time
 import unicodedata
 
 import pytest
@@ -31,6 +32,12 @@ from windlass.os_build.log import CHARACTERS, LINES, clean, tail
 )
 def test_a_log_is_shown_without_what_affects_terminals(printed: str, shown: str) -> None:
     assert clean(printed) == shown
+
+
+def test_carriage_returns_without_end_are_read_once() -> None:
+    began = time.process_time()
+    assert clean("\r" * 1_000_000 + "done") == "done"
+    assert time.process_time() - began < 5
 
 
 def test_a_tail_is_the_last_lines_that_are_not_empty() -> None:

@@ -182,7 +182,7 @@ async def test_rights_are_not_asked_for_with_each_request(served: Served) -> Non
         assert served.reviews.asked - before <= 2
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b'{"token": 1}', b"{", b"{}"])
+@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b'{"token": 1}', b"{", b"{}", b"[" * 60_000])
 async def test_a_malformed_request_is_told_what_to_send(served: Served, body: bytes) -> None:
     async with served.somebody() as session:
         headers = {"Origin": served.base, "Content-Type": "application/json"}

@@ -10,7 +10,7 @@
 | `gathered` | selects the files of a must-gather that a capability needs |
 | `outcome` | what came of the conversion of one of them |
 | `unknown` | fields that a kind does not have |
-| `yaml_dialect`, `yaml_composer` | the YAML of kubectl; and within limits of depth and size |
+| `yaml_dialect` | the YAML of kubectl, within the limits of `windlass.kube.yaml_composer` |
 """
 
 from windlass.capability.documents.gathered import Interest

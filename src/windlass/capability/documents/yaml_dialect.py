@@ -12,15 +12,14 @@ from typing import Any
 
 import yaml
 
-from windlass.capability.documents.yaml_composer import Cut, constructs_cuts, documents
 from windlass.kube.nesting import CUT, TOO_DEEP
+from windlass.kube.yaml_composer import Cut, constructs_cuts, documents
+from windlass.kube.yaml_reader import BoundedLoader
 
 try:
     from yaml import CSafeDumper as _SafeDumper
-    from yaml import CSafeLoader as _SafeLoader
 except ImportError:  # PyYAML was built without libyaml: ten times slower, otherwise the same
     from yaml import SafeDumper as _SafeDumper  # type: ignore[assignment]
-    from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
 
 _INT = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)$")
 _FLOAT = re.compile(
@@ -42,12 +41,12 @@ class Excessive(ValueError):
     """A tree beyond a limit; the text says which."""
 
 
-class _Loader(_SafeLoader):
+class _Loader(BoundedLoader):
     """Scalars resolve as for kubectl."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's protocol
         first: [(tag, pattern) for tag, pattern in resolvers if tag not in _DROPPED]
-        for first, resolvers in _SafeLoader.yaml_implicit_resolvers.items()
+        for first, resolvers in BoundedLoader.yaml_implicit_resolvers.items()
     }
 
 

@@ -85,6 +85,8 @@ def _remedy(error: BaseException) -> str:
     from windlass.kube import errors
 
     match error:
+        case errors.WebhookFailed():
+            return "start what serves this webhook, or have its configuration removed"
         case errors.Forbidden():
             return "ask an administrator for that permission, or choose another --context or --as"
         case errors.NotServed():

@@ -28,6 +28,7 @@ from windlass.capability.planning import (
     select,
 )
 from windlass.capability.planning.following import Course, follow
+from windlass.capability.planning.webhooks import stopped_writes
 from windlass.cli.conventions import complaints, plan_as_text
 from windlass.cli.conventions.connection import connect
 from windlass.cli.conventions.exit_codes import Exit
@@ -89,6 +90,8 @@ async def _ask_cluster(client: Api, question: Question) -> Answer[KeyPlan] | Non
     async with ground.holding:
         planned = await plans(selected.asked, survey, now=datetime.now(UTC))
         await _tell(ground, survey)
+    for level, text in await stopped_writes(client, [action for plan in planned for action in plan.actions]):
+        complaints.say(level, text)
     if not selected.existing and not selected.missing:
         click.echo(f"No {question.planner.many} found in {question.planner.where}.", err=True)
     return Answer(question, selected, planned)

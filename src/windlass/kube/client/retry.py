@@ -9,6 +9,7 @@ the caller's deadline. Everything else is the caller's decision, by the error th
 | 429 to an eviction: a PodDisruptionBudget forbids it | | `Unevictable` |
 | 503, or another 5xx with Retry-After | retry after Retry-After or `backoff` | `Busy`: it may have been executed |
 | other 5xx | `Busy` | `Busy` |
+| an admission webhook refuses, or cannot be called | | `Forbidden`, `WebhookFailed`: it was not executed |
 | a pooled connection turned out to be closed | retry at once, once | `OutcomeUnknown` |
 | no connection could be made | `TransportError` | `TransportError`: it was never sent |
 | no answer before the deadline, or half of one | `TransportError` | `OutcomeUnknown` |
@@ -29,7 +30,7 @@ from random import Random
 from msgspec import Struct
 
 from windlass.kube.backoff import Backoff, Exponential
-from windlass.kube.errors import ApiError, Unevictable
+from windlass.kube.errors import ApiError, Busy
 
 BACKOFF = Exponential(0.25).at_most(10.0).jittered(0.5)
 """Between attempts when the server does not say how long to wait."""
@@ -55,6 +56,8 @@ class RetryPolicy(Struct, frozen=True):
 
     @staticmethod
     def _harmless(error: ApiError, *, is_write: bool) -> bool:
+        if not isinstance(error, Busy):  # also a refusal of admission, whatever its code is
+            return False
         if error.code == 429:
-            return not isinstance(error, Unevictable)
+            return True
         return not is_write and (error.code == 503 or (error.code >= 500 and error.retry_after is not None))

@@ -46,7 +46,7 @@ from windlass.kube.client.refusal import refusal
 from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.client.warnings import Warned, texts
 from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
-from windlass.kube.errors import ApiError, OutcomeUnknown, Silent, TransportError, Unconfirmed
+from windlass.kube.errors import ApiError, Busy, OutcomeUnknown, Silent, TransportError, Unauthorized, Unconfirmed
 
 R = TypeVar("R")
 
@@ -200,7 +200,8 @@ class Transport:
                     raise self._no_answer(ask, cause.__cause__ or cause) from cause.__cause__
                 severed = True
             except ApiError as error:
-                if error.code == 401 and not renewed and await self.config.credentials.refused(credential):
+                refused = isinstance(error, Unauthorized) and not renewed
+                if refused and await self.config.credentials.refused(credential):
                     renewed = True
                     credential = await self._authenticate()
                     end = time.monotonic() + limit
@@ -231,7 +232,7 @@ class Transport:
         if 200 <= response.status < 300:
             return body
         refused = refusal(response.status, response.headers, body, request=str(ask))
-        if ask.is_write and response.status >= 500:
+        if ask.is_write and isinstance(refused, Busy) and response.status >= 500:
             raise Unconfirmed(refused.status, request=refused.request, retry_after=refused.retry_after)
         raise refused
 

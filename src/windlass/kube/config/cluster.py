@@ -7,6 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct, field
 
+from windlass.kube import pem
 from windlass.kube.config.credentials import ClientCertificate, Credential, CredentialSource, FixedCredential
 from windlass.kube.errors import ConfigError
 
@@ -54,11 +55,11 @@ class Tls(Struct, frozen=True):
 
     def context(self, certificate: ClientCertificate | None = None) -> ssl.SSLContext:
         """A context that trusts these CAs and presents `certificate`. Raises ConfigError if either is not usable."""
-        authority = None if self.authority is None else self.authority.decode("ascii", errors="replace")
         try:
-            context = ssl.create_default_context(cadata=authority)
-        except ssl.SSLError as error:
+            authority = pem.certificates(self.authority) if self.authority else None
+        except pem.NoCertificate as error:
             raise ConfigError(f"the CA bundle holds no usable PEM certificate: {error}") from error
+        context = ssl.create_default_context(cadata=authority)
         if self.also_system and authority is not None:
             context.load_default_certs()
         # Python 3.13 turns this on. It demands extensions (key usage, key identifiers) that the CAs of many clusters,

@@ -14,6 +14,7 @@ import yaml
 from msgspec import Struct, field
 
 from windlass.api.meta import without_nulls
+from windlass.kube import yaml_reader
 from windlass.kube.errors import ConfigError
 
 E = TypeVar("E")
@@ -126,14 +127,13 @@ def _merge(into: dict[str, Named[E]], entries: Iterable[Named[E]]) -> None:
 
 def _document(file: Path) -> dict[str, Any]:
     try:
-        top = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
+        top = yaml_reader.load(file.read_bytes())
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
+        problem, mark = yaml_reader.problem_of(error)
         place = f", line {mark.line + 1}" if mark is not None else ""
-        # The error's own text quotes the line, which may hold a token.
-        raise ConfigError(f"{file}{place}: is not YAML: {getattr(error, 'problem', 'unreadable')}") from None
+        raise ConfigError(f"{file}{place}: is not YAML: {problem}") from None
     if top is None:
         return {}
     if not isinstance(top, dict) or top.get("kind", "Config") != "Config":

@@ -55,6 +55,7 @@ from windlass.kube.control.plan import (
     Result,
     Target,
 )
+from windlass.kube.control.webhooks import StoppedWrites
 from windlass.kube.errors import AlreadyExists, Conflict, Invalid, KubeError, NotFound, Status, Unconditional
 from windlass.kube.logger import Logger
 from windlass.kube.object import Object
@@ -88,7 +89,8 @@ class Executor:
     """Writes plans to `api` as field manager `manager`.
 
     `permits` None allows everything (scripts, tests). `now` is the clock of Event timestamps. `systems`: a carrier for
-    each other system by name. `fence` guards Calls as the client's fence guards writes.
+    each other system by name. `fence` guards Calls as the client's fence guards writes. `stopped` remembers
+    the writes that webhooks stop.
     """
 
     def __init__(
@@ -101,8 +103,10 @@ class Executor:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         systems: Mapping[str, Carrier[Any]] | None = None,
         fence: Fence | None = None,
+        stopped: StoppedWrites | None = None,
     ) -> None:
         self._api = api
+        self._stopped = stopped or StoppedWrites()
         self._ledger = ledger
         self._permits = permits
         self._manager = manager
@@ -129,7 +133,9 @@ class Executor:
                 done = [await self._carry_out(batch[0], versions, wrote)]
             else:
                 done = await _all(self._carry_out(action, versions, wrote) for action in batch)
-            results += [result for result in done if result is not None]
+            answered = [result for result in done if result is not None]
+            results += answered
+            self._stopped.take_note(answered)
             if any(result is not None and result.error is not None for result in done):
                 break
         return Outcome(tuple(results))

@@ -44,7 +44,7 @@ from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.item_patch import MOST_OPERATIONS, NoParent, Operation, item_patch
 from windlass.kube.control.merge import FieldChange, changes, merge_patch
 from windlass.kube.control.seen import Present
-from windlass.kube.errors import Failure
+from windlass.kube.errors import ApiError, Failure, Unevictable
 from windlass.kube.object import Object
 
 Tree: TypeAlias = Mapping[str, Any]
@@ -443,6 +443,15 @@ class Outcome(Struct, frozen=True):
     def failures(self) -> tuple[Result, ...]:
         """All failed results; of actions that are sent together more than one may fail."""
         return tuple(result for result in self.results if result.error is not None)
+
+    @property
+    def refusal(self) -> Result | None:
+        """The write that the API server refused. None: it refused none, or only the eviction of a Pod that its
+        PodDisruptionBudget keeps for now."""
+        for each in self.failures:
+            if isinstance(each.error, ApiError) and not isinstance(each.error, Unevictable):
+                return None if isinstance(each.action, Call) else each
+        return None
 
     def of(self, request: type[Request]) -> tuple[Result, ...]:
         """The results of the Calls with a request of this class."""

@@ -5,7 +5,8 @@
 The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
 into a condition or an Event. Four kinds of outcome never reach it, because it could not decide anything about them:
 a conflict (another writer was first: observe again, later), an observed object that is gone by now (observe again, at
-once), a transient failure of a write (retry later), and a fenced or withheld action.
+once), a transient failure of a write (retry later), and a fenced or withheld action. An admission webhook that cannot
+be called is no such failure, although the API server answers 500: it may be gone for days.
 
 Every other refusal is passed to `decide` once. If the next round ends with the same action refused with the same
 message, the attempt ends with that error, and the key comes back with growing delays.

@@ -31,8 +31,8 @@ own watches; the caches behind the readers are shared.
 | a controller is started after that | it does not run; it can be stopped |
 | a cache or the election fails with a bug | `run` raises it |
 
-`report_ready` says why the manager is not ready (an unsynced cache, a dead watch, a poll without its first answer). A
-standby is ready.
+`report_ready` says why the manager is not ready (an unsynced cache, a dead watch, a poll without its first answer, a
+webhook that stops our writes because it cannot be called). A standby is ready.
 
 `owns` is called for every key that is woken: several replicas could share the work here.
 """
@@ -55,6 +55,7 @@ from windlass.kube.control.metrics import Metrics
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.poll import Poll, PollEach
 from windlass.kube.control.reader import CacheReader
+from windlass.kube.control.webhooks import StoppedWrites
 from windlass.kube.control.worker import Running
 from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Election
@@ -111,6 +112,7 @@ class Manager:
         self._random = random or Random()
         self._systems = systems
         self._pool = CachePool(client, inactivity=inactivity, clock=clock, on_crash=self._crashed)
+        self._stopped_writes = StoppedWrites(clock)
         self._entries: dict[str, _Entry] = {}
         self._leads, self._runs = Toggle(), Toggle()
         self._stopping = asyncio.Event()
@@ -220,7 +222,7 @@ class Manager:
         unsynced = [name for name, entry in self._entries.items() if not entry.synced]
         waiting = f"waiting for the caches of {', '.join(unsynced)}" if unsynced else ""
         polls = {f"poll/{poll.name}": poll.trouble for poll in self._polls()}
-        return {"controllers": waiting, **self._pool.report(), **polls}
+        return {"controllers": waiting, "webhooks": self._stopped_writes.report(), **self._pool.report(), **polls}
 
     def _polls(self) -> list[Poll[Any] | PollEach[Any]]:
         sources = (source for entry in self._entries.values() for source in entry.controller.sources)
@@ -252,6 +254,7 @@ class Manager:
                 await election.keep()
             finally:
                 self._leads.turn_off()
+                self._stopped_writes.clear()
                 self._count_leading(election, leads=False)
             led = [entry for entry in self._entries.values() if entry.controller.needs_leadership]
             await asyncio.gather(*(entry.at_work.wait_off() for entry in led))
@@ -287,6 +290,7 @@ class Manager:
                     now=self._clock.now,
                     systems=self._systems,
                     fence=self._election,
+                    stopped=self._stopped_writes,
                 ),
                 caches=entry.caches,
                 metrics=self.metrics,

@@ -45,7 +45,7 @@ from windlass.openstack.cloud.listing import Listing
 from windlass.openstack.cloud.lookups import pages
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import HealthMonitor, Listener, LoadBalancer, Member, Pool
-from windlass.openstack.cloud.wire import Answer, Http, Service
+from windlass.openstack.cloud.wire import UNREADABLE, Answer, Http, Service
 
 T = TypeVar("T")
 
@@ -132,7 +132,7 @@ class Balancers:
 
     def answered(self, request: CloudRequest, answer: Answer) -> None:
         """Lay the effect of `request` over what is known of the parts. They are read again if the answer cannot be."""
-        with suppress(msgspec.MsgspecError, KeyError):
+        with suppress(*UNREADABLE):
             if isinstance(request, CreateLoadBalancer):
                 made = msgspec.json.decode(answer.body, type=dict[str, LoadBalancer])["loadbalancer"]
                 self._known[made.id] = _Known(ours=True)
@@ -218,7 +218,7 @@ class Balancers:
 def _told(answer: Answer, envelope: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(answer.body, type=dict[str, kind])[envelope]  # type: ignore[valid-type]
-    except (msgspec.MsgspecError, KeyError) as error:
+    except UNREADABLE as error:
         raise Unavailable(BALANCING, f"the answer has no {envelope}: {error}") from None
 
 

@@ -36,7 +36,10 @@ _RESOURCES = (
     re.compile(r"exceeded for quota '([\w]+)'"),
     re.compile(r"exceeds allowed ([\w]+) quota"),
 )
+_TAG = re.compile("<[^<>]*>")  # not `<[^>]*>`, which reads on to the end of the page from every `<`
 _LONGEST_TEXT = 1000
+_LONGEST_PAGE = 16 * 2**10
+"""Bytes of a body that is no JSON: an HTML page of a proxy says it near the top."""
 
 
 def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> failures.CloudFailure | None:
@@ -84,7 +87,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
         return None
     try:
         seconds = float(said) if said.isdigit() else _until(said, now or datetime.now(UTC))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     return min(max(seconds, 0.0), LONGEST_PAUSE)
 
@@ -98,9 +101,9 @@ def explain(answer: Answer) -> str:
     """What the body says, as one line: every service wraps its message differently."""
     try:
         said = _message(msgspec.json.decode(answer.body))
-    except msgspec.DecodeError:
-        said = re.sub(r"<[^>]*>", " ", answer.body.decode("utf-8", "replace"))
-    text = " ".join(said.split())
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        said = _TAG.sub(" ", answer.body[:_LONGEST_PAGE].decode("utf-8", "replace"))
+    text = " ".join(said[:_LONGEST_PAGE].split())
     return text[:_LONGEST_TEXT] or f"HTTP {answer.status} without a text"
 
 

@@ -8,18 +8,23 @@ The form is openstacksdk's: https://docs.openstack.org/openstacksdk/latest/user/
 
 import hashlib
 import os
-import ssl
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
 from msgspec import Struct
 
+from windlass.kube import pem, yaml_reader
+from windlass.kube.shorten import shortened
 from windlass.openstack.cloud.failures import Unauthenticated
 
 SERVICE = "identity"
+LONGEST: Final = 128 * 2**10
+"""Characters of clouds.yaml, about 400 clouds: to read a larger one would keep the other projects waiting."""
+_NAMES: Final = 500
+"""Characters for the names of all clouds in a message."""
 
 
 class Credentials(Struct, frozen=True):
@@ -44,31 +49,38 @@ def read(text: str, name: str, *, where: str, region: str = "", cacert: str = ""
     if not name:
         raise _wrong("the cloud name is empty: set identityRef.cloudName to an entry of clouds.yaml")
     try:
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        document = yaml_reader.load(text, longest=LONGEST)
     except yaml.YAMLError as error:
-        raise _wrong(f"clouds.yaml in {where} is not YAML: {_said(error)}") from None
+        raise _wrong(f"clouds.yaml in {where} cannot be read: {_said(error)}: correct it") from None
     clouds = document.get("clouds") if isinstance(document, dict) else None
     if not isinstance(clouds, dict):
         raise _wrong(f"clouds.yaml in {where} has no mapping `clouds`")
     entry = clouds.get(name)
     if entry is None:
-        there = ", ".join(sorted(map(str, clouds))) or "none"
+        there = shortened(", ".join(sorted(map(str, clouds))), _NAMES) or "none"
         raise _wrong(f"clouds.yaml in {where} has no cloud {name!r}; it has: {there}")
     if not isinstance(entry, dict):
         raise _wrong(f"clouds.{name} in clouds.yaml of {where} is not a mapping")
     if not isinstance(entry.get("auth"), dict) or not entry["auth"].get("auth_url"):
         raise _wrong(f"clouds.{name} in clouds.yaml of {where} has no auth.auth_url")
-    if cacert:
-        check_authority(cacert, where=f"the key cacert of {where}")
-    return Credentials(entry, name, region, cacert, where)
-
-
-def check_authority(pem: str, *, where: str) -> None:
-    """Raises Unauthenticated unless `pem` holds certificates: the host's own would be trusted in their place."""
+    found = Credentials(entry, name, region, read_authority(cacert, where=f"the key cacert of {where}"), where)
     try:
-        certificates = pem.encode("ascii", "ignore").decode()  # comments may be in any language
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=certificates)
-    except (ssl.SSLError, ValueError) as error:
+        found.key  # noqa: B018 - the first use of all values
+    except (TypeError, ValueError, OverflowError):
+        raise _wrong(f"clouds.{name} in clouds.yaml of {where} has a key that is no text: put it in quotes") from None
+    return found
+
+
+def read_authority(text: str, *, where: str) -> str:
+    """The CA in the PEM form `text`; empty if that is blank or has only comments, as Cluster API's provider takes it.
+
+    Raises Unauthenticated if there is another text without certificates: without it, the host's own would be trusted.
+    """
+    if pem.is_blank(text):
+        return ""
+    try:
+        return pem.certificates(text)
+    except pem.NoCertificate as error:
         raise _wrong(f"{where} holds no certificate in PEM form ({error}): correct it, or remove it") from None
 
 
@@ -86,13 +98,12 @@ def of_user(name: str) -> Credentials:
         raise _wrong(f"cloud {name!r} of your clouds.yaml: {error}") from None
     cloud = {field: value for field, value in region.config.items() if not callable(value) and value is not None}
     cloud.pop("cacert", None)
-    authority = region.config.get("cacert")
+    file = str(region.config.get("cacert") or "").strip()
     try:
-        cacert = Path(authority).expanduser().read_text() if authority else ""
+        text = Path(file).expanduser().read_text(encoding="utf-8", errors="replace") if file else ""
     except OSError as error:
         raise _wrong(f"the cacert of cloud {name!r} in your clouds.yaml cannot be read: {error}") from None
-    if cacert:
-        check_authority(cacert, where=str(authority))
+    cacert = read_authority(text, where=file)
     return Credentials(msgspec.to_builtins(cloud), name, cloud.get("region_name") or "", cacert, "your clouds.yaml")
 
 
@@ -104,11 +115,8 @@ def _files(variable: str, name: str) -> list[str]:
 
 
 def _said(error: yaml.YAMLError) -> str:
-    """What is wrong, and where; not the line itself, which may hold a password."""
-    if not isinstance(error, yaml.MarkedYAMLError):
-        return "it has characters that YAML does not allow"
-    mark = error.problem_mark
-    return f"{error.problem or error.context}{f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''}"
+    problem, mark = yaml_reader.problem_of(error)
+    return f"{problem}{f' in line {mark.line + 1}, column {mark.column + 1}' if mark else ''}"
 
 
 def _wrong(message: str) -> Unauthenticated:

@@ -27,7 +27,7 @@ from windlass.openstack.cloud.resources import (
     Trunk,
     Volume,
 )
-from windlass.openstack.cloud.wire import Answer
+from windlass.openstack.cloud.wire import UNREADABLE, Answer
 
 GONE = 404
 R = TypeVar("R", bound=Markable)
@@ -38,7 +38,7 @@ def after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[An
     """Lay the effect of `request` over the `lists`; returns the resource that a creating request made."""
     try:
         return _after(request, answer, lists)
-    except (msgspec.MsgspecError, KeyError) as error:
+    except UNREADABLE as error:
         text = f"the answer to {request.verb} {request.subject} cannot be read: {error}"
         raise Doubtful(request.SERVICE, text, code=answer.status) from None
 

@@ -71,8 +71,10 @@ class Inventory(Struct, frozen=True):
             return (*have, *(each for each in taken if isinstance(each, kind) and each.id not in ids))
 
         taken = [each for each in self.others if wanted(each)]
+        now_own = {each.id for each in taken}
         return replace(
             self,
+            attached=tuple(each for each in self.attached if each.id not in now_own),
             servers=moved(Server, self.servers),
             ports=moved(Port, self.ports),
             volumes=moved(Volume, self.volumes),

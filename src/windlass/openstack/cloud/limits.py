@@ -1,12 +1,14 @@
 """The quotas of a project: their limits, and how much of them is used."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 import msgspec
 
+from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.inventory import Quota
-from windlass.openstack.cloud.wire import Answer, Http, Service
+from windlass.openstack.cloud.wire import UNREADABLE, Answer, Http, Service
 
 Ask: TypeAlias = Callable[[Http], Awaitable[Answer]]
 
@@ -27,13 +29,25 @@ _LIMITS: Final[Mapping[Service, tuple[tuple[str, str, str], ...]]] = {
 async def limits(ask: Ask, service: Service) -> list[Quota]:
     """Those of Nova or Cinder."""
     answer = await ask(Http(service, "GET", "/limits"))
-    found = msgspec.json.decode(answer.body)["limits"]["absolute"]
-    return [Quota(name, found.get(limit, -1), found.get(used, 0)) for name, limit, used in _LIMITS[service]]
+    with _reading(service):
+        found = msgspec.json.decode(answer.body)["limits"]["absolute"]
+        return [
+            Quota(name, int(found.get(limit, -1)), int(found.get(used, 0))) for name, limit, used in _LIMITS[service]
+        ]
 
 
 async def network_limits(ask: Ask, project_id: str) -> list[Quota]:
     """Those of Neutron: of ports and trunks."""
     answer = await ask(Http("network", "GET", f"/v2.0/quotas/{project_id}/details.json"))
-    quotas = msgspec.json.decode(answer.body)["quota"]
-    found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
-    return [Quota(name, each["limit"], each["used"] + each["reserved"]) for name, each in found]
+    with _reading("network"):
+        quotas = msgspec.json.decode(answer.body)["quota"]
+        found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
+        return [Quota(name, int(each["limit"]), int(each["used"] + each["reserved"])) for name, each in found]
+
+
+@contextmanager
+def _reading(service: Service) -> Iterator[None]:
+    try:
+        yield
+    except UNREADABLE as error:
+        raise Unavailable(service, f"the answer holds no quotas: {error}") from None

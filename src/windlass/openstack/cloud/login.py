@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from windlass.kube.shorten import shortened
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Throttled, Unauthenticated, Unavailable
 
@@ -23,6 +24,7 @@ _VERSIONS = {"compute": "/v2.1", "block-storage": "/v3/{project}", "network": ""
 """What follows the endpoint where the catalog gives it without a version."""
 _ALIASES = {"block-storage": ("block-storage", "volumev3")}
 _FALSE = frozenset({"false", "no", "off", "0"})
+_LONGEST_ERROR = 200
 
 
 def open_session(credentials: Credentials, authority: str, *, agent: str, connections: int) -> "Session":
@@ -36,8 +38,8 @@ def open_session(credentials: Credentials, authority: str, *, agent: str, connec
     verify: bool | str = not (_is_false(cloud.get("verify", True)) or not _is_false(cloud.get("insecure", False)))
     if verify and authority:
         verify = authority
-    elif verify and cloud.get("cacert"):
-        verify = str(Path(str(cloud["cacert"])).expanduser())
+    elif verify and (file := str(cloud.get("cacert") or "").strip()):
+        verify = str(Path(file).expanduser())
         if not Path(verify).is_file():
             where = f"clouds.{credentials.name}.cacert in clouds.yaml of {credentials.where}"
             text = f"{where} names {verify}, which is no file here: put the CA's text into the key cacert"
@@ -53,7 +55,11 @@ def open_session(credentials: Credentials, authority: str, *, agent: str, connec
 
 def endpoints(session: "Session", credentials: Credentials, region: str) -> tuple[str, dict[str, str]]:
     """The project, and the URL of each service, as the answer with the session's token says."""
-    access: Any = session.auth.auth_ref  # type: ignore[union-attr]
+    access: Any = getattr(session.auth, "auth_ref", None)
+    if access is None:
+        kind = credentials.cloud.get("auth_type")
+        text = f"auth_type {kind!r} of cloud {credentials.name} of {credentials.where} asks Keystone for no token"
+        raise Unauthenticated(SERVICE, f"{text}: use one that does, such as password")
     project = access.project_id
     if not project:
         text = f"cloud {credentials.name} of {credentials.where} names no project: add project_name"
@@ -82,7 +88,8 @@ def endpoints(session: "Session", credentials: Credentials, region: str) -> tupl
 
 
 def refused(error: Exception, credentials: Credentials) -> CloudFailure:
-    """What Keystone, or the way to it, said."""
+    """What Keystone, or the way to it, said. keystoneauth1 raises a ClientException, or any other error if the entry of
+    clouds.yaml or the answer has strange values."""
     from keystoneauth1 import exceptions
 
     where = f"cloud {credentials.name} of {credentials.where}"
@@ -101,7 +108,10 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
         return Unauthenticated(SERVICE, text)
     if isinstance(error, exceptions.ConnectionError | exceptions.DiscoveryFailure):
         return Unavailable(SERVICE, f"Keystone of {where} does not answer: {said}")
-    return Unauthenticated(SERVICE, f"the credentials of {where} cannot be used: {said}")
+    if isinstance(error, exceptions.ClientException):
+        return Unauthenticated(SERVICE, f"the credentials of {where} cannot be used: {said}")
+    told = shortened(f"{type(error).__name__}: {said}", _LONGEST_ERROR)
+    return Unauthenticated(SERVICE, f"{where}, or what its auth_url answers, is malformed: correct it ({told})")
 
 
 def _plugin(credentials: Credentials) -> "BaseAuthPlugin":

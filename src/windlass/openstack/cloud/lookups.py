@@ -20,7 +20,7 @@ from windlass.openstack.cloud import resources
 from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.query import Kind, Query
-from windlass.openstack.cloud.wire import Http, Service
+from windlass.openstack.cloud.wire import UNREADABLE, Http, Service
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def decode(body: bytes, key: str, kind: type[T], *, service: str) -> tuple[list[
         page: dict[str, msgspec.Raw] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
         found = msgspec.json.decode(page.get(key, b"[]"), type=list[kind])  # type: ignore[valid-type]
         following = _next(page, key)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise Unavailable(service, f"the answer is not a list of {key}: {error}") from None
     return found, following
 

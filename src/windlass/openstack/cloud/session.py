@@ -144,7 +144,7 @@ class CloudSession:
                     cert=session.cert,
                     allow_redirects=False,
                 )
-            except requests.exceptions.RequestException as error:
+            except (OSError, ValueError) as error:  # RequestException is one; for some URLs urllib3 raises its own
                 # A server may close a kept connection just when it is used again: a read is worth a second try.
                 if attempt == 1 and request.method == "GET" and not isinstance(error, requests.exceptions.Timeout):
                     continue
@@ -153,8 +153,6 @@ class CloudSession:
 
     def _log_in(self, deadline: float, *, dead: str = "") -> tuple["Session", str]:
         """The session and a token. `dead` is one that was refused; another thread may have a new one already."""
-        from keystoneauth1 import exceptions
-
         if not self._lock.acquire(timeout=max(deadline - time.monotonic(), 0.0)):
             raise Unavailable(SERVICE, "not sent: Keystone did not give a token in time")
         try:
@@ -165,7 +163,9 @@ class CloudSession:
                 token = session.get_token()
             if not self._endpoints:
                 self._project, self._endpoints = endpoints(session, self._credentials, self.region)
-        except exceptions.ClientException as error:
+        except CloudFailure:
+            raise
+        except Exception as error:  # of a library that trusts clouds.yaml and Keystone
             raise refused(error, self._credentials) from None
         else:
             return session, token or ""
@@ -189,11 +189,13 @@ def _agent(controller: str) -> str:
     return f"windlass-openstack/{windlass.__version__}" + (f" ({controller})" if controller else "")
 
 
-def _unanswered(error: "requests.exceptions.RequestException", request: Http) -> CloudFailure:
-    import requests
+def _unanswered(error: Exception, request: Http) -> CloudFailure:
+    from requests.exceptions import ConnectTimeout, InvalidSchema, InvalidURL, MissingSchema
+    from urllib3.exceptions import LocationValueError
 
     text = " ".join(str(error).split())
-    never_sent = isinstance(error, requests.exceptions.ConnectTimeout) or any(sign in text for sign in _NEVER_SENT)
+    unsent = isinstance(error, ConnectTimeout | InvalidSchema | InvalidURL | LocationValueError | MissingSchema)
+    never_sent = unsent or any(sign in text for sign in _NEVER_SENT)
     if request.method == "GET" or never_sent:
         return Unavailable(request.service, f"no answer: {text}")
     return Doubtful(request.service, f"no answer to {request.method} {request.path}: {text}")

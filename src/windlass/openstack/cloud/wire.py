@@ -5,9 +5,9 @@ are classified and decoded by the same code in all tests.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
 Service: TypeAlias = Literal["compute", "network", "image", "block-storage", "load-balancer"]
 """A service by its type, as the catalog names it."""
@@ -27,6 +27,10 @@ class Http(Struct, frozen=True):
     query: tuple[tuple[str, str], ...] = ()
     body: Mapping[str, Any] | None = None
     microversion: str = ""
+
+
+UNREADABLE: Final = (MsgspecError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""The errors of code that reads an answer with other content than was asked for: no JSON, other types, 1,000 levels."""
 
 
 class Answer(Protocol):

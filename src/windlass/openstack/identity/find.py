@@ -10,7 +10,6 @@ resourceVersion has moved. `windlass.openstack.identity.watches` declares what a
 """
 
 import base64
-import binascii
 from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -97,7 +96,7 @@ async def credentials_in(
 def _parsed(secret: Secret, ref: IdentityReference, *, where: str) -> Found:
     try:
         clouds, cacert = _text(secret, CLOUDS), _text(secret, CACERT)
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # no base64, or no UTF-8
         return IdentityTrouble(f"{where} has a key {CLOUDS} or {CACERT} that is not text: correct it")
     if not clouds:
         return IdentityTrouble(f"{where} has no key {CLOUDS}: add it")

@@ -59,12 +59,15 @@ def stopped(found: Server | Volume | Port | Trunk, ownership: Ownership, *, name
     return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {other}")
 
 
-def namesake(name: str, servers: Sequence[Server]) -> Stuck:
-    """The dead end of an object that would make a server, and finds `servers` of its name that nobody owns."""
+def namesake(
+    name: str, servers: Sequence[Server], *, adopting: str = f"annotate it with {ADOPT_ANNOTATION}=ID"
+) -> Stuck:
+    """The dead end of an object that would make a server, and finds `servers` of its name that nobody owns.
+    `adopting`: how the object is given one of them, as a request."""
     ids = ", ".join(each.id for each in servers)
     text = (
         f"the project has a server {name} without an owner ({ids}), which may have been made for this object before: "
-        f"annotate it with {ADOPT_ANNOTATION}=ID if it is to have that server, or {ADOPT_ANNOTATION}={ADOPT_NONE} if "
-        "it is to make another one"
+        f"{adopting} if it is to have that server, or annotate it with {ADOPT_ANNOTATION}={ADOPT_NONE} if it is to "
+        "make another one"
     )
     return Stuck(Reason.OWNED_BY_ANOTHER, text)

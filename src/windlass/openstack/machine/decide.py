@@ -5,6 +5,7 @@
 | it does not exist, or cannot be read | nothing | |
 | it was recreated, and nobody owns the OpenStackServer that it had | it owns that one again | `existing` |
 | it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
+| its OpenStackServer knows no server, and it does | it names the server to it | `existing` |
 | it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |
 | it has its OpenStackServer | what that one says is told | `telling` |
 | an OpenStackServer of its name belongs to something else | InvalidConfiguration | |
@@ -30,7 +31,7 @@ from windlass.kube.control.plan import Create, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.deletion import delete
-from windlass.openstack.machine.existing import existing_server, own_server, provider_id, taken_back
+from windlass.openstack.machine.existing import existing_server, naming, own_server, provider_id, taken_back
 from windlass.openstack.machine.pause import pause, resume
 from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
 from windlass.openstack.machine.snapshot import Snapshot
@@ -51,6 +52,8 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
         return pause(seen, found, now=now)
     if server is not None and (resumed := resume(server)) is not None:
         return Plan.of(resumed)
+    if server is not None and (named := naming(seen, found, server)) is not None:
+        return Plan.of(named)
     if found.deleting:
         return delete(seen, found, now=now)
     if server is not None:

@@ -5,6 +5,9 @@
 
 A Machine that had its server before it had us (a Machine of the Machine API, an older provider) never gets another one.
 
+An OpenStackServer that was restored without its status, and never had a mark, does not know its server: its machine
+names the server to it, before anything is made or deleted.
+
 Machine sync recreates a paused OpenStackMachine when fields change that its provider does not allow to change, and
 orphans what it owns. The OpenStackServer that is left is taken back: nobody owns it, its machine had paused it, and it
 has the server of the machine.
@@ -17,7 +20,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import owner_reference, tree
 from windlass.kube.control.plan import Merge, target
 from windlass.kube.control.seen import Present
-from windlass.openstack.constants import PAUSED_ANNOTATION, PROVIDER_ID
+from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION, PROVIDER_ID
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.server_of import identity_of
 from windlass.openstack.machine.snapshot import HANDED_DOWN, Snapshot
@@ -53,6 +56,22 @@ def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer
         observed={"metadata": {"ownerReferences": tree(owners)} if owners else {}},
         desired={"metadata": {"ownerReferences": tree(owners or [owner_reference(OpenStackMachine, found.metadata)])}},
         why="its machine was recreated",
+    )
+
+
+def naming(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge | None:
+    """Names the server of the machine to its OpenStackServer; None if that knows one, or the machine does not."""
+    annotations = dict(server.metadata.annotations)
+    exists = existing_server(seen, found)
+    if not exists or isinstance(exists, Problem) or server.object.status.instance_id or server.deleting:
+        return None
+    if ADOPT_ANNOTATION in annotations or MARK_ANNOTATION in annotations:
+        return None
+    return Merge(
+        target=target(server),
+        observed={"metadata": {"annotations": annotations}},
+        desired={"metadata": {"annotations": {**annotations, ADOPT_ANNOTATION: exists}}},
+        why="it was restored without its status: its machine names its server",
     )
 
 

@@ -61,6 +61,7 @@ from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, PROGRESSING, Re
 from windlass.openstack.trouble import Told, invalid, told_of_problems
 
 LOST: Final = "can't find created instance"
+_ADOPTING: Final = "set its spec.providerID to openstack:///ID"
 _UNKNOWN: Final = "Unknown"
 """The state of a server of a Machine that has failed."""
 
@@ -100,14 +101,14 @@ def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
         named_by = "spec.providerID" if known.server else ""
         return stopped(theirs, visit.ownership, named_by=named_by, annotation=MACHINE_MARK_ANNOTATION)
     if cloud.namesakes:
-        return namesake(found.metadata.name, cloud.namesakes)
+        return namesake(found.metadata.name, cloud.namesakes, adopting=_ADOPTING)
     formers = cloud.formers
     there = next_adoption(visit.inventory, recorded=known, project=cloud.project, mark=visit.mark, formers=formers)
     if known.server:
         return there or Vanished()
     spec, intent = spec_of(visit.seen, found), intent_of(found)
-    if intent is None:
-        return Await("the finalizer and the mark")
+    if intent is None:  # what a restored Machine had gets its mark before its annotation does
+        return there if isinstance(there, Send) else Await("the finalizer and the mark")
     resolved = resolve(spec, cloud.answers) if isinstance(spec, InstanceSpec) else spec
     if isinstance(spec, InstanceSpec) and isinstance(resolved, Resolved):
         return next_step(

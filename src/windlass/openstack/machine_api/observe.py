@@ -19,8 +19,8 @@ from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.answered import KeptAnswers
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds, Owner
-from windlass.openstack.cloud.credentials import Credentials
-from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.credentials import Credentials, read_authority
+from windlass.openstack.cloud.failures import CloudFailure, Unauthenticated
 from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import is_root_of_object, place_of, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
@@ -50,7 +50,7 @@ from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.observe import attached_to, replaceable
-from windlass.openstack.server.snapshot import Cloud, Timing
+from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
 from windlass.openstack.trouble import told_of_problems
 
@@ -85,7 +85,7 @@ class MachineObserver:
         self._marks: dict[NamespacedName, str] = {}
         self._answers = KeptAnswers(now)
         self._refused: dict[NamespacedName, dict[str, str]] = {}
-        self._authority: tuple[datetime, str] | None = None
+        self._authority: tuple[datetime, str | IdentityTrouble] | None = None
         self._quotas = QuotaNumbers(now)
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
@@ -180,9 +180,10 @@ class MachineObserver:
         credentials = await credentials_in(self._reader, place, secret.name, ref=ref, named_by=where)
         if isinstance(credentials, IdentityTrouble) or credentials.cacert:
             return credentials
-        return replace(credentials, cacert=await self._ca())
+        ca = await self._ca()
+        return ca if isinstance(ca, IdentityTrouble) else replace(credentials, cacert=ca)
 
-    async def _ca(self) -> str:
+    async def _ca(self) -> str | IdentityTrouble:
         """The CA of the cluster's own configuration; empty if it has none."""
         if self._authority is None or self._now() - self._authority[0] > timedelta(seconds=KEPT):
             self._authority = self._now(), await authority(self._reader)
@@ -249,7 +250,8 @@ class MachineObserver:
             seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
         assert isinstance(seen.cloud, Cloud)
         inventory = seen.cloud.inventory
-        if inventory is not None and not inventory.all and recorded(found) == NONE:
+        is_new = inventory is not None and not inventory.all and recorded(found) == NONE
+        if is_new and not may_have_namesakes(found):
             namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
             seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))
@@ -302,11 +304,15 @@ class MachineObserver:
             self._clouds.forget(Owner(Machine, key), mark)
 
 
-async def authority(reader: Reader) -> str:
+async def authority(reader: Reader) -> str | IdentityTrouble:
     """The CA of clouds in the cluster's own configuration; empty if it has none."""
     namespace, name, entry = AUTHORITY
     found = await reader.see(ConfigMap, name, namespace=namespace, live=True)
-    return found.object.data.get(entry, "") if isinstance(found, Present) else ""
+    text = found.object.data.get(entry, "") if isinstance(found, Present) else ""
+    try:
+        return read_authority(text, where=f"the key {entry} of ConfigMap {namespace}/{name}")
+    except Unauthenticated as wrong:
+        return IdentityTrouble(wrong.fault)
 
 
 def being_deleted(machine: Object[Any]) -> tuple[str, ...]:

@@ -147,7 +147,10 @@ class Projects:
         if isinstance(found, IdentityTrouble):
             return found.message
         if identity.of_machine and not found.cacert:
-            found = replace(found, cacert=await authority(self._survey))
+            ca = await authority(self._survey)
+            if isinstance(ca, IdentityTrouble):
+                return ca.message
+            found = replace(found, cacert=ca)
         return await self.of(found)
 
     async def of(self, credentials: Credentials) -> Account | str:

@@ -9,6 +9,7 @@ from uuid import uuid4
 from msgspec import Struct, field
 
 from windlass.api.capi import Cluster
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.ipam import IPAddressClaim
@@ -66,6 +67,8 @@ def server_controller(
             watch(OpenStackServer, lambda server: [server.key], indexes=indexes),
             watch(Cluster, partial(by, BY_CLUSTER), when=spec_differs),
             watch(Secret, partial(by, BY_USER_DATA), metadata_only=True),
+            # A restored server is named by its machine, whose write wakes the server itself.
+            watch(OpenStackMachine, lambda _: [], cache_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([hand_overs] if machine_api else []),
         ),

@@ -9,6 +9,7 @@
 | nobody has looked at it | all its conditions, Unknown | |
 | its label names a Cluster that does not exist | wait for the Cluster | |
 | its annotation has the mark of another object that exists here | it is dropped | |
+| its machine has a server that it does not know | wait for the machine to name it | |
 | its spec is wrong, and there is no server yet | say so | `building` |
 | finalizer and mark are missing where something is recorded | both are stored | `building` |
 | the credentials or the cloud fail | say so, and when it is tried again | `telling` |
@@ -19,7 +20,7 @@ from datetime import datetime
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, find, is_true
-from windlass.kube.control.plan import Plan, RequeueAfter
+from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.objects import dropped, intend, is_paused, unseen
@@ -37,6 +38,7 @@ from windlass.openstack.status import (
     RESTS,
     Reason,
     first_visit,
+    progressing,
     unvisited,
 )
 from windlass.openstack.trouble import told_of_no_access
@@ -87,6 +89,8 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datet
         return Plan.of(write(found, (NOT_PAUSED,), now=now, why="it is not paused any more"))
     if seen.cluster is not None and not isinstance(seen.cluster, Present):
         return _without_cluster(found, now=now)
+    if seen.unnamed:
+        return _unnamed(seen, found, now=now)
     if seen.facts.rival:
         return dropped(found, seen.fresh_mark, seen.facts.rival)
     if claim_of(found).is_replacing:  # what there is in the cloud comes first
@@ -127,6 +131,13 @@ def _without_cluster(found: Present[OpenStackServer], *, now: datetime) -> Plan:
         return Plan.nothing(text)
     waits = condition(INSTANCE_READY, False, Reason.WAITING_FOR_CLUSTER, text)
     return Plan.of(write(found, (waits,), now=now))
+
+
+def _unnamed(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime) -> Plan:
+    """It was restored without its status, and has a server: another one is not made."""
+    text = f"Waiting for OpenStackMachine {seen.unnamed} to name its server here"
+    waits = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, text)
+    return Plan.of(write(found, (waits, progressing(text)), now=now)).then(WaitFor(text))
 
 
 def _awaited(seen: Snapshot, found: Present[OpenStackServer]) -> str:

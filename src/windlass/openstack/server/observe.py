@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from windlass.api import mapi
 from windlass.api.capi import Cluster
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.ipam import IPAddressClaim
@@ -23,12 +24,13 @@ from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.requests import CreateServer
+from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_held, is_paused
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_held, is_paused, owner_name
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, replaced
 from windlass.openstack.quotas import QuotaNumbers
@@ -85,7 +87,14 @@ class ServerObserver:
         if label := cluster_of(found):
             cluster = await self._reader.see(Cluster, label, namespace=namespace, confirm=True)
         facts = replace(await self._owners.facts(found), adopts=adopts(found))
-        seen = Snapshot(server=found, cluster=cluster, fresh_mark=self._fresh_mark(key, found), facts=facts, last=last)
+        seen = Snapshot(
+            server=found,
+            cluster=cluster,
+            fresh_mark=self._fresh_mark(key, found),
+            facts=facts,
+            unnamed=await self._unnamed(found),
+            last=last,
+        )
         if self._machine_api and found.deleting and is_paused(found, cluster):
             seen = replace(seen, claim=await self._claim(found))
         if isinstance(last.unread, CloudFailure):
@@ -128,6 +137,16 @@ class ServerObserver:
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
         inventory = inventory.with_others(lambda each: mark_on(each) in formers)
         return replace(cloud, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
+
+    async def _unnamed(self, found: Present[OpenStackServer]) -> str:
+        """The machine that has to name its server first: a restored object without mark and status knows none."""
+        name = owner_name(found.metadata, OpenStackMachine)
+        if not name or recorded(found) != NONE or MARK_ANNOTATION in found.metadata.annotations:
+            return ""
+        machine = await self._reader.see(OpenStackMachine, name, namespace=found.metadata.namespace)
+        if not isinstance(machine, Present):
+            return ""
+        return name if machine.object.spec.provider_id or machine.object.status.instance_id else ""
 
     async def _claim(self, found: Present[OpenStackServer]) -> Seen[IPAddressClaim] | None:
         """That of its floating IP, if it asks for one."""

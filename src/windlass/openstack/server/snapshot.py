@@ -71,7 +71,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: the server belongs to none. `cloud` is why there is no access to it, or None while nothing has to
     be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
     it is not needed now. `claim` of its floating IP only while it is paused and being deleted. `facts`: who else has
-    the mark of its annotation.
+    the mark of its annotation. `unnamed`: the OpenStackMachine that has a server, and has not named it here yet;
+    empty: there is none.
     """
 
     server: Seen[OpenStackServer]
@@ -81,6 +82,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     user_data: str | Problem | None = None
     claim: Seen[IPAddressClaim] | None = None
     facts: Facts = Facts()
+    unnamed: str = ""
     last: Outcome = Outcome()
 
 
@@ -157,7 +159,7 @@ def adopted(found: Present[OpenStackServer]) -> str:
     return "" if named == ADOPT_NONE else named
 
 
-def may_have_namesakes(found: Present[OpenStackServer]) -> bool:
+def may_have_namesakes(found: Present[Any]) -> bool:
     """It makes a server, although the project has one of its name."""
     return found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE
 

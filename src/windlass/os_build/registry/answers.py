@@ -86,7 +86,7 @@ class Reply(Struct, frozen=True):
         """The JSON object in the body; empty if it is none."""
         try:
             content = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return {}
         return content if isinstance(content, dict) else {}
 

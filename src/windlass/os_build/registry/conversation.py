@@ -20,7 +20,9 @@ from windlass.os_build.registry.answers import Reply, shown
 from windlass.os_build.registry.wire import BODY, NoAnswer, Wire
 
 _REDIRECTS: Final = 5
-_CHALLENGE: Final = re.compile(r'([A-Za-z]+)((?:[\s,]+[A-Za-z_-]+=(?:"(?:[^"\\]|\\.)*"|[^\s,"]+))+)')
+_LONGEST: Final = 16 * 2**10
+"""Characters of all challenges together."""
+_CHALLENGE: Final = re.compile(r'(?<![A-Za-z])([A-Za-z]+)((?:[\s,]+[A-Za-z_-]+=(?:"(?:[^"\\]|\\.)*"|[^\s,"]+))+)')
 _PARAMETER: Final = re.compile(r'([A-Za-z_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 
 
@@ -42,7 +44,7 @@ class Conversation:
         reply = await self._follow(method, url, accept=accept, most=most)
         if reply.status != 401 or reply.url.origin() != self.root.origin():
             return reply
-        challenges = _challenges(", ".join(reply.headers.getall("WWW-Authenticate", [])))
+        challenges = _challenges(", ".join(reply.headers.getall("WWW-Authenticate", []))[:_LONGEST])
         if "bearer" in challenges:
             granted = await self._token(challenges["bearer"])
             if isinstance(granted, Reply):

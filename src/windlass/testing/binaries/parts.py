@@ -132,7 +132,9 @@ CLUSTER_API_OPENSTACK = Part(
     name="cluster-api-provider-openstack",
     module="sigs.k8s.io/cluster-api-provider-openstack",
     version="v0.13.0",
-    crds="config/crd/bases",
+    crds="config",
+    # The second one holds its ValidatingWebhookConfiguration: Windlass takes over from it.
+    crd_files=("crd/bases/*.yaml", "webhook/manifests.yaml"),
 )
 OPENSHIFT_API = Part(
     name="openshift-api",

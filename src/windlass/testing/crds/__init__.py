@@ -108,6 +108,8 @@ def _from(wanted: frozenset[str]) -> Iterator[dict[str, Any]]:
     crds = obtain([module.part for module in modules]).crds
     for module in modules:
         for crd in read_manifests([crds[module.part.name]]):
+            if crd["kind"] != "CustomResourceDefinition":
+                continue
             fitting = _fit(crd, module.labels)
             yield openstack.with_later_fields(fitting) if module.part is CLUSTER_API_OPENSTACK else fitting
 

@@ -14,8 +14,6 @@ The address comes from the Service object and not from DNS, so no answer of a na
 """
 
 import base64
-import binascii
-import ssl
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -28,6 +26,7 @@ from windlass.api.core import Service
 from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS
 from windlass.api.update_informer import UpdateInformer
 from windlass.kube.control.seen import Present, Seen
+from windlass.kube.pem import certificates
 
 MOST_ENABLED: Final = MOST_INFORMERS - len(OWN_INFORMERS)
 """Informers that are asked: so many have a place in the UpdateStatus."""
@@ -176,8 +175,6 @@ def _pem(bundle: str) -> str | None:
     if not bundle:
         return ""
     try:
-        text = base64.b64decode(bundle, validate=True).decode("ascii")
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
-    except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError):
+        return certificates(base64.b64decode(bundle, validate=True))
+    except ValueError:  # no base64, or NoCertificate
         return None
-    return text

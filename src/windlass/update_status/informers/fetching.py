@@ -20,6 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from windlass.api.update_informer import UpdateInsightsRequest
 from windlass.kube.config.cluster import Tls
 from windlass.kube.errors import ConfigError
+from windlass.kube.pem import NoCertificate, certificates
 from windlass.update_status.informers.admission import Endpoint
 from windlass.update_status.informers.cleaning import one_line
 
@@ -102,8 +103,8 @@ class Fetcher:
         authority = endpoint.authority
         if not authority:
             try:
-                authority = self._service_ca.read_text(encoding="ascii")
-            except (OSError, UnicodeDecodeError) as error:
+                authority = certificates(self._service_ca.read_bytes())
+            except (OSError, NoCertificate) as error:
                 raise NoAnswer(
                     f"there is no service CA in {self._service_ca} ({type(error).__name__}): "
                     "give spec.clientConfig.caBundle, or --informers-ca to the controller"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.unit.kube.client.tls import AUTHORITY
 from tests.unit.openstack.clouded import NAMESPACE, PROJECT, START, World, secret
 from windlass.api import mapi
 from windlass.api.capo import OpenStackMachine
@@ -107,7 +108,9 @@ async def test_the_owner_may_be_of_any_kind_and_in_any_namespace(kind: type[Any]
     assert await cluster.look() == ([], [])
 
 
-@pytest.mark.parametrize("data", [{}, {"ca-bundle.pem": "a CA"}], ids=["no CA", "CA"])
+@pytest.mark.parametrize(
+    "data", [{}, {"ca-bundle.pem": AUTHORITY.decode()}, {"ca-bundle.pem": "\n"}], ids=["no CA", "CA", "blank"]
+)
 async def test_machines_of_the_machine_api_name_credentials_and_the_cluster_a_ca(
     data: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +131,7 @@ async def test_machines_of_the_machine_api_name_credentials_and_the_cluster_a_ca
 
     monkeypatch.setattr(cluster.world, "clouds", clouds)
     assert await cluster.look() == ([MARK], [])
-    assert used == [data.get("ca-bundle.pem", "")]
+    assert used == [data["ca-bundle.pem"] if data.get("ca-bundle.pem", "").strip() else ""]
 
 
 async def test_machines_outside_the_namespace_of_the_machine_api_choose_no_project() -> None:

@@ -85,6 +85,49 @@ async def test_a_refused_write_raises_the_leaf_that_its_status_stands_for(
     assert len(server.requests) == 1
 
 
+NOT_CALLED = (
+    'Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post "https://x"'
+)
+DENIED = 'admission webhook "check.example.com" denied the request: not today'
+
+
+async def test_a_webhook_that_cannot_be_called_leaves_no_doubt_about_the_write(client: Client, server: Script) -> None:
+    server.then(status(500, "InternalError", message=NOT_CALLED, headers={"Retry-After": "0"}))
+    with pytest.raises(errors.WebhookFailed, match="failed calling webhook") as caught:
+        await write(client)
+    assert not caught.value.unknown_outcome, "admission comes before storage"
+    assert not caught.value.transient, "the API server is well: somebody has to repair the webhook"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("code", [401, 404, 409, 410, 429, 500, 503])
+async def test_the_refusal_of_a_webhook_is_no_other_error_whatever_its_code(
+    client: Client, server: Script, code: int
+) -> None:
+    server.then(status(code, "Whatever", message=DENIED, headers={"Retry-After": "0"}))
+    with pytest.raises(errors.Forbidden, match="denied") as caught:
+        await write(client)
+    assert caught.value.code == code
+    assert not caught.value.transient
+    assert not caught.value.unknown_outcome
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("code", "leaf"), [(400, errors.BadRequest), (422, errors.Invalid)])
+async def test_the_refusal_of_a_webhook_keeps_the_leaf_that_fits(
+    client: Client, server: Script, code: int, leaf: type[errors.ApiError]
+) -> None:
+    server.then(status(code, message=DENIED))
+    with pytest.raises(leaf):
+        await write(client)
+
+
+async def test_a_proxy_cannot_say_that_a_webhook_failed(client: Client, server: Script) -> None:
+    server.then(text(500, NOT_CALLED))
+    with pytest.raises(errors.Unconfirmed):
+        await write(client)
+
+
 async def test_causes_of_a_refusal_reach_the_caller(client: Client, server: Script) -> None:
     cause = {"reason": "FieldValueInvalid", "message": "must be set", "field": "spec.size"}
     server.then(status(422, "Invalid", details={"name": "a", "kind": "Widget", "causes": [cause]}))

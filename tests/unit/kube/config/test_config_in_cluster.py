@@ -29,6 +29,11 @@ async def test_a_pod_finds_its_server_namespace_and_token(mount: Path) -> None:
     assert in_cluster(environ=POD, mount=mount, namespace="other").namespace == "other"
 
 
+def test_the_ca_may_have_comments_in_any_language(mount: Path) -> None:
+    (mount / "ca.crt").write_bytes("# Főtanúsítvány\n".encode() + (PEM / "ca.crt").read_bytes())
+    assert in_cluster(environ=POD, mount=mount).tls.context().get_ca_certs()
+
+
 def test_a_server_with_an_ipv6_address_is_bracketed(mount: Path) -> None:
     environ = {**POD, "KUBERNETES_SERVICE_HOST": "fd02::1"}
     assert in_cluster(environ=environ, mount=mount).server == "https://[fd02::1]:443"

@@ -318,7 +318,25 @@ def test_references_that_lead_nowhere_are_named(
         read(path, context=context)
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [b", "line 2: is not YAML"), ("- a: b", "is not a kubeconfig")])
+@pytest.mark.parametrize("field", ["certificate-authority", "certificate-authority-data"])
+def test_a_ca_bundle_may_have_comments_in_any_language(tmp_path: Path, field: str) -> None:
+    bundle = "# NetLock Arany (Class Gold) Főtanúsítvány\n".encode() + (PEM / "ca.crt").read_bytes()
+    (tmp_path / "ca.pem").write_bytes(bundle)
+    value = base64.b64encode(bundle).decode() if field.endswith("data") else "ca.pem"
+    assert read(simple(tmp_path / "config", cluster={field: value})).tls.context().get_ca_certs()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [b", "line 2: is not YAML"),
+        ("- a: b", "is not a kubeconfig"),
+        ("a: " + "[" * 100_000, "line 1: is not YAML: nested more than 3000 levels deep"),
+        ("a: !very-secret b\nb:", "line 1: is not YAML: a tag of an unknown type"),
+        ("a: 2026-13-45\nb:", "line 1: is not YAML: the value is not of its type"),
+    ],
+    ids=["malformed", "another document", "100,000 brackets", "unknown tag", "no date"],
+)
 def test_a_file_that_is_no_kubeconfig_is_named_without_quoting_it(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config"
     path.write_text(f"{text}\n  token: very-secret\n")

@@ -1,5 +1,6 @@
 """AWS, rule by rule: a provider spec as an AWSMachine, and what Cluster API cannot express."""
 
+import time
 from typing import Any
 
 import pytest
@@ -283,6 +284,14 @@ def test_the_instance_id_is_in_the_provider_id(given: str, instance: str | None)
     result = converted(providerID=given)
     assert infra_spec(result).get("instanceID") == instance
     assert infra_spec(result).get("providerID") == (given or None)
+
+
+def test_a_provider_id_of_any_length_is_read_once() -> None:
+    began = time.process_time()
+    assert converted(providerID="i-" * 500_000 + "\n\nx").errors
+    assert converted(providerID="i-1\n").errors
+    assert infra_spec(converted(providerID="i-1\nx i-2")).get("instanceID") == "i-2"
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("given", ["foo", "aws:///us-east-1a/", "i-1/x"])

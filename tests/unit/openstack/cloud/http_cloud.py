@@ -35,7 +35,8 @@ class Said(Struct):
 
 class HttpCloud:
     """`answer` gives the answers of services. `tokens` are the valid ones, of `life` seconds; `keystone` is what
-    Keystone answers instead of a token, after `keystone_delay`. `regions` are those of the catalog."""
+    Keystone answers instead of a token, after `keystone_delay`. `regions` are those of the catalog, and its URLs begin
+    with `base` if there is one."""
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
@@ -49,6 +50,7 @@ class HttpCloud:
         self.project: str | None = "p1"
         self.answer: Callable[[Seen], Said] = lambda _: Said()
         self.url = ""
+        self.base = ""
         self._lock = threading.Lock()
 
     @property
@@ -124,7 +126,7 @@ class HttpCloud:
     def endpoint(self, kind: str, region: str, interface: str) -> str:
         version = {"compute": "/v2.1", "volumev3": f"/v3/{self.project}"}.get(kind, "")
         place = region if interface == "public" else f"{region}-{interface}"
-        return f"{self.url}/{place}/{kind}{version}"
+        return f"{self.base or self.url}/{place}/{kind}{version}"
 
 
 @contextmanager

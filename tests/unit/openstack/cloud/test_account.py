@@ -691,3 +691,25 @@ async def test_quotas_of_all_services_are_asked_at_the_same_time() -> None:
         Quota("gigabytes", 100, 7),
     )
     assert clock() - began == pytest.approx(wire.seconds)
+
+
+UNREADABLE = [
+    pytest.param(b"[" * 100_000, id="deep"),
+    pytest.param(b'{"flavors": ' + b"[" * 100_000, id="a deep list"),
+    pytest.param(b'{"flavors": 5, "limits": 5, "quota": [], "port": 5}', id="other types"),
+    pytest.param(b'{"flavors": [], "flavors_links": [5], "limits": {}, "quota": {"port": 5}}', id="other fields"),
+    pytest.param(b'{"flavors": [5], "limits": {"absolute": {"maxTotalInstances": "many"}}}', id="other values"),
+    pytest.param(b"\xff", id="no JSON"),
+]
+
+
+@pytest.mark.parametrize("body", UNREADABLE)
+@virtual
+async def test_an_answer_of_any_content_is_a_failure_of_the_cloud(body: bytes) -> None:
+    wire = ScriptedWire()
+    wire.answer = lambda _: Reply(200, {}, body)
+    project = account(wire)
+    assert isinstance((await project.find([FLAVOR]))[FLAVOR], Unavailable)
+    assert isinstance(await carried(project, create_port()), Doubtful)
+    with pytest.raises(Unavailable, match="the answer holds no quotas"):
+        await project.quotas()

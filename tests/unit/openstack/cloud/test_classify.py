@@ -1,5 +1,6 @@
 """What an answer of a cloud means: bodies as a real one gave them."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -89,6 +90,8 @@ def test_what_is_to_be_deleted_may_be_gone_already() -> None:
         ("Mon, 23 Nov 2026 11:00:00 GMT", 0.0),
         ("86400", 300.0),
         ("soon", None),
+        ("Mon, 23 Nov 2026 12:01:00 +9999999999999", None),
+        ("Mon, 23 Nov 9999999999 12:01:00 GMT", None),
         ("", None),
     ],
 )
@@ -120,3 +123,29 @@ def test_text_and_request_id_are_told() -> None:
 def test_a_microversion_that_is_too_new_is_named() -> None:
     failure = classify(asked(microversion="2.60"), reply(406, '{"computeFault": {"message": "Maximum is 2.53."}}'))
     assert "version 2.60 of the compute API is not supported" in str(failure)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"<" * 1_000_000, "<<<"),
+        (b"<html><head>" + b"<p" * 500_000, "<p<p"),
+        (b"[" * 100_000, "[[["),
+        (b'{"a": ' * 100_000, '{"a": {"a": '),
+        (b'{"message": "\xff"}', '{"message": "'),
+        (b"<h1>Bad Gateway</h1>" + b"x" * 1_000_000, "Bad Gateway xxx"),
+    ],
+    ids=["brackets", "open tags", "deep lists", "deep maps", "no UTF-8", "a long page"],
+)
+def test_a_body_of_any_size_and_depth_is_explained_at_once(body: bytes, text: str) -> None:
+    began = time.process_time()
+    failure = classify(asked("GET"), Reply(404, {}, body))
+    assert isinstance(failure, Missing)
+    assert failure.fault.startswith(text)
+    assert len(failure.fault) <= 1000
+    assert time.process_time() - began < 5
+
+
+def test_a_page_is_told_without_its_tags() -> None:
+    failure = classify(asked("GET"), reply(502, "<html>\n<h1>Bad Gateway</h1> 5 < 6 <br/></html>"))
+    assert str(failure) == "compute (502): Bad Gateway 5 < 6"

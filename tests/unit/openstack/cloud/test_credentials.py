@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.unit.kube.client.tls import AUTHORITY
 from windlass.openstack.cloud.credentials import Credentials, of_user, read
@@ -20,6 +19,14 @@ clouds:
   text: nonsense
 """
 SECRET = "Secret prod/cloud-credentials"
+UNREADABLE = f"identity: clouds.yaml in {SECRET} cannot be read: "
+ODD = "clouds: {{prod: {{auth: {{auth_url: u}}, odd: {}}}}}"
+LAUGHS = "\n".join(
+    ["a0: &a0 [aaaaaaaaaa, aaaaaaaaaa]"]
+    + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    + [ODD.format("*a8")]
+)
+"""585 bytes of 2 * 10^8 values."""
 
 
 def test_an_entry_is_taken_as_it_is() -> None:
@@ -42,15 +49,63 @@ def test_an_entry_is_taken_as_it_is() -> None:
         ("", "prod", "", f"identity: clouds.yaml in {SECRET} has no mapping `clouds`"),
         ("clouds: [prod]", "prod", "", f"identity: clouds.yaml in {SECRET} has no mapping `clouds`"),
         ("- clouds", "prod", "", f"identity: clouds.yaml in {SECRET} has no mapping `clouds`"),
-        ("{clouds: ", "prod", "", f"identity: clouds.yaml in {SECRET} is not YAML: "),
-        ("\0", "prod", "", f"identity: clouds.yaml in {SECRET} is not YAML: "),
-        ("!!python/object:os.system {}", "prod", "", f"identity: clouds.yaml in {SECRET} is not YAML: "),
+        ("{clouds: ", "prod", "", f"identity: clouds.yaml in {SECRET} cannot be read: "),
+        ("\0", "prod", "", f"identity: clouds.yaml in {SECRET} cannot be read: "),
+        ("!!python/object:os.system {}", "prod", "", f"identity: clouds.yaml in {SECRET} cannot be read: "),
         (GOOD, "text", "", f"identity: clouds.text in clouds.yaml of {SECRET} is not a mapping"),
         (GOOD, "bare", "", f"identity: clouds.bare in clouds.yaml of {SECRET} has no auth.auth_url"),
         (GOOD, "flat", "", f"identity: clouds.flat in clouds.yaml of {SECRET} has no auth.auth_url"),
         (GOOD, "prod", "nonsense", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
         (GOOD, "prod", CA[: len(CA) // 2], f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
-        (GOOD, "prod", " \n", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
+        (
+            "[" * 100_000,
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 3000 levels deep",
+        ),
+        (
+            "- " * 60_000,
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 3000 levels deep",
+        ),
+        (
+            "{a: " * 30_000,
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 3000 levels",
+        ),
+        (
+            "x" * 2**20,
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: it has more than 128 KiB: correct",
+        ),
+        (
+            LAUGHS,
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: its aliases expand to more than 128 KiB",
+        ),
+        (
+            ODD.format("&a [*a]"),
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: an alias stands inside",
+        ),
+        (
+            ODD.format("1" * 5000),
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} cannot be read: a number of more than",
+        ),
+        (ODD.format("!!bool x"), "prod", "", UNREADABLE + "the value is not of"),
+        (
+            ODD.format("{null: x}"),
+            "prod",
+            "",
+            f"identity: clouds.prod in clouds.yaml of {SECRET} has a key that is no text: put it in quotes",
+        ),
         (GOOD, "prod", "ä", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
     ],
 )
@@ -63,6 +118,18 @@ def test_what_is_wrong_is_said_with_place_field_and_remedy(text: str, name: str,
 
 def test_a_ca_may_have_comments_in_any_language() -> None:
     assert read(GOOD, "prod", where=SECRET, cacert=f"# für Zürich\n{CA}").cacert.endswith(CA)
+
+
+@pytest.mark.parametrize("cacert", ["", "\n", " \n\t\n", "# no CA here\n\n# für niemanden\n"])
+def test_a_blank_ca_is_none(cacert: str) -> None:
+    assert read(GOOD, "prod", where=SECRET, cacert=cacert).cacert == ""
+
+
+def test_of_very_many_clouds_some_are_named() -> None:
+    many = f"clouds: {{{', '.join(f'cloud-{n}: x' for n in range(5000))}}}"
+    with pytest.raises(Unauthenticated, match=r"it has: cloud-0, cloud-1, .* more characters") as refused:
+        read(many, "prod", where=SECRET)
+    assert len(str(refused.value)) < 1000
 
 
 def credentials(*, where: str = SECRET, region: str = "", cacert: str = "", **entry: Any) -> Credentials:
@@ -126,6 +193,24 @@ def test_the_ca_file_of_a_users_cloud_is_read(home: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+@pytest.mark.parametrize("content", ["\n", "# für später\n"])
+def test_a_users_ca_that_is_blank_is_none(home: Path, content: str) -> None:
+    (home / "ca.pem").write_bytes(content.encode("latin-1"))
+    (home / "clouds.yaml").write_text(CLOUDS.replace("region_name: one", f"cacert: {home}/ca.pem"))
+    assert of_user("mine").cacert == ""
+    (home / "clouds.yaml").write_text(CLOUDS.replace("region_name: one", "cacert: ' '"))
+    assert of_user("mine").cacert == ""
+
+
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+def test_a_users_ca_that_is_no_text_is_refused(home: Path) -> None:
+    (home / "ca.der").write_bytes(b"\xff\xfe")
+    (home / "clouds.yaml").write_text(CLOUDS.replace("region_name: one", f"cacert: {home}/ca.der"))
+    with pytest.raises(Unauthenticated, match=r"ca\.der holds no certificate in PEM form"):
+        of_user("mine")
+
+
+@pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -143,10 +228,16 @@ def test_a_users_cloud_that_cannot_be_used_is_said(home: Path, text: str, part: 
 
 
 @pytest.mark.parametrize(
-    "text", ["clouds: {prod: {auth: {password: hunter2]}}", 'clouds: {a: "hunter2', "a: hunter2: b"]
+    "text",
+    [
+        "clouds: {prod: {auth: {password: hunter2]}}",
+        'clouds: {a: "hunter2',
+        "a: hunter2: b",
+        "{password: !hunter2 x}",
+        "{password: *hunter2}",
+    ],
 )
-def test_the_message_about_a_line_that_is_no_yaml_does_not_quote_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(yaml, "CSafeLoader")  # the parser in Python quotes lines
-    with pytest.raises(Unauthenticated, match=r"is not YAML: .* in line 1, column") as refused:
+def test_the_message_about_a_line_that_is_no_yaml_does_not_quote_it(text: str) -> None:
+    with pytest.raises(Unauthenticated, match=r"cannot be read: .* in line 1, column") as refused:
         read(text, "prod", where=SECRET)
     assert "hunter2" not in str(refused.value)

@@ -24,6 +24,7 @@ from windlass.openstack.cloud.wire import Http
 SERVERS = Http("compute", "GET", "/servers")
 CREATE = Http("compute", "POST", "/servers", body={"server": {"name": "a"}}, microversion="2.53")
 CA = AUTHORITY.decode()
+DEEP = b"[" * 60_000
 
 
 @pytest.fixture
@@ -305,6 +306,14 @@ def _keystone(said: Said) -> Callable[[HttpCloud], Credentials]:
         (_keystone(Said(503, {}, {})), Unavailable, []),
         (_keystone(Said(429, {}, {"Retry-After": "7"})), Throttled, []),
         (_keystone(Said(drop=True)), Unavailable, ["Secret prod/cloud"]),
+        (lambda cloud: cloud.credentials(auth_type="none"), Unauthenticated, ["Secret prod/cloud", "such as password"]),
+        (lambda cloud: cloud.credentials(cert=[1, 2, 3]), Unauthenticated, ["Secret prod/cloud", "malformed"]),
+        (lambda cloud: cloud.credentials(cert="/nowhere"), Unauthenticated, ["Secret prod/cloud", "/nowhere"]),
+        (lambda cloud: cloud.credentials(interface={"a": "b"}), Unauthenticated, ["Secret prod/cloud", "malformed"]),
+        (lambda cloud: cloud.credentials(auth={"auth_url": "http://["}), Unauthenticated, ["Secret prod/cloud"]),
+        (_keystone(Said(201, None, {"X-Subject-Token": "t"})), Unauthenticated, ["Secret prod/cloud", "malformed"]),
+        (_keystone(Said(201, {"token": 5}, {"X-Subject-Token": "t"})), Unauthenticated, ["Secret prod/cloud"]),
+        (_keystone(Said(201, DEEP, {"X-Subject-Token": "t"})), Unauthenticated, ["Secret prod/cloud", "Recursion"]),
     ],
     ids=[
         "region of identityRef",
@@ -317,6 +326,14 @@ def _keystone(said: Said) -> Callable[[HttpCloud], Credentials]:
         "503",
         "429",
         "dropped",
+        "auth_type without a token",
+        "cert is a list",
+        "cert is no file",
+        "interface is a map",
+        "auth_url is no URL",
+        "null instead of a token",
+        "a number instead of a token",
+        "a deep answer",
     ],
 )
 async def test_a_failed_login_is_a_sentence_that_names_where_the_credentials_are(
@@ -419,4 +436,23 @@ async def test_a_ca_path_that_only_the_users_machine_has_is_named(secure: HttpCl
 async def test_verify_false_is_honoured(secure: HttpCloud, cacert: str) -> None:
     session = CloudSession(secure.credentials(verify=False, cacert=cacert), Threads(2))
     assert (await session.send(SERVERS, seconds=5)).status == 200
+    session.close()
+
+
+@pytest.mark.parametrize("cacert", ["", "\n", " "])
+async def test_a_blank_ca_path_is_none(cloud: HttpCloud, cacert: str) -> None:
+    entry = {**cloud.credentials().cloud, "cacert": cacert}
+    session = CloudSession(Credentials(entry, "prod", "", "", "Secret prod/cloud"), Threads(2))
+    assert await session.project_id() == "p1"
+    session.close()
+
+
+@pytest.mark.parametrize("url", ["http://" + "a" * 300, "http://a:99999", "http://..", "nonsense"])
+async def test_a_catalog_with_a_url_that_cannot_be_is_unavailable_and_certainly_carried_no_write(
+    cloud: HttpCloud, url: str
+) -> None:
+    cloud.base = url
+    session = CloudSession(cloud.credentials(), Threads(2))
+    assert type(await failure_of(session)) is Unavailable
+    assert type(await failure_of(session, CREATE)) is Unavailable
     session.close()

@@ -113,7 +113,27 @@ async def test_credentials_are_found(ref: IdentityReference, trees: list[Tree]) 
     [
         pytest.param(SECRET, [], "Secret ns/cloud does not exist: create it with the key clouds.yaml", id="A2 missing"),
         pytest.param(SECRET, [secret(other="x")], "Secret ns/cloud has no key clouds.yaml: add it", id="A2 no key"),
-        pytest.param(SECRET, [secret(clouds_yaml="a: [")], "is not YAML", id="A2 malformed"),
+        pytest.param(
+            SECRET, [secret(clouds_yaml="a: [")], "clouds.yaml in Secret ns/cloud cannot be read", id="A2 malformed"
+        ),
+        pytest.param(
+            SECRET,
+            [secret(clouds_yaml="[" * 100_000)],
+            "clouds.yaml in Secret ns/cloud cannot be read: nested more than 3000 levels deep in line 1",
+            id="A2 100,000 brackets",
+        ),
+        pytest.param(
+            SHARED,
+            [identity(), secret(namespace="vault", clouds_yaml="- " * 60_000)],
+            "clouds.yaml in Secret vault/cloud cannot be read: nested more than 3000 levels deep in line 1",
+            id="A2 60,000 lists",
+        ),
+        pytest.param(
+            SECRET,
+            [{**secret(), "data": {"clouds.yaml": "é"}}],
+            "Secret ns/cloud has a key clouds.yaml or cacert that is not text: correct it",
+            id="A2 no base64",
+        ),
         pytest.param(
             IdentityReference(name="cloud", cloud_name=""),
             [secret(clouds_yaml=CLOUDS)],
@@ -138,6 +158,19 @@ async def test_a_sentence_says_why_there_are_none(ref: IdentityReference, trees:
     found = await credentials_of(Counting(*trees), ref, namespace="ns")
     assert isinstance(found, IdentityTrouble)
     assert text in found.message
+
+
+@pytest.mark.parametrize("cacert", ["\n", "  ", "# none\n"], ids=["newline", "spaces", "comment"])
+@pytest.mark.parametrize("ref", [SECRET, SHARED], ids=["Secret", "ClusterIdentity"])
+async def test_a_blank_ca_is_as_none_as_the_quick_start_of_the_provider_makes_it(
+    ref: IdentityReference, cacert: str
+) -> None:
+    places = {"ns": SECRET, "vault": SHARED}
+    [place] = [name for name, one in places.items() if one is ref]
+    reader = Counting(identity(), secret(namespace=place, clouds_yaml=CLOUDS, cacert=cacert))
+    found = await credentials_of(reader, ref, namespace="ns")
+    assert isinstance(found, Credentials)
+    assert found.cacert == ""
 
 
 @pytest.mark.parametrize(

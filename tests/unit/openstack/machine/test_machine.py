@@ -525,3 +525,12 @@ async def test_a_recreated_machine_takes_back_the_server_that_nobody_owns(paused
     (by,) = world.tree(OpenStackServer)["metadata"]["ownerReferences"]
     assert by["uid"] == world.tree()["metadata"]["uid"]
     assert (PAUSED in world.tree(OpenStackServer)["metadata"]["annotations"]) == paused
+
+
+@pytest.mark.parametrize("going", [{}, {"deletionTimestamp": "2026-11-22T11:00:00Z"}], ids=["stays", "goes"])
+async def test_a_restored_openstackserver_is_told_the_server_of_its_machine(going: Tree) -> None:
+    own = machine({"providerID": f"openstack:///{ID}"}, **{**held(), **going})
+    world = World(*all_of_it(machine=own), server(annotations={}))
+    await world.rest()
+    assert world.tree(OpenStackServer)["metadata"]["annotations"]["openstack.windlass.dev/adopt"] == ID
+    assert world.tree(OpenStackServer)["metadata"].get("deletionTimestamp", "")[:4] == ("2026" if going else "")

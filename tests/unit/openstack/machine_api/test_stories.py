@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.kube.client.tls import AUTHORITY
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached, secret
 from tests.unit.openstack.machine_api.cases import (
     LABELS,
@@ -470,6 +471,29 @@ async def test_a_server_stays_while_its_machine_names_credentials_of_another_nam
     await process.settle()
     assert world.is_gone
     assert world.held() == {}
+
+
+@pytest.mark.parametrize(
+    ("bundle", "authenticated"),
+    [
+        pytest.param("\n", "True Ready", id="blank"),
+        pytest.param("# none\n", "True Ready", id="comments only"),
+        pytest.param(AUTHORITY.decode(), "True Ready", id="a certificate"),
+        pytest.param("nonsense", "False OpenStackAuthenticationFailed", id="no certificate"),
+    ],
+)
+async def test_the_ca_of_the_cluster_is_read_as_that_of_a_secret(bundle: str, authenticated: str) -> None:
+    world = Fleet()
+    world.api.load(machine(world))
+    metadata = {"name": "cloud-provider-config", "namespace": "openshift-config"}
+    data = {"ca-bundle.pem": bundle}
+    world.api.load({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    process = MachineProcess(world)
+    await process.settle()
+    assert world.says("OpenStackAuthenticationSucceeded") == authenticated
+    if bundle == "nonsense":
+        text = "the key ca-bundle.pem of ConfigMap openshift-config/cloud-provider-config holds no certificate"
+        assert text in world.message("OpenStackAuthenticationSucceeded")
 
 
 @pytest.mark.parametrize(

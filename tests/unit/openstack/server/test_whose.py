@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World, server
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
@@ -154,6 +155,19 @@ async def test_an_object_that_was_restored_under_another_name_stops_until_an_ann
     assert world.held() == {}
 
 
+async def test_an_object_that_stopped_makes_its_own_server_once_its_mark_is_removed() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    await restored(world, "renamed")
+    await Life(world, "renamed").settle()
+    body: Tree = {"metadata": {"annotations": {MARK_ANNOTATION: None}}}
+    await world.api.patch(OpenStackServer, "renamed", body, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world, "renamed").settle()
+    assert of(world, "renamed")["status"]["instanceID"] != had
+    await delete(world, "renamed")
+    assert list(world.cloud.services.servers) == [had]
+
+
 async def test_the_deletion_of_an_object_that_stopped_leaves_what_another_had() -> None:
     world = await original()
     (had,) = world.cloud.services.servers
@@ -224,3 +238,19 @@ async def test_a_server_of_its_name_without_an_owner_stops_a_new_object_before_i
     await world.api.patch(OpenStackServer, NAME, annotation, type=PatchType.MERGE, namespace=NAMESPACE)
     await Life(world).settle()
     assert len(world.cloud.services.servers) == 2
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_restored_object_without_a_mark_waits_for_the_machine_that_knows_its_server(named: bool) -> None:
+    world = World()
+    tree = server(world)
+    owner = {"apiVersion": OpenStackMachine.RESOURCE.api_version, "kind": "OpenStackMachine", "name": NAME, "uid": "m"}
+    tree["metadata"]["ownerReferences"] = [owner]
+    spec = {"flavor": "m1.small", "image": {}, "sshKeyName": ""}
+    spec |= {"providerID": "openstack:///0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"} if named else {}
+    metadata = {"name": NAME, "namespace": NAMESPACE, "uid": "m"}
+    world.api.load(tree, {**owner, "metadata": metadata, "spec": spec})
+    await Life(world).settle()
+    assert len(world.cloud.services.servers) == (0 if named else 1)
+    if named:
+        assert "Waiting for OpenStackMachine worker-0 to name its server here" in told(world.server)[1]

@@ -138,7 +138,10 @@ async def test_a_refusal_is_no_end_of_a_machine_os_build(kind: type[Any]) -> Non
     ("error", "said"),
     [
         (answer(403, "Forbidden", QUOTA), f"{QUOTA}. Raise that ResourceQuota, or delete something that it counts."),
-        (answer(403, "Forbidden", SAYS_NO), "the request: no builds. Grant the right that is missing, or correct"),
+        (
+            answer(403, "Forbidden", SAYS_NO),
+            "the request: no builds. Correct what the webhook names, or ask",
+        ),
         (answer(422, "Invalid", "spec: x"), "spec: x. Correct what the message names."),
         (answer(422, "Invalid", "word " * 1000), "more characters). Correct what the message names."),
     ],

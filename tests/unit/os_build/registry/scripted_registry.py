@@ -8,6 +8,7 @@ from typing import Self
 
 from aiohttp import web
 from aiohttp.test_utils import unused_port
+from multidict import CIMultiDict
 
 from windlass.os_build.pullspec import Target
 
@@ -60,7 +61,7 @@ class ScriptedRegistry:
             request.transport.abort()
             return web.Response()
         body = says.body.encode() if isinstance(says.body, str) else says.body
-        headers = {name: value.replace("{url}", self.url) for name, value in says.headers.items()}
+        headers = CIMultiDict((name, value.replace("{url}", self.url)) for name, value in says.headers.items())
         response = web.StreamResponse(status=says.status, headers=headers)
         if says.chunked or says.endless:
             response.enable_chunked_encoding()

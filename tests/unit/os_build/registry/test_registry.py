@@ -3,10 +3,12 @@
 import base64
 import hashlib
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from multidict import CIMultiDict
 
 from tests.unit.os_build.registry.scripted_registry import Says, ScriptedRegistry
 from windlass.os_build.credentials import Login
@@ -89,6 +91,19 @@ async def test_a_challenge_is_found_however_it_is_written(header: str, scheme: s
 
 
 @pytest.mark.parametrize(
+    "header",
+    ["a" * 8000, "a " * 4000, "Bearer " + "a=b " * 1900, 'a b="' + '\\"' * 3900],
+    ids=["one word", "many words", "many parameters", "no end of a quote"],
+)
+async def test_challenges_of_any_length_are_read_at_once(header: str) -> None:
+    wants = Says(401, CIMultiDict([("WWW-Authenticate", header)] * 60))
+    began = time.process_time()
+    async with ScriptedRegistry(wants) as server:
+        assert (await probe(server)).kind is not Kind.GRANTED
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
     ("script", "kind", "requests"),
     [
         pytest.param([WANTS_BASIC, WANTS_BASIC], Kind.DENIED, 2, id="wrong password"),
@@ -104,6 +119,7 @@ async def test_a_challenge_is_found_however_it_is_written(header: str, scheme: s
         ),
         pytest.param([Says(401, {"WWW-Authenticate": "Bearer"})], Kind.DENIED, 1, id="challenge without realm"),
         pytest.param([Says(401)], Kind.DENIED, 1, id="no challenge"),
+        pytest.param([Says(403, body="[" * 60_000)], Kind.DENIED, 1, id="a deep answer"),
         pytest.param([Says(0)], Kind.NOT_ASKED, 1, id="cut"),
         pytest.param([Says(202, chunked=True), ENDED], Kind.GRANTED, 1, id="no Location"),
         pytest.param([Says(202, {"Location": "http://["}), ENDED], Kind.GRANTED, 1, id="malformed Location"),

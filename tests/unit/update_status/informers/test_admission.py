@@ -123,6 +123,14 @@ def test_control_4_an_authority_that_is_none_does_not_mean_any(bundle: str) -> N
     assert reason(broken) is Reason.INVALID_CA_BUNDLE
 
 
+def test_control_4_an_authority_may_have_comments_in_any_language() -> None:
+    bundle = "# Főtanúsítvány\n".encode() + PEM
+    at = {"service": {"namespace": "storage", "name": "disks"}, "caBundle": base64.b64encode(bundle).decode()}
+    given = verdict(informer(clientConfig=at))
+    assert isinstance(given, Endpoint)
+    assert given.authority.encode().endswith(PEM)
+
+
 @pytest.mark.parametrize("name", ["cpi", "ni"])
 def test_control_5_the_controllers_own_names_are_never_asked(name: str) -> None:
     assert reason(informer(name)) is Reason.DISABLED

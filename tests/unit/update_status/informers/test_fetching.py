@@ -80,8 +80,11 @@ async def test_control_14_the_service_ca_is_read_again_when_it_rotates(tmp_path:
         file.write_bytes(trustme.CA().cert_pem.bytes())
         with pytest.raises(NoAnswer, match="certificate is refused"):
             await asks(served.endpoint(authority=""), ASKED, token="t")
-        file.write_text(served.authority)
+        file.write_text(f"# Főtanúsítvány\n{served.authority}", encoding="utf-8")
         await asks(served.endpoint(authority=""), ASKED, token="t")
+        file.write_text("# none")
+        with pytest.raises(NoAnswer, match="there is no service CA"):
+            await asks(served.endpoint(authority=""), ASKED, token="t")
 
 
 async def test_control_6_a_slow_answer_ends_at_the_deadline() -> None:

@@ -17,7 +17,7 @@ from windlass.cli.conventions import complaints
 from windlass.cli.machine_sync.migrate.selection import ObjectKey
 from windlass.kube.client import Client, paths
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Reader, Seen, seen
-from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed
+from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed, WebhookFailed
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
@@ -164,7 +164,7 @@ async def try_out(client: Client, candidate: Candidate) -> Candidate:
         )
     except NotFound:
         return structs.replace(candidate, machine_api=Absent(confirmed=True))
-    except (Forbidden, Invalid, BadRequest) as error:
+    except (Forbidden, Invalid, BadRequest, WebhookFailed) as error:
         return structs.replace(candidate, trial=refusal(str(error), error.code))
     return structs.replace(candidate, trial=Trial(Tried.ACCEPTED))
 

@@ -4,7 +4,6 @@ Fields of Cluster API that the Machine API does not have get the values that Ope
 metadata options, Ignition with unencrypted user data, IPv6 addresses and DNS names by the cluster's IP family.
 """
 
-import re
 from typing import Any, Final
 
 from windlass.api import capa, capi, mapi, mapi_aws
@@ -27,8 +26,6 @@ _HTTP_TOKENS: Final = {"": "optional", "Optional": "optional", "Required": "requ
 _MARKET_TYPES: Final = frozenset({"", "OnDemand", "Spot", "CapacityBlock"})
 _NETWORK_INTERFACE_TYPES: Final = {"": "", "ENA": "interface", "EFA": "efa"}
 _PRIMARY_IPV6: Final = {"DualStackIPv4Primary": "disabled", "DualStackIPv6Primary": "enabled"}
-_INSTANCE_ID: Final = re.compile(r"i-.*$")
-
 _NO_CLOUD_INIT: Final = capa.CloudInit()
 _NO_METADATA: Final = ObjectMeta()
 _NO_PLATFORM: Final = AWSPlatformStatus()
@@ -217,11 +214,13 @@ def _refuse_unsupported(
 def _instance_id(provider_id: str | None, errors: list[FieldError]) -> str | None:
     if not provider_id:
         return None
-    found = _INSTANCE_ID.search(provider_id.rpartition("/")[2])
-    if found is None:
+    # Upstream looks for `i-.*$`, which in Go ends at the end of the text and has no newline. Python would read on from
+    # every `i-`.
+    line = provider_id.rpartition("/")[2].rpartition("\n")[2]
+    if (at := line.find("i-")) < 0:
         errors.append(invalid("spec.providerID", provider_id, "unable to find InstanceID in ProviderID"))
         return None
-    return found.group()
+    return line[at:]
 
 
 def _reference(reference: mapi_aws.ResourceReference) -> capa.ResourceReference:

@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 PACKAGES: Final = "buildah, busybox-static and uidmap (Debian), or buildah (Fedora, RHEL)"
-_NAMED: Final = re.compile(r"(?:^\s*FROM\s+(?:--\S+\s+)*|\bfrom=)([^\s,]+)", re.IGNORECASE | re.MULTILINE)
+_NAMED: Final = re.compile(r"(?:^[^\S\n]*FROM\s+(?:--\S+\s+)*|\bfrom=)([^\s,]+)", re.IGNORECASE | re.MULTILINE)
 _ENVIRONMENT: Final = (
     *("PATH", "HOME", "XDG_RUNTIME_DIR", "REGISTRY_AUTH_FILE"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),

@@ -1,5 +1,6 @@
 """The command lines of buildah, and which images of a Containerfile are its bases."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,9 @@ def test_nothing_of_our_environment_reaches_a_build_but_what_it_needs() -> None:
 )
 def test_the_images_that_a_containerfile_names_are_found(containerfile: str, named: set[str]) -> None:
     assert images_of(containerfile) - {"configs", "configs:latest"} == named
+
+
+def test_a_containerfile_of_blank_lines_is_read_once() -> None:
+    began = time.process_time()
+    assert images_of("\n" * 500_000 + " \n" * 200_000 + "\n  FROM \tone AS final\n") >= {"one", "one:latest"}
+    assert time.process_time() - began < 5

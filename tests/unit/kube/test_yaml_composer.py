@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.explore import examples
-from windlass.capability.documents.yaml_composer import LARGEST, Cut
 from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
 from windlass.kube.nesting import DEEPEST
+from windlass.kube.yaml_composer import LARGEST, Cut
 
 LAUGHS = "\n".join(
     ["a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]"]

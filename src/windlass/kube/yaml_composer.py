@@ -7,7 +7,7 @@ limit becomes a `Cut`, which names the limit; the rest of the document and the d
 | limit | for what |
 |---|---|
 | `DEEPEST` levels | maps and lists in one another, those behind aliases included |
-| `LARGEST` bytes | the JSON that aliases add to one document; an API server accepts 3 MiB for an object |
+| `LARGEST` bytes, or fewer | the JSON that aliases add to one document; an API server accepts 3 MiB for an object |
 | `HOPELESS` levels | an error for the whole stream: libyaml looks at every open bracket again for each token |
 """
 
@@ -22,13 +22,13 @@ from windlass.kube.nesting import DEEPEST, TOO_DEEP
 LARGEST: Final = 4 * 2**20
 HOPELESS: Final = 3000
 
-_CUT: Final = "tag:windlass.dev,2026:cut"
+CUT: Final = "tag:windlass.dev,2026:cut"
+"""The tag of a node that replaces what was cut."""
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _TEXT: Final = "tag:yaml.org,2002:str"
 _VALUE: Final = 8
 """Bytes of a value beside its text: about what quotes, commas and indentation are."""
 
-_ALIASES: Final = f"its aliases expand to more than {LARGEST // 2**20} MiB"
 _ENDLESS: Final = "an alias stands inside of what it names"
 
 
@@ -57,7 +57,7 @@ class _Open(Struct, eq=False):
                 _refuse_second(child, self.first)
         else:
             key = self.key
-            if key.tag == _MERGE and any(one.tag == _CUT for one in (child, *_items(child))):
+            if key.tag == _MERGE and any(one.tag == CUT for one in (child, *_items(child))):
                 key = yaml.ScalarNode(_TEXT, key.value, key.start_mark)  # what was cut cannot be merged
             self.node.value.append((key, child))
             self.key = None
@@ -71,22 +71,24 @@ class _Anchored(Struct, eq=False):
     size: int = 0
 
 
-def documents(loader: Any, *, unique_keys: bool) -> Iterator[yaml.Node]:
+def documents(loader: Any, *, unique_keys: bool, largest: int = LARGEST) -> Iterator[yaml.Node]:
     """The root nodes of the documents that `loader` (an event source and resolver of PyYAML) reads.
 
-    `unique_keys`: a key that is set twice in one map is an error. Raises yaml.YAMLError.
+    `unique_keys`: a key that is set twice in one map is an error. `largest`: bytes that aliases may add. Raises
+    yaml.YAMLError.
     """
     while not isinstance(event := loader.get_event(), yaml.StreamEndEvent):
         if isinstance(event, yaml.DocumentStartEvent):
-            yield _Composer(loader, unique_keys=unique_keys).document()
+            yield _Composer(loader, unique_keys=unique_keys, largest=largest).document()
 
 
 class _Composer:
     """Composes one document. Events are Any: the stubs of PyYAML know two kinds of marks that do not fit each other."""
 
-    def __init__(self, loader: Any, *, unique_keys: bool) -> None:
+    def __init__(self, loader: Any, *, unique_keys: bool, largest: int) -> None:
         self._loader = loader
         self._unique_keys = unique_keys
+        self._largest = largest
         self._open: list[_Open] = []
         self._anchored: dict[str, _Anchored] = {}
         self._added = 0
@@ -146,8 +148,8 @@ class _Composer:
         problem = ""
         if not named.size:
             problem = _ENDLESS
-        elif self._added > LARGEST:
-            problem = _ALIASES
+        elif self._added > self._largest:
+            problem = f"its aliases expand to more than {_size(self._largest)}"
         elif len(self._open) + named.height > DEEPEST:
             problem = TOO_DEEP
         if problem:
@@ -172,17 +174,21 @@ class _Composer:
         return _cut(TOO_DEEP, begin)
 
 
+def _size(number: int) -> str:
+    return f"{number // 2**20} MiB" if number >= 2**20 else f"{number // 2**10} KiB"
+
+
 def _items(node: yaml.Node) -> list[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
 def _cut(problem: str, event: Any) -> yaml.Node:
-    return yaml.ScalarNode(_CUT, problem, event.start_mark, event.end_mark)
+    return yaml.ScalarNode(CUT, problem, event.start_mark, event.end_mark)
 
 
 def constructs_cuts(loader: type[yaml.constructor.SafeConstructor]) -> None:
     """Let `loader` construct nodes that were cut."""
-    loader.add_constructor(_CUT, lambda _, node: Cut(node.value))
+    loader.add_constructor(CUT, lambda _, node: Cut(node.value))
 
 
 def _refuse_second(key: yaml.Node, first: dict[Hashable, yaml.Node]) -> None:

@@ -1,0 +1,340 @@
+"""Machines of the Machine API that are copied, restored, renamed or handed over, on the models of both worlds."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
+from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
+from windlass.openstack.cloud.marks import mark_for
+from windlass.openstack.cloud.wire import Http
+from windlass.openstack.constants import (
+    ADOPT_ANNOTATION,
+    MACHINE_MARK_ANNOTATION,
+    MARK_ANNOTATION,
+    TAKE_OVER_ANNOTATION,
+)
+from windlass.openstack.machine_api.controller import machine_api_controller
+
+from .cases import NAME, Fleet, MachineProcess, Tree, machine
+
+ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+OF_CLUSTER_API = mark_for(ROOT, "u-server", f"server/openshift-cluster-api/{NAME}")
+
+
+class Life(MachineProcess):
+    """The process, for one of several Machines."""
+
+    def __init__(self, world: Fleet, name: str = NAME) -> None:
+        super().__init__(world)
+        self.key = (NAMESPACE, name)
+
+    def make(self, reader: Any) -> Any:
+        return machine_api_controller(reader, self.clouds, namespace=NAMESPACE, now=lambda: self.world.now)
+
+
+async def original() -> Fleet:
+    world = Fleet()
+    world.api.load(machine(world))
+    await Life(world).settle()
+    assert len(world.cloud.services.servers) == 1
+    return world
+
+
+def of(world: Fleet, name: str) -> Tree:
+    found = world.api.peek(Machine, name, namespace=NAMESPACE)
+    assert found is not None
+    tree: Tree = msgspec.json.decode(found.raw)
+    return tree
+
+
+def exported(world: Fleet, name: str, *, named: bool = True) -> Tree:
+    """What `kubectl get -o yaml` gives, without what people remove; `named`: with providerID."""
+    tree = of(world, NAME)
+    kept = {key: tree["metadata"][key] for key in ("labels", "annotations")}
+    spec = {key: value for key, value in tree["spec"].items() if named or key != "providerID"}
+    return {**tree, "metadata": {**kept, "name": name, "namespace": NAMESPACE}, "spec": spec, "status": {}}
+
+
+def says(tree: Tree, kind: str = "InstanceReady") -> tuple[str, str]:
+    found = next(each for each in tree["status"]["conditions"] if each["type"] == kind)
+    return found.get("reason", ""), found.get("message", "")
+
+
+def writes(world: Fleet, since: int = 0) -> list[str]:
+    return [f"{each.method} {each.path}" for each in world.cloud.requests[since:] if each.method != "GET"]
+
+
+def deletions(world: Fleet) -> list[str]:
+    return [each for each in writes(world) if each.startswith("DELETE")]
+
+
+def annotate(name: str, **annotations: str | None) -> dict[str, Any]:
+    return {"name": name, "body": {"metadata": {"annotations": annotations}}}
+
+
+async def change(world: Fleet, name: str, body: dict[str, Any]) -> None:
+    await world.api.patch(Machine, name, body, type=PatchType.MERGE, namespace=NAMESPACE)
+
+
+async def delete(world: Fleet, name: str) -> None:
+    await world.api.delete(Machine, name, namespace=NAMESPACE)
+    await Life(world, name).settle()
+    assert world.api.peek(Machine, name, namespace=NAMESPACE) is None
+
+
+async def lose(world: Fleet) -> None:
+    """Somebody deletes the Machine by force."""
+    await change(world, NAME, {"metadata": {"finalizers": None}})
+    await world.api.delete(Machine, NAME, namespace=NAMESPACE)
+    assert world.is_gone
+
+
+async def test_a_copy_gets_a_server_of_its_own_and_its_deletion_leaves_the_original() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    world.api.load(exported(world, "copy", named=False))
+    await Life(world, "copy").settle()
+    assert len(world.cloud.services.servers) == 2
+    assert of(world, "copy")["spec"]["providerID"] != of(world, NAME)["spec"]["providerID"]
+    assert "MarkDropped" in world.events()
+    await delete(world, "copy")
+    assert list(world.cloud.services.servers) == [had]
+    assert len(world.cloud.services.ports) == 1
+
+
+async def test_a_copy_that_names_the_server_of_the_original_stops_and_its_deletion_leaves_it() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    before = len(world.cloud.requests)
+    world.api.load(exported(world, "copy"))
+    await Life(world, "copy").settle()
+    reason, message = says(of(world, "copy"))
+    assert (reason, message) == (
+        "OwnedByAnother",
+        f"server {had} belongs to Machine {NAMESPACE}/{NAME}: remove spec.providerID if this object is to have a "
+        "server of its own",
+    )
+    assert of(world, "copy")["status"].get("phase") != "Failed"
+    await delete(world, "copy")
+    assert (list(world.cloud.services.servers), writes(world, before)) == ([had], [])
+
+
+async def test_a_copy_that_is_deleted_before_anybody_looked_at_it_leaves_the_original() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    before = len(world.cloud.requests)
+    for name, named in (("one", True), ("two", False)):
+        copy = exported(world, name, named=named)
+        copy["metadata"]["finalizers"] = ["machine.machine.openshift.io"]
+        world.api.load(copy)
+        await delete(world, name)
+    assert (list(world.cloud.services.servers), writes(world, before)) == ([had], [])
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["with providerID", "without"])
+async def test_a_restored_machine_takes_over_what_it_had_and_makes_nothing(named: bool) -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    backup = exported(world, NAME, named=named)
+    await lose(world)
+    world.api.load(backup)
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    tree = of(world, NAME)
+    assert (tree["spec"]["providerID"], says(tree)[0]) == (f"openstack:///{had}", "Ready")
+    assert len(writes(world, before)) == 2  # the marks of server and port
+    mark = tree["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
+    assert world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] == mark
+    await delete(world, NAME)
+    assert world.held() == {}
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["with providerID", "without"])
+async def test_a_machine_that_was_restored_under_another_name_stops_until_an_annotation_confirms_it(
+    named: bool,
+) -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    backup = exported(world, "renamed", named=named)
+    await lose(world)
+    world.api.load(backup)
+    before = len(world.cloud.requests)
+    await Life(world, "renamed").settle()
+    reason, message = says(of(world, "renamed"))
+    assert (reason, writes(world, before)) == ("OwnedByAnother", [])
+    assert f"{had} belongs to Machine {NAMESPACE}/{NAME}, which does not exist here" in message
+    assert f"{TAKE_OVER_ANNOTATION}=machine/{NAMESPACE}/{NAME}" in message
+    await change(world, **annotate("renamed", **{TAKE_OVER_ANNOTATION: f"machine/{NAMESPACE}/{NAME}"}))
+    await Life(world, "renamed").settle()
+    assert of(world, "renamed")["spec"]["providerID"] == f"openstack:///{had}"
+    await delete(world, "renamed")
+    assert world.held() == {}
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["with the finalizer of the original", "without"])
+async def test_the_deletion_of_a_machine_that_stopped_leaves_what_another_had(held: bool) -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    backup = exported(world, "renamed", named=False)
+    backup["metadata"]["finalizers"] = ["machine.machine.openshift.io"] if held else []
+    await lose(world)
+    world.api.load(backup)
+    await Life(world, "renamed").settle()
+    await delete(world, "renamed")
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    assert ("LeftInCloud" in world.events()) is held
+
+
+async def test_a_machine_that_a_newer_one_took_over_from_stops_for_good_and_goes_without_a_deletion() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    root, _, place = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].split("/", 2)
+    world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] = f"{root}/ffffffffffffffff/{place}"
+    await Life(world).settle()
+    reason, message = says(of(world, NAME))
+    assert (reason, "has taken it over from this one" in message) == ("OwnedByAnother", True)
+    await delete(world, NAME)
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    assert "LeftInCloud" in world.events()
+
+
+async def test_a_mark_of_the_earlier_version_becomes_whole_without_a_create_or_a_deletion() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    mark = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
+    root = mark.partition("/")[0]
+    world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] = root
+    for port in world.cloud.services.ports.values():
+        port["description"] = f"{KEY_OF_MARK}={root}"
+    await change(world, **annotate(NAME, **{MACHINE_MARK_ANNOTATION: root}))
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    assert of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION] == mark
+    assert world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] == mark
+    assert (len(writes(world, before)), deletions(world)) == (2, [])
+
+
+async def test_a_machine_whose_annotation_somebody_replaced_keeps_its_server() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    changed = {MACHINE_MARK_ANNOTATION: f"{MARK}/x/server/a/b"}
+    await change(world, **annotate(NAME, **changed))
+    await Life(world).settle()
+    mark = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
+    assert world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] == mark
+    assert says(of(world, NAME))[0] == "Ready"
+    await delete(world, NAME)
+    assert world.held() == {}
+
+
+async def with_a_server_of_its_name() -> tuple[Fleet, str]:
+    """A Machine that has stopped at a server of its name, and the ID of that server."""
+    world = Fleet()
+    body = {"name": NAME, "flavorRef": world.flavor, "networks": []}
+    _, made = world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
+    world.api.load(machine(world))
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    had = str(made["server"]["id"])
+    reason, message = says(world.machine)
+    assert (reason, writes(world, before)) == ("OwnedByAnother", [])
+    assert f"({had}), which may have been made for this object before: set its spec.providerID to openst" in message
+    return world, had
+
+
+async def test_a_server_of_its_name_without_an_owner_stops_a_new_machine_until_its_provider_id_names_it() -> None:
+    world, had = await with_a_server_of_its_name()
+    await change(world, NAME, {"spec": {"providerID": f"openstack:///{had}"}})
+    await Life(world).settle()
+    assert (says(world.machine)[0], list(world.cloud.services.servers)) == ("Ready", [had])
+
+
+async def test_or_until_an_annotation_says_that_it_makes_another_one() -> None:
+    world, had = await with_a_server_of_its_name()
+    await change(world, **annotate(NAME, **{ADOPT_ANNOTATION: "none"}))
+    await Life(world).settle()
+    assert (says(world.machine)[0], len(world.cloud.services.servers)) == ("Ready", 2)
+    assert had not in world.machine["spec"]["providerID"]
+
+
+def other_side(*, mark: str = OF_CLUSTER_API, paused: str = "False", name: str = NAME) -> Tree:
+    """The OpenStackServer of the machine in Cluster API."""
+    told = {"type": "Paused", "status": paused, "reason": "x", "lastTransitionTime": "2026-11-22T12:00:00Z"}
+    return {
+        "apiVersion": OpenStackServer.RESOURCE.api_version,
+        "kind": "OpenStackServer",
+        "metadata": {
+            "name": name,
+            "namespace": "openshift-cluster-api",
+            "uid": "u-server",
+            "annotations": {MARK_ANNOTATION: mark},
+        },
+        "spec": {"identityRef": {"name": "c", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""},
+        "status": {"conditions": [told]},
+    }
+
+
+async def given_to_cluster_api(theirs: str = OF_CLUSTER_API) -> Fleet:
+    world = await original()
+    for server in world.cloud.services.servers.values():
+        server["metadata"][KEY_OF_MARK] = theirs
+    for port in world.cloud.services.ports.values():
+        port["description"] = f"{KEY_OF_MARK}={theirs}"
+    return world
+
+
+async def test_a_server_of_an_openstackserver_that_may_still_act_is_waited_for() -> None:
+    world = await given_to_cluster_api()
+    world.api.load(other_side())
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    awaited = f"Waiting for OpenStackServer openshift-cluster-api/{NAME} of Cluster API to hand over"
+    assert (says(world.machine)[1], writes(world, before)) == (awaited, [])
+    await world.delete()
+    await Life(world).settle()
+    assert (world.is_gone, writes(world, before)) == (False, [])
+    await world.api.delete(OpenStackServer, NAME, namespace="openshift-cluster-api")
+    world.api.load(other_side(paused="True"))
+    await Life(world).settle()
+    assert (world.is_gone, world.held()) == (True, {})
+
+
+@pytest.mark.parametrize(
+    ("theirs", "there"),
+    [
+        pytest.param(
+            mark_for(ROOT, "u-server", "server/openshift-cluster-api/other"),
+            other_side(paused="True", name="other"),
+            id="of another name",
+        ),
+        pytest.param(
+            OF_CLUSTER_API, other_side(paused="True", mark=mark_for(MARK, "u", "server/a/b")), id="with another mark"
+        ),
+        pytest.param(
+            mark_for(ROOT, "u", f"cluster/openshift-cluster-api/{NAME}"), other_side(paused="True"), id="kind"
+        ),
+    ],
+)
+async def test_a_server_of_anybody_but_its_counterpart_is_not_taken(theirs: str, there: Tree) -> None:
+    world = await given_to_cluster_api(theirs)
+    world.api.load(there)
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    assert (says(world.machine)[0], writes(world, before)) == ("OwnedByAnother", [])
+    await delete(world, NAME)
+    assert deletions(world) == []
+
+
+async def test_annotations_of_openstackservers_mean_nothing_on_a_machine() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    copy = exported(world, "copy", named=False)
+    copy["metadata"]["annotations"] = {ADOPT_ANNOTATION: had}
+    world.api.load(copy)
+    await Life(world, "copy").settle()
+    assert of(world, "copy")["spec"]["providerID"] != f"openstack:///{had}"

@@ -1,0 +1,137 @@
+"""Which other object has the mark that an object or the cloud names."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from windlass.api.capo_server import OpenStackServer
+from windlass.kube.control.seen import Present
+from windlass.openstack.cloud.marks import mark_for, place
+from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
+from windlass.openstack.create import mark_of_owner
+from windlass.openstack.objects import BY_MARK, marked
+from windlass.openstack.owners import Owners
+from windlass.openstack.ownership import Facts
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
+
+ROOT, OTHER_ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+ORIGINAL = "server/team-a/web-0"
+MARK = mark_for(ROOT, "u-original", ORIGINAL)
+SPEC = {"identityRef": {"name": "cloud", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""}
+
+
+def tree(name: str, stored: str = "", *, namespace: str = "team-a", take_over: str = "", **more: Any) -> dict[str, Any]:
+    annotations = {MARK_ANNOTATION: stored, TAKE_OVER_ANNOTATION: take_over}
+    meta = {"name": name, "namespace": namespace, "uid": f"u-{name}"}
+    return {
+        "apiVersion": OpenStackServer.RESOURCE.api_version,
+        "kind": "OpenStackServer",
+        "metadata": {**meta, "annotations": {key: value for key, value in annotations.items() if value}},
+        "spec": SPEC,
+        **more,
+    }
+
+
+def present(of: dict[str, Any]) -> Present[OpenStackServer]:
+    raw = msgspec.json.encode(of)
+    return Present(msgspec.json.decode(raw, type=OpenStackServer), raw)
+
+
+def owners(*there: dict[str, Any]) -> Owners:
+    """In a cluster with these objects."""
+    api = MemoryApi(OpenStackServer)
+    api.load(*there)
+    reader = MemoryReader(api)
+    reader.add_index(OpenStackServer, BY_MARK, marked)
+    return Owners(reader, names=lambda found: bool(found.object.status.instance_id))
+
+
+async def test_the_owner_of_a_copied_mark_is_told_if_it_exists() -> None:
+    copy = tree("copy", MARK)
+    facts = await owners(copy, tree("web-0", MARK)).facts(present(copy))
+    assert facts == Facts(rival="OpenStackServer team-a/web-0")
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        pytest.param([], id="it is gone"),
+        pytest.param([tree("web-0", mark_for(OTHER_ROOT, "u-new", ORIGINAL))], id="another has its name"),
+        pytest.param([tree("web-0")], id="one of its name has no mark yet"),
+    ],
+)
+async def test_an_owner_that_does_not_exist_here_is_absent(there: list[dict[str, Any]]) -> None:
+    copy = tree("copy", MARK)
+    assert await owners(copy, *there).facts(present(copy)) == Facts(absent=frozenset({ORIGINAL}))
+
+
+@pytest.mark.parametrize(
+    ("stored", "whose"),
+    [
+        pytest.param(mark_for(ROOT, "u", "machine/team-a/web-0"), "Machine team-a/web-0", id="of another kind"),
+        pytest.param(
+            mark_for(ROOT, "u", place("server", "team-a", "x" * 100)),
+            f"OpenStackServer {place('server', 'team-a', 'x' * 100).removeprefix('server/')}",
+            id="of a name that the mark does not have whole",
+        ),
+        pytest.param(mark_of_owner("fleet"), "a program that made it with create_instance", id="of a program"),
+        pytest.param("mine", "an unknown owner", id="no mark at all"),
+    ],
+)
+async def test_an_owner_that_cannot_be_looked_for_is_taken_to_exist(stored: str, whose: str) -> None:
+    copy = tree("copy", stored)
+    assert await owners(copy).facts(present(copy)) == Facts(rival=whose)
+
+
+async def test_an_object_that_holds_its_mark_and_a_moved_one_need_no_other() -> None:
+    for stored in (MARK, mark_for(ROOT, "u-before", ORIGINAL), ""):
+        found = tree("web-0", stored, take_over="server/team-b/web-0")
+        copies = (tree("copy", MARK), tree("other", ROOT))
+        assert await owners(found, *copies).facts(present(found)) == Facts(confirmed="server/team-b/web-0")
+
+
+RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
+
+
+@pytest.mark.parametrize(
+    ("others", "rival"),
+    [
+        pytest.param([], "", id="alone"),
+        pytest.param([tree("b", ROOT)], "", id="it comes first"),
+        pytest.param([tree("b", ROOT, **RECORDED)], "OpenStackServer team-a/b", id="another has recorded a server"),
+        pytest.param(
+            [tree("b", mark_for(ROOT, "u-b", "server/team-a/b"))], "OpenStackServer team-a/b", id="another holds it"
+        ),
+        pytest.param([tree("b", mark_for(ROOT, "u-a", "server/team-a/a"), **RECORDED)], "", id="another is a copy"),
+        pytest.param([tree("b", OTHER_ROOT, **RECORDED)], "", id="another has another one"),
+    ],
+)
+async def test_of_objects_with_one_mark_of_an_earlier_version_one_has_it(
+    others: list[dict[str, Any]], rival: str
+) -> None:
+    found = tree("a", ROOT)
+    assert (await owners(found, *others).facts(present(found))).rival == rival
+
+
+async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_itself() -> None:
+    found = tree("a", mark_for(ROOT, "u-a", "server/team-a/a"))
+    there = {
+        mark_for(OTHER_ROOT, "x", "server/team-b/gone"),
+        mark_for(OTHER_ROOT, "u-b", "server/team-a/b"),
+        mark_for(ROOT, "older", "server/team-a/a"),
+        mark_for(ROOT, "x", "machine/team-a/gone"),
+        OTHER_ROOT,
+    }
+    known = owners(found, tree("b", mark_for(OTHER_ROOT, "u-b", "server/team-a/b")))
+    facts = Facts(confirmed="server/team-b/gone", absent=frozenset({ORIGINAL}))
+    both = frozenset({ORIGINAL, "server/team-b/gone"})
+    assert await known.with_absent(facts, present(found), there) == Facts(confirmed="server/team-b/gone", absent=both)
+
+
+async def test_an_owner_whose_object_cannot_be_read_is_taken_to_exist() -> None:
+    copy = tree("copy", MARK)
+    broken = {**tree("web-0", MARK), "spec": {"identityRef": 7}}
+    facts = await owners(copy, broken).facts(present(copy))
+    assert facts.rival == "OpenStackServer team-a/web-0"
