@@ -240,7 +240,11 @@ async def _estate(
             return estate
         cluster = f"{found.metadata.namespace}-{seen.cluster_name}"
         unmarked = await project.unmarked(
-            names(cluster), of_provider(cluster), kinds=kinds, but=named, age=inf if recorded(infra) else RECENT
+            names(cluster),
+            description=of_provider(cluster),
+            but=named,
+            kinds=kinds,
+            age=inf if recorded(infra) else RECENT,
         )
         return replace(estate, unmarked=unmarked)
     except CloudFailure as failure:
