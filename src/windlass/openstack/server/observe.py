@@ -30,7 +30,7 @@ from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_held, is_paused, owner_name
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, owner_name
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, replaced
 from windlass.openstack.quotas import QuotaNumbers
@@ -220,8 +220,8 @@ class ServerObserver:
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
-        # What is recorded may exist although nothing has the mark; an object that is held had another mark before.
-        new = recorded(found) == NONE and not is_held(found)
+        # What is recorded may exist although nothing has the mark; an object with choices had another mark before.
+        new = recorded(found) == NONE and found.object.status.resolved is None
         return self._fresh.of(key, found, born=self._clouds.born if new else None)
 
     def _forget(self, key: NamespacedName) -> None:
