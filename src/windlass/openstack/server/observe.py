@@ -22,8 +22,9 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.marks import root_of
+from windlass.openstack.cloud.marks import place_of, root_of
 from windlass.openstack.cloud.requests import CreateServer
+from windlass.openstack.cloud.resources import Server
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
@@ -164,7 +165,7 @@ class ServerObserver:
             return "", ""
         for cached in self._reader.known(mapi.Machine, BY_MARK, root_of(owner)):
             found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
-            if isinstance(found, Present) and owner in (claim_of(found).mark, claim_of(found).stored):
+            if isinstance(found, Present) and _has(found, owner):
                 status = found.object.status
                 if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
                     return owner, ""
@@ -237,10 +238,19 @@ async def replaceable(
 ) -> tuple[Facts, frozenset[str]]:
     """The marks of the `inventory` that the object replaces by its own, and the facts that this follows from.
     `former`: the mark of the owner that has given its server up."""
-    claim = claim_of(found)
+    claim, name = claim_of(found), found.metadata.name
+    unnamed = (each for each in inventory.others if isinstance(each, Server) and each.name != name)
+    # A root alone does not say whose the server is: a copy in another management cluster has it too.
+    strange = {mark for each in unnamed if not place_of(mark := mark_on(each))}
     there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
     facts = await owners.with_absent(facts, found, there)
-    return facts, replaced(claim, there, facts) | (frozenset({former}) if former else frozenset())
+    return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
+
+
+def _has(machine: Present[mapi.Machine], mark: str) -> bool:
+    """A copy of the Machine has its mark in the annotation too, and can give nothing up."""
+    claim = claim_of(machine)
+    return not claim.is_copied and mark in (claim.mark, claim.stored)
 
 
 def adopts(found: Present[OpenStackServer]) -> bool:
