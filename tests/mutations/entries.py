@@ -2621,6 +2621,7 @@ _OWNING = (
         "openstack/server/observe.py",
         "openstack/server/test_whose.py",
         ("new = recorded(found) == NONE and not is_held(found)", "new = recorded(found) == NONE"),
+        ("new = recorded(found) == NONE and not is_held(found)", "new = not is_held(found)"),
         ("facts = await owners.with_absent(facts, found, there)", "pass"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
         ("if not may_have_namesakes(found) and cloud.inventory is not None", "if cloud.inventory is not None"),
@@ -2638,11 +2639,6 @@ _OWNING = (
         "openstack/server/observe.py",
         "openstack/server/test_giving_up.py",
         ("and owner in (claim_of(found).mark, claim_of(found).stored):", "and True:"),
-    ),
-    *_in(
-        "openstack/server/observe.py",
-        "openstack/server/test_stories.py",
-        ("new = recorded(found) == NONE and not is_held(found)", "new = not is_held(found)"),
     ),
     *_in(
         "openstack/server/snapshot.py",

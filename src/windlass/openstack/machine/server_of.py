@@ -153,14 +153,13 @@ def create(
     cluster: str,
     annotations: Mapping[str, str] | None = None,
 ) -> Create:
-    """The OpenStackServer. With a mark it has its finalizer too: something may exist in the cloud already. Without a mark
-    its controller stores both; an object that is held is taken to have had a mark before, and is looked for longer."""
+    """The OpenStackServer, with its finalizer: it is the first thing that stands for what is made in the cloud."""
     kind = type(owner.object)
     body: dict[str, Any] = {
         "metadata": {
             "labels": {CLUSTER_LABEL: cluster},
             "annotations": annotations or {},
-            "finalizers": [SERVER_FINALIZER] if annotations else [],
+            "finalizers": [SERVER_FINALIZER],
             "ownerReferences": [tree(owner_reference(kind, owner.metadata))],
         },
         "spec": tree(spec),
