@@ -23,9 +23,14 @@ MARK = mark_for(ROOT, "u-original", ORIGINAL)
 SPEC = {"identityRef": {"name": "cloud", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""}
 
 
+RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
+BORN: dict[str, Any] = {"born": "2026-11-22T12:00:00Z"}
+
+
 def tree(name: str, stored: str = "", *, namespace: str = "team-a", take_over: str = "", **more: Any) -> dict[str, Any]:
     annotations = {MARK_ANNOTATION: stored, TAKE_OVER_ANNOTATION: take_over}
-    meta = {"name": name, "namespace": namespace, "uid": f"u-{name}"}
+    born = more.pop("born", "2026-11-22T11:00:00Z")
+    meta = {"name": name, "namespace": namespace, "uid": f"u-{name}", "creationTimestamp": born}
     return {
         "apiVersion": OpenStackServer.RESOURCE.api_version,
         "kind": "OpenStackServer",
@@ -86,14 +91,22 @@ async def test_an_owner_that_cannot_be_looked_for_is_taken_to_exist(stored: str,
     assert await owners(copy).facts(present(copy)) == Facts(rival=whose)
 
 
-async def test_an_object_that_holds_its_mark_and_a_moved_one_need_no_other() -> None:
-    for stored in (MARK, mark_for(ROOT, "u-before", ORIGINAL), ""):
-        found = tree("web-0", stored, take_over="server/team-b/web-0")
-        copies = (tree("copy", MARK), tree("other", ROOT))
-        assert await owners(found, *copies).facts(present(found)) == Facts(confirmed="server/team-b/web-0")
+@pytest.mark.parametrize("stored", [MARK, mark_for(ROOT, "u-before", ORIGINAL)], ids=["holds", "moved"])
+async def test_what_the_root_alone_is_on_goes_to_one_that_has_recorded_it_before_any_that_has_a_whole_mark(
+    stored: str,
+) -> None:
+    found = tree("web-0", stored, take_over="server/team-b/web-0")
+    facts = Facts(confirmed="server/team-b/web-0")
+    known = owners(found, tree("copy", MARK, **RECORDED), tree("young", ROOT, **BORN))
+    assert await known.facts(present(found)) == facts
+    known = owners(found, tree("copy", MARK), tree("earlier", ROOT, **RECORDED, **BORN))
+    elder = "OpenStackServer team-a/earlier"
+    assert await known.facts(present(found)) == msgspec.structs.replace(facts, elder=elder)
 
 
-RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
+async def test_a_new_object_needs_no_other() -> None:
+    found = tree("web-0")
+    assert await owners(found, tree("copy", MARK), tree("other", ROOT)).facts(present(found)) == Facts()
 
 
 @pytest.mark.parametrize(
@@ -102,9 +115,7 @@ RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
         pytest.param([], "", id="alone"),
         pytest.param([tree("b", ROOT)], "", id="it comes first"),
         pytest.param([tree("b", ROOT, **RECORDED)], "OpenStackServer team-a/b", id="another has recorded a server"),
-        pytest.param(
-            [tree("b", mark_for(ROOT, "u-b", "server/team-a/b"))], "OpenStackServer team-a/b", id="another holds it"
-        ),
+        pytest.param([tree("b", mark_for(ROOT, "u-b", "server/team-a/b"))], "", id="another has issued itself one"),
         pytest.param([tree("b", mark_for(ROOT, "u-a", "server/team-a/a"), **RECORDED)], "", id="another is a copy"),
         pytest.param([tree("b", OTHER_ROOT, **RECORDED)], "", id="another has another one"),
     ],
@@ -129,7 +140,9 @@ async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_it
     known = owners(found, tree("b", mark_for(OTHER_ROOT, "u-b", "server/team-a/b")))
     facts = Facts(confirmed="server/team-b/gone", absent=frozenset({ORIGINAL}))
     both = frozenset({ORIGINAL, "server/team-b/gone"})
-    assert await known.with_absent(facts, present(found), there) == Facts(confirmed="server/team-b/gone", absent=both)
+    whose = {OTHER_ROOT: "OpenStackServer team-a/b"}
+    expected = Facts(confirmed="server/team-b/gone", absent=both, holders=whose)
+    assert await known.with_absent(facts, present(found), there) == expected
 
 
 async def test_an_owner_whose_object_cannot_be_read_is_taken_to_exist() -> None:

@@ -30,7 +30,7 @@ from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_held, is_paused, owner_name
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, replaced
 from windlass.openstack.quotas import QuotaNumbers
@@ -42,6 +42,7 @@ from windlass.openstack.server.snapshot import (
     Timing,
     adopted,
     cluster_of,
+    has_recorded,
     made,
     may_have_namesakes,
     recorded,
@@ -66,7 +67,7 @@ class ServerObserver:
         machine_api: str = "",
     ) -> None:
         self._reader = reader
-        self._owners = Owners(reader, names=lambda each: recorded(each) != NONE)
+        self._owners = Owners(reader, names=has_recorded)
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api
@@ -140,7 +141,7 @@ class ServerObserver:
 
     async def _unnamed(self, found: Present[OpenStackServer]) -> str:
         """The machine that has to name its server first: a restored object without mark and status knows none."""
-        name = owner_name(found.metadata, OpenStackMachine)
+        name = machine_of(found)
         if not name or recorded(found) != NONE or MARK_ANNOTATION in found.metadata.annotations:
             return ""
         machine = await self._reader.see(OpenStackMachine, name, namespace=found.metadata.namespace)
@@ -220,8 +221,8 @@ class ServerObserver:
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
-        # What is recorded may exist although nothing has the mark; an object that is held had another mark before.
-        new = recorded(found) == NONE and not is_held(found)
+        # What is recorded may exist although nothing has the mark; an object with choices had another mark before.
+        new = recorded(found) == NONE and found.object.status.resolved is None
         return self._fresh.of(key, found, born=self._clouds.born if new else None)
 
     def _forget(self, key: NamespacedName) -> None:

@@ -176,6 +176,12 @@ def recorded(found: Present[OpenStackServer]) -> Recorded:
     )
 
 
+def has_recorded(found: Present[OpenStackServer]) -> bool:
+    """Whether its status has resources by ID; what an annotation names is not enough."""
+    status = found.object.status
+    return bool(status.instance_id or status.resources)
+
+
 def cluster_of(found: Present[OpenStackServer]) -> str:
     return found.metadata.labels.get(CLUSTER_LABEL, "")
 

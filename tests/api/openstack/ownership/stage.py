@@ -7,6 +7,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from windlass.kube.conditions import find
 from windlass.kube.errors import AlreadyExists, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK
-from windlass.openstack.cloud.marks import mark_of, root_of
+from windlass.openstack.cloud.marks import described, mark_of, root_of
 from windlass.openstack.cloud.resources import Port
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.controllers import makers
@@ -31,6 +32,8 @@ from windlass.testing.cloud import Project
 
 Tree = dict[str, Any]
 Kind = type[Any]
+Backup = list[tuple[Kind, Tree]]
+"""Kinds and trees of objects, in the order in which they are restored."""
 
 ANNOTATIONS: Final[dict[Kind, str]] = {
     OpenStackServer: MARK_ANNOTATION,
@@ -165,10 +168,23 @@ class Stage:
 
     async def lose(self, kind: Kind, name: str, *, place: str = "") -> None:
         """Without finalizers and with nobody at work: the object goes, and what it has in the cloud stays."""
-        kinds = (OpenStackMachine, OpenStackServer) if kind is OpenStackMachine else (kind,)
+        kinds = (OpenStackServer, OpenStackMachine) if kind is OpenStackMachine else (kind,)
         for each in kinds:
             await self.change(each, name, {"metadata": {"finalizers": None}}, place=place)
             await self.delete(each, name, place=place)
+
+    async def backup(self, kind: Kind, name: str) -> Backup:
+        """All that Velero keeps of an object, with what belongs to it."""
+        kinds = (OpenStackServer, OpenStackMachine) if kind is OpenStackMachine else (kind,)
+        return [(each, restorable(await self.get(each, name))) for each in kinds]
+
+    async def restore(self, backup: Backup, *, place: str = "") -> None:
+        """Objects with other uids, without status and without owners. Cluster API sets that of an OpenStackMachine."""
+        for kind, tree in backup:
+            meta, name = tree["metadata"], tree["metadata"]["name"]
+            if kind is OpenStackMachine:
+                meta = {**meta, "ownerReferences": [await self._machine(name, place=place)]}
+            await self.make(kind, name, place=place, metadata=meta, spec=tree["spec"])
 
     # what objects say
 
@@ -184,6 +200,19 @@ class Stage:
             lambda found: says(found, "Ready").startswith("True") and server_of(found),
             what=f"{kind.__name__} {name} is ready",
         )
+
+    async def until_marked(self, before: Tree) -> Tree:
+        """Return once the object has the mark again that it had before, in its annotation and on its server."""
+        kind, name = kind_of(before), before["metadata"]["name"]
+        after = await eventually(
+            lambda: self.get(kind, name),
+            lambda found: mark_in(found) == mark_in(before),
+            what=f"{kind.__name__} {name} has its mark",
+        )
+        assert server_of(after) == server_of(before)
+        assert (await self.servers())[server_of(before)] == mark_in(before)
+        assert (await self.ports())[server_of(before)] == mark_in(before)
+        return after
 
     async def until_stopped(self, kind: Kind, name: str, *, place: str = "") -> str:
         """What it says once it has stopped because a server belongs to another."""
@@ -227,7 +256,8 @@ class Stage:
         texts, roots = await self.told(), {root_of(each) for each in servers.values()} - {""}
         assert [text for text in texts for root in roots if root in text] == []
         alive = [each for place in self._both for kind in OWNERS for each in await self._all(kind, place)]
-        assert sorted(filter(None, map(server_of, alive))) == sorted(servers)
+        have = {f"{each['kind']} {each['metadata']['name']}": server_of(each) for each in alive}
+        assert sorted(have.values()) == sorted(servers), have
 
     # what the cloud says
 
@@ -236,6 +266,36 @@ class Stage:
         return await asyncio.to_thread(
             lambda: {each.id: each.metadata.get(MARK, "") for each in self.project.sdk.compute.servers()}
         )
+
+    async def mark_in_cloud(self, server: str, mark: str, *, unmarked: str = "") -> None:
+        """Write the mark on a server and its port, as another program did. Without one: no mark, and `unmarked` as the
+        description of the port."""
+
+        def write() -> None:
+            sdk = self.project.sdk
+            if mark:
+                sdk.compute.set_server_metadata(server, **{MARK: mark})
+            else:
+                sdk.compute.delete_server_metadata(server, [MARK])
+            for port in sdk.network.ports(project_id=self.project.id, device_id=server):
+                text = described("", mark) if mark else unmarked
+                sdk.network.update_port(port, description=text)
+
+        await asyncio.to_thread(write)
+
+    async def remove_server(self, server: str) -> None:
+        """As a person does it in the cloud, with its ports."""
+
+        def remove() -> None:
+            sdk = self.project.sdk
+            ports = [*sdk.network.ports(project_id=self.project.id, device_id=server)]
+            found = sdk.compute.get_server(server)
+            sdk.compute.delete_server(server)
+            sdk.compute.wait_for_delete(found)
+            for port in ports:
+                sdk.network.delete_port(port)
+
+        await asyncio.to_thread(remove)
 
     async def ports(self) -> dict[str, str]:
         """The mark of each port of the project, by the ID of its server."""
@@ -281,10 +341,14 @@ def server_of(tree: Tree) -> str:
     return str(tree.get("status", {}).get("instanceID") or named)
 
 
+def kind_of(tree: Tree) -> Kind:
+    group, kind = tree["apiVersion"].partition("/")[0], tree["kind"]
+    return next(each for each in KINDS if (each.RESOURCE.group, each.RESOURCE.kind) == (group, kind))
+
+
 def mark_in(tree: Tree) -> str:
     """The mark in its annotation."""
-    found = tree["metadata"]["annotations"]
-    return str(found[MACHINE_MARK_ANNOTATION if tree["kind"] == Machine.RESOURCE.kind else MARK_ANNOTATION])
+    return str(tree["metadata"]["annotations"][ANNOTATIONS[kind_of(tree)]])
 
 
 def named(kind: Kind, what: str) -> str:
@@ -298,11 +362,18 @@ def owner_of(tree: Tree) -> str:
     return f"{kind.RESOURCE.kind} {tree['metadata']['namespace']}/{tree['metadata']['name']}"
 
 
-async def for_each(kinds: Iterable[Kind], story: Callable[[Kind], Coroutine[Any, Any, None]]) -> None:
+async def for_each(kinds: Iterable[Kind], story: Callable[[Kind], Coroutine[Any, Any, object]]) -> None:
     """The story of each kind, all at the same time."""
     async with asyncio.TaskGroup() as group:
         for kind in kinds:
             group.create_task(story(kind), name=kind.__name__)
+
+
+def restorable(tree: Tree) -> Tree:
+    """What a restore by Velero makes of an object: neither uid nor owners nor status is left."""
+    lost = (*BY_SERVER, "ownerReferences", "namespace")
+    meta = {name: value for name, value in tree["metadata"].items() if name not in lost}
+    return {"metadata": meta, "spec": tree["spec"]}
 
 
 def says(tree: Tree, kind: str) -> str:
@@ -321,4 +392,4 @@ def copied(tree: Tree, *, names_server: bool = False) -> Tree:
     finalizers, and without the ID of the server unless it `names_server`."""
     kept = {name: tree["metadata"][name] for name in ("labels", "annotations") if name in tree["metadata"]}
     spec = {name: value for name, value in tree["spec"].items() if names_server or name != "providerID"}
-    return {"metadata": kept, "spec": spec}
+    return deepcopy({"metadata": kept, "spec": spec})

@@ -11,6 +11,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
 from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.openstack.server.controller import server_controller
@@ -220,6 +221,28 @@ async def test_an_object_that_a_newer_one_took_over_from_stops_for_good_and_goes
     assert (reason, "has taken it over from this one" in message) == ("OwnedByAnother", True)
     await delete(world, NAME)
     assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+
+
+async def test_who_knows_the_mark_of_an_earlier_version_gets_nothing_by_issuing_it_to_another_object() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    mark = of(world, NAME)["metadata"]["annotations"][MARK_ANNOTATION]
+    root = mark.partition("/")[0]
+    world.cloud.services.servers[had]["metadata"]["windlass-owner"] = root
+    body = {"metadata": {"annotations": {MARK_ANNOTATION: root}}}
+    await world.api.patch(OpenStackServer, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE)
+    forged = server(world)
+    issued = mark_for(root, "u-thief", f"server/{NAMESPACE}/thief")
+    meta = {"name": "thief", "namespace": NAMESPACE, "uid": "u-thief"}
+    world.api.load({**forged, "metadata": {**meta, "annotations": {MARK_ANNOTATION: issued}}})
+    await Life(world, "thief").settle()
+    reason, message = told(of(world, "thief"))
+    assert reason == "OwnedByAnother"
+    assert f"server {had} belongs to OpenStackServer {NAMESPACE}/{NAME}: remove the annotation" in message
+    await delete(world, "thief")
+    await Life(world).settle()
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    assert of(world, NAME)["metadata"]["annotations"][MARK_ANNOTATION] == mark
 
 
 async def test_marks_of_the_earlier_version_become_whole_without_a_create_or_a_deletion() -> None:
