@@ -1653,7 +1653,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/server_of.py",
         "openstack/machine",
-        ('            "finalizers": [SERVER_FINALIZER],\n', ""),
+        ('"finalizers": [SERVER_FINALIZER] if MARK_ANNOTATION in given else []', '"finalizers": []'),
         ("        if not port.disable_port_security:\n", "        if True:\n"),
         ("        annotations[ADOPT_ANNOTATION] = existing\n", ""),
         ("Plan.of(intend(found, mark), news, creation)", "Plan.of(news, creation)"),
@@ -1832,7 +1832,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/controller.py",
         "openstack/cluster/test_restored.py",
         ("    return not marks and any(", "    return any("),
-        ("age=inf if recorded(infra) else RECENT", "age=inf"),
+        ("        age = RECENT\n", "        age = inf\n"),
     ),
     *_in(
         "openstack/cloud/unmarked.py",
@@ -1942,7 +1942,7 @@ _IN_THE_CLOUD = (
         ("if found.deleting and not self.seen.addresses and not self.seen.unknown:", "if found.deleting:"),
         ("if each.deleting and is_held(each) and reclaimed:", "if each.deleting and is_held(each):"),
         ("not owners or claim.metadata.uid in owners:", "True:"),
-        ("mark_on(each) == mark_of(found) and not self._is_users(each)]", "mark_on(each) == mark_of(found)]"),
+        ("mark_on(each) == self.mark and not self._is_users(each)]", "mark_on(each) == self.mark]"),
         ("if found.object.spec.reclaim_policy == RETAIN:", "if False:"),
         ("not mark_on(each) and not self._is_users(each):", "not mark_on(each):"),
         ("(*each.tags, tag)", "(tag,)"),
@@ -1951,7 +1951,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/decide.py",
         "openstack/pool/test_crash.py",
-        ("or not self.cloud.estate.certain:\n            return", "or False:\n            return"),
+        ("or not self.cloud.estate.certain or self", "or self"),
         ("if not ours and estate.certain:", "if not ours:"),
     ),
     *_in(
@@ -2670,8 +2670,11 @@ _OWNING = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server/test_whose.py",
-        ("new = recorded(found) == NONE and not is_held(found)", "new = recorded(found) == NONE"),
-        ("new = recorded(found) == NONE and not is_held(found)", "new = not is_held(found)"),
+        ("new = recorded(found) == NONE and found.object.status.resolved is None", "new = recorded(found) == NONE"),
+        (
+            "new = recorded(found) == NONE and found.object.status.resolved is None",
+            "new = found.object.status.resolved is None",
+        ),
         ("facts = await owners.with_absent(facts, found, there)", "pass"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
         ("if not may_have_namesakes(found) and cloud.inventory is not None", "if cloud.inventory is not None"),
