@@ -421,7 +421,7 @@ async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlie
     without: Tree = {"annotations": {MARK_ANNOTATION: None}, **({"finalizers": None} if lost == "finalizer" else {})}
     await world.api.patch(OpenStackServer, NAME, {"metadata": without}, type=PatchType.MERGE, namespace=NAMESPACE)
     if lost == "status":
-        body: Tree = {"status": {"instanceID": None, "resources": None, "resolved": None}}
+        body: Tree = {"status": {"instanceID": None, "resources": None}}
         await world.api.patch(
             OpenStackServer, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
         )
