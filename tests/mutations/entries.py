@@ -1653,7 +1653,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/server_of.py",
         "openstack/machine",
-        ('            "finalizers": [SERVER_FINALIZER],\n', ""),
+        ('"finalizers": [SERVER_FINALIZER] if MARK_ANNOTATION in given else []', '"finalizers": []'),
         ("        if not port.disable_port_security:\n", "        if True:\n"),
         ("        annotations[ADOPT_ANNOTATION] = existing\n", ""),
         ("Plan.of(intend(found, mark), news, creation)", "Plan.of(news, creation)"),
@@ -1832,7 +1832,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/controller.py",
         "openstack/cluster/test_restored.py",
         ("    return not marks and any(", "    return any("),
-        ("age=inf if again or (recorded(infra) and not is_stopped(found)) else min(age, RECENT)", "age=inf"),
+        ("        age = RECENT\n", "        age = inf\n"),
     ),
     *_in(
         "openstack/cloud/unmarked.py",
@@ -1951,7 +1951,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/decide.py",
         "openstack/pool/test_crash.py",
-        ("or not self.cloud.estate.certain or self._unclaimed", "or self._unclaimed"),
+        ("or not self.cloud.estate.certain or self", "or self"),
         ("if not ours and estate.certain:", "if not ours:"),
     ),
     *_in(
@@ -2672,6 +2672,10 @@ _OWNING = (
         "openstack/server/observe.py",
         "openstack/server/test_whose.py",
         ("new = recorded(found) == NONE and found.object.status.resolved is None", "new = recorded(found) == NONE"),
+        (
+            "new = recorded(found) == NONE and found.object.status.resolved is None",
+            "new = found.object.status.resolved is None",
+        ),
         ("facts = await owners.with_absent(facts, found, there)", "pass"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
         ("if not may_have_namesakes(found) and cloud.inventory is not None", "if cloud.inventory is not None"),
