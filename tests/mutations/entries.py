@@ -1653,7 +1653,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/server_of.py",
         "openstack/machine",
-        ('"finalizers": [SERVER_FINALIZER] if MARK_ANNOTATION in given else []', '"finalizers": []'),
+        ('            "finalizers": [SERVER_FINALIZER],\n', ""),
         ("        if not port.disable_port_security:\n", "        if True:\n"),
         ("        annotations[ADOPT_ANNOTATION] = existing\n", ""),
         ("Plan.of(intend(found, mark), news, creation)", "Plan.of(news, creation)"),
@@ -2714,10 +2714,6 @@ _OWNING = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server/test_stories.py",
-        (
-            "new = recorded(found) == NONE and found.object.status.resolved is None",
-            "new = found.object.status.resolved is None",
-        ),
     ),
     *_in(
         "openstack/server/snapshot.py",
@@ -2776,7 +2772,6 @@ _OWNING = (
     *_in(
         "openstack/machine_api/observe.py",
         "openstack/machine_api/test_stories.py",
-        ('return (owner, "") if isinstance(other, Absent) and word else ("", "")', 'return "", ""'),
     ),
     *_in(
         "openstack/machine_api/snapshot.py",
