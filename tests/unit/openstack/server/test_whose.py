@@ -415,18 +415,14 @@ async def test_what_an_object_made_goes_with_it_although_it_names_the_server_of_
     assert (list(world.cloud.services.servers), len(world.cloud.services.ports)) == ([had], 1)
 
 
-@pytest.mark.parametrize("lost", ["status", "finalizer"])
-async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlier_request_can_arrive(lost: str) -> None:
+@pytest.mark.parametrize("kept", ["resolved", "instanceID"])
+async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlier_request_can_arrive(kept: str) -> None:
     world = await original()
-    without: Tree = {"annotations": {MARK_ANNOTATION: None}, **({"finalizers": None} if lost == "finalizer" else {})}
-    await world.api.patch(OpenStackServer, NAME, {"metadata": without}, type=PatchType.MERGE, namespace=NAMESPACE)
-    if lost == "status":
-        body: Tree = {"status": {"instanceID": None, "resources": None}}
-        await world.api.patch(
-            OpenStackServer, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
-        )
+    without: Tree = {"metadata": {"annotations": {MARK_ANNOTATION: None}, "finalizers": None}}
+    await world.api.patch(OpenStackServer, NAME, without, type=PatchType.MERGE, namespace=NAMESPACE)
+    lost: Tree = {"status": {each: None for each in ("instanceID", "resources", "resolved") if each != kept}}
+    await world.api.patch(OpenStackServer, NAME, lost, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status")
     process = Life(world)
-    await process.controller.observe(process.key, Outcome())
     await process.step()
     seen = await process.controller.observe(process.key, Outcome())
     assert isinstance(seen.cloud, Cloud)
