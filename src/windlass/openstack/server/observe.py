@@ -41,6 +41,7 @@ from windlass.openstack.server.snapshot import (
     Snapshot,
     Timing,
     adopted,
+    adopts,
     cluster_of,
     has_recorded,
     made,
@@ -241,11 +242,6 @@ async def replaceable(
     there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
     facts = await owners.with_absent(facts, found, there)
     return facts, replaced(claim, there, facts) | (frozenset({former}) if former else frozenset())
-
-
-def adopts(found: Present[OpenStackServer]) -> bool:
-    """It names a server, and its status does not have it yet."""
-    return bool(adopted(found)) and not found.object.status.instance_id
 
 
 def is_nothing(inventory: Inventory, found: Present[OpenStackServer]) -> bool:
