@@ -13,7 +13,7 @@ An object replaces other marks by its own, first in the cloud and then in its an
 | mark in the cloud | it is replaced |
 |---|---|
 | of its root and place, another uid | by an object that was moved or restored, or served by an earlier version |
-| its root alone | by every object but a copy, if no other object here comes first |
+| its root alone | by the first of the objects here with this root, if it names the server or has its name |
 | of its place, on a server that it names | by an object that has not had this server yet |
 | of its place and uid, another root | by the object: somebody has changed its annotation |
 | of another place | if an annotation confirms it, and no object of that place exists here |

@@ -127,6 +127,13 @@ async def test_of_objects_with_one_mark_of_an_earlier_version_one_has_it(
     assert (await owners(found, *others).facts(present(found))).rival == rival
 
 
+@pytest.mark.parametrize("uid", ["u-a", "u-before"], ids=["it holds the mark", "it was moved"])
+async def test_a_mark_that_anybody_can_write_is_less_than_a_recorded_server(uid: str) -> None:
+    found = tree("a", mark_for(ROOT, uid, "server/team-a/a"))
+    facts = await owners(found, tree("b", ROOT, **RECORDED)).facts(present(found))
+    assert facts == Facts(elder="OpenStackServer team-a/b")
+
+
 async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_itself() -> None:
     found = tree("a", mark_for(ROOT, "u-a", "server/team-a/a"))
     there = {

@@ -17,7 +17,7 @@ from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import in_words, mark_of, root_of
+from windlass.openstack.cloud.marks import in_words, mark_of, place_of, root_of
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Markable
 from windlass.openstack.cluster.part import NETWORK, Ours, Part
@@ -52,7 +52,10 @@ def stranger(estate: Estate, ownership: Ownership) -> Markable | None:
     marks, root = {ownership.mark, *ownership.formers}, root_of(ownership.mark)
     own = {_called(each) for each in estate.all if mark_of(each) in marks}
     recorded = (each for each in estate.all if mark_of(each) not in marks and root_of(mark_of(each)) == root)
-    return next((each for each in (*recorded, *estate.others) if _called(each) not in own), None)
+    at, alone = place_of(ownership.mark), not own
+    # A user who can read the object can give its root to another one: beside what is its own, that one does not count.
+    others = (each for each in estate.others if alone or place_of(mark_of(each)) == at)
+    return next((each for each in (*recorded, *others) if _called(each) not in own), None)
 
 
 def held(found: Present[OpenStackCluster], estate: Estate, ownership: Ownership, *, fresh_mark: str) -> Plan | None:

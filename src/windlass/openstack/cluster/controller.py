@@ -72,6 +72,7 @@ from windlass.openstack.objects import (
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.status import BASTION_READY, READY
+from windlass.openstack.taken import is_stopped
 
 NAME: Final = "openstack-cluster"
 
@@ -161,7 +162,7 @@ class Observer:
         resolved = await self._resolve(host) if host else ""
         named = [each for each in (resolved, *_addresses(found.object)) if isinstance(each, str) and each]
         age = RECENT
-        if found.deleting or project.weather(mark).refusals or _is_changed(found):
+        if found.deleting or project.weather(mark).refusals or _is_changed(found) or is_stopped(found):
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf
@@ -244,7 +245,7 @@ async def _estate(
             description=of_provider(cluster),
             but=named,
             kinds=kinds,
-            age=inf if recorded(infra) else RECENT,
+            age=inf if again or (recorded(infra) and not is_stopped(found)) else min(age, RECENT),
         )
         return replace(estate, unmarked=unmarked)
     except CloudFailure as failure:

@@ -3,7 +3,8 @@
 | the object | it stops at |
 |---|---|
 | any | the server that it names, if that has the mark of another owner |
-| has no server | anything with another mark of its root: it was copied from another object, or that has taken it over |
+| has nothing | anything with another mark of its root: it was copied from another object, or that has taken it over |
+| has no server | anything with its root and place: a newer object of its name has taken it over |
 | makes a server, and nothing of it exists | a server of its name that has no mark: it may be its own, from before |
 """
 
@@ -27,7 +28,12 @@ def foreign(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -
     if recorded.server:
         named = (each for each in inventory.servers if each.id == recorded.server and marks.mark_of(each) not in own)
         return next(named, None)
-    return None if servers else next(iter(inventory.others), None)
+    if servers:
+        return None
+    at = marks.place_of(ownership.mark)
+    # A user who can read the object can give its root to another one: beside what is its own, that one does not count.
+    alone = not any(marks.mark_of(each) in own - {""} for each in inventory.all)
+    return next((each for each in inventory.others if alone or marks.place_of(marks.mark_of(each)) == at), None)
 
 
 def is_replaced(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -> bool:

@@ -153,14 +153,13 @@ def create(
     cluster: str,
     annotations: Mapping[str, str] | None = None,
 ) -> Create:
-    """The OpenStackServer. If its mark is given, something in the cloud may have it, so the finalizer is there too; one
-    that has the finalizer alone is taken for an object that somebody took the mark from."""
-    kind, given = type(owner.object), annotations or {}
+    """The OpenStackServer, with its finalizer: it is the first thing that stands for what is made in the cloud."""
+    kind = type(owner.object)
     body: dict[str, Any] = {
         "metadata": {
             "labels": {CLUSTER_LABEL: cluster},
-            "annotations": given,
-            "finalizers": [SERVER_FINALIZER] if MARK_ANNOTATION in given else [],
+            "annotations": annotations or {},
+            "finalizers": [SERVER_FINALIZER],
             "ownerReferences": [tree(owner_reference(kind, owner.metadata))],
         },
         "spec": tree(spec),

@@ -227,7 +227,9 @@ class MachineObserver:
         owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
         word, _, rest = place_of(owner).partition("/")
         namespace, _, name = rest.partition("/") if word else (CLUSTER_API_NAMESPACE, "/", found.metadata.name)
-        if word not in ("", "server") or name != found.metadata.name or not is_root_of_object(root_of(owner)):
+        if word not in ("", "server") or (namespace, name) != (CLUSTER_API_NAMESPACE, found.metadata.name):
+            return "", ""  # another OpenStackServer of this name, which may well be absent here, is not its counterpart
+        if not is_root_of_object(root_of(owner)):
             return "", ""
         try:
             other = await self._reader.see(OpenStackServer, name, namespace=namespace, live=True)

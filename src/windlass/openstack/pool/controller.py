@@ -35,13 +35,14 @@ from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot
+from windlass.openstack.taken import is_stopped
 
 NAME: Final = "openstack-floating-ip-pool"
 BY_POOL: Final = "pool"
 """Index of IPAddressClaims and IPAddresses: by `namespace/name` of their pool, if it is one of ours."""
 RECENT: Final = 30.0
 JUST_NOW: Final = 1.0
-"""The greatest age in seconds of the list of floating IPs: usually, and after a refusal or during deletion."""
+"""The greatest age in seconds of the list of floating IPs: usually; after a refusal or a stop, and during deletion."""
 
 
 class Observer:
@@ -105,7 +106,7 @@ class Observer:
         project = await self._clouds.project(credentials)
         given = (each.object.spec.address for each in shot.addresses)
         named = (*spec.pre_allocated_floating_ips, *status.claimed_ips, *status.available_ips, *given)
-        age = JUST_NOW if project.weather(mark).refusals or found.deleting else RECENT
+        age = JUST_NOW if project.weather(mark).refusals or found.deleting or is_stopped(found) else RECENT
         if last.results and not named:  # what the pool has made in this attempt is known
             age = inf
         estate = await project.estate(mark, named, kinds=(FloatingIp,), age=age)
@@ -114,8 +115,9 @@ class Observer:
         formers = replaced(claim, there, facts)
         estate = estate.with_others(lambda each: mark_on(each) in formers)
         if not found.deleting and found.metadata.annotations.get(ADOPT_ANNOTATION) != ADOPT_NONE:
-            tag, first = TAG.format(found.metadata.name), not (status.claimed_ips or status.available_ips)
-            unmarked = await project.unmarked((), tag=tag, but=named, kinds=(FloatingIp,), age=RECENT if first else inf)
+            tag = TAG.format(found.metadata.name)
+            kinds, age = (FloatingIp,), min(age, RECENT)
+            unmarked = await project.unmarked((), tag=tag, but=named, kinds=kinds, age=age)
             estate = replace(estate, unmarked=unmarked)
         return Cloud(
             project=project.key,

@@ -22,15 +22,16 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.marks import root_of
+from windlass.openstack.cloud.marks import place_of, root_of
 from windlass.openstack.cloud.requests import CreateServer
+from windlass.openstack.cloud.resources import Server
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_held, is_paused, machine_of
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, replaced
 from windlass.openstack.quotas import QuotaNumbers
@@ -165,7 +166,7 @@ class ServerObserver:
             return "", ""
         for cached in self._reader.known(mapi.Machine, BY_MARK, root_of(owner)):
             found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
-            if isinstance(found, Present) and owner in (claim_of(found).mark, claim_of(found).stored):
+            if isinstance(found, Present) and _has(found, owner):
                 status = found.object.status
                 if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
                     return owner, ""
@@ -222,8 +223,8 @@ class ServerObserver:
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
-        # What is recorded may exist although nothing has the mark; an object that is held had another mark before.
-        new = recorded(found) == NONE and not is_held(found)
+        # What is recorded may exist although nothing has the mark; an object with choices had another mark before.
+        new = recorded(found) == NONE and found.object.status.resolved is None
         return self._fresh.of(key, found, born=self._clouds.born if new else None)
 
     def _forget(self, key: NamespacedName) -> None:
@@ -238,10 +239,19 @@ async def replaceable(
 ) -> tuple[Facts, frozenset[str]]:
     """The marks of the `inventory` that the object replaces by its own, and the facts that this follows from.
     `former`: the mark of the owner that has given its server up."""
-    claim = claim_of(found)
+    claim, name = claim_of(found), found.metadata.name
+    unnamed = (each for each in inventory.others if isinstance(each, Server) and each.name != name)
+    # A root alone does not say whose the server is: a copy in another management cluster has it too.
+    strange = {mark for each in unnamed if not place_of(mark := mark_on(each))}
     there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
     facts = await owners.with_absent(facts, found, there)
-    return facts, replaced(claim, there, facts) | (frozenset({former}) if former else frozenset())
+    return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
+
+
+def _has(machine: Present[mapi.Machine], mark: str) -> bool:
+    """A copy of the Machine has its mark in the annotation too, and can give nothing up."""
+    claim = claim_of(machine)
+    return not claim.is_copied and mark in (claim.mark, claim.stored)
 
 
 def is_nothing(inventory: Inventory, found: Present[OpenStackServer]) -> bool:

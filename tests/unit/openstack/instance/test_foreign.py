@@ -53,6 +53,27 @@ def port(mark: str) -> Port:
         pytest.param(
             Inventory(servers=(server(OWN),), others=(port(NEWER),)), HOLDS, NONE, "", id="it has a server of its own"
         ),
+        pytest.param(
+            Inventory(ports=(port(OWN),), others=(server(NEWER),)),
+            HOLDS,
+            NONE,
+            "s-1",
+            id="a newer one is taking over",
+        ),
+        pytest.param(
+            Inventory(ports=(port(OWN),), others=(server(ORIGINAL),)),
+            HOLDS,
+            NONE,
+            "",
+            id="another object was given its root",
+        ),
+        pytest.param(
+            Inventory(ports=(port(""),), others=(server(ORIGINAL),)),
+            COPIED,
+            NONE,
+            "s-1",
+            id="a copy that records a port that nobody owns",
+        ),
     ],
 )
 def test_an_object_stops_at_what_another_has(

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
+from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
 from windlass.openstack.cloud.marks import mark_for
@@ -20,6 +21,7 @@ from windlass.openstack.constants import (
 )
 from windlass.openstack.create import mark_of_owner
 from windlass.openstack.machine_api.controller import machine_api_controller
+from windlass.openstack.server.snapshot import Cloud
 
 from .cases import NAME, Fleet, MachineProcess, Tree, machine
 
@@ -428,3 +430,19 @@ async def test_annotations_of_openstackservers_mean_nothing_on_a_machine() -> No
     world.api.load(copy)
     await Life(world, "copy").settle()
     assert of(world, "copy")["spec"]["providerID"] != f"openstack:///{had}"
+
+
+@pytest.mark.parametrize("lost", ["providerID", "finalizer"])
+async def test_what_a_machine_without_its_mark_had_is_looked_for_until_no_earlier_request_can_arrive(lost: str) -> None:
+    world = await original()
+    without: Tree = {"annotations": {MACHINE_MARK_ANNOTATION: None}}
+    await change(world, NAME, {"metadata": {**without, **({"finalizers": None} if lost == "finalizer" else {})}})
+    if lost == "providerID":
+        await forget(world)
+    process = Life(world)
+    for _ in range(2):
+        await process.step()
+    seen = await process.controller.observe(process.key, Outcome())
+    assert isinstance(seen.cloud, Cloud)
+    assert seen.cloud.inventory is not None
+    assert not seen.cloud.inventory.certain

@@ -9,11 +9,13 @@ from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
+from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.openstack.server.controller import server_controller
+from windlass.openstack.server.snapshot import Cloud
 
 Tree = dict[str, Any]
 NAME = KEY[1]
@@ -432,3 +434,22 @@ async def test_what_an_object_made_goes_with_it_although_it_names_the_server_of_
     await world.api.patch(OpenStackServer, "other", body, type=PatchType.MERGE, namespace=NAMESPACE)
     await delete(world, "other")
     assert (list(world.cloud.services.servers), len(world.cloud.services.ports)) == ([had], 1)
+
+
+@pytest.mark.parametrize("lost", ["status", "finalizer"])
+async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlier_request_can_arrive(lost: str) -> None:
+    world = await original()
+    without: Tree = {"annotations": {MARK_ANNOTATION: None}, **({"finalizers": None} if lost == "finalizer" else {})}
+    await world.api.patch(OpenStackServer, NAME, {"metadata": without}, type=PatchType.MERGE, namespace=NAMESPACE)
+    if lost == "status":
+        body: Tree = {"status": {"instanceID": None, "resources": None}}
+        await world.api.patch(
+            OpenStackServer, NAME, body, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status"
+        )
+    process = Life(world)
+    await process.controller.observe(process.key, Outcome())
+    await process.step()
+    seen = await process.controller.observe(process.key, Outcome())
+    assert isinstance(seen.cloud, Cloud)
+    assert seen.cloud.inventory is not None
+    assert not seen.cloud.inventory.certain
