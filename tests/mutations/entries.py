@@ -1360,6 +1360,9 @@ _IN_THE_CLOUD = (
         "openstack/instance/test_delete.py",
         ("in own(inventory.servers, mark)", "in marked(inventory.servers, mark)"),
         ('not in ("", mark):', "!= mark:"),
+        ("    kept = {each.id for each in inventory.ports if each.device_id in lost}", "    kept: set[str] = set()"),
+        ("marked(inventory.trunks, mark) if each.port_id not in kept}", "marked(inventory.trunks, mark)}"),
+        (" | _lost(inventory, mark)", ""),
     ),
     *_in(
         "openstack/instance/next.py",
@@ -2650,6 +2653,7 @@ _OWNING = (
         "openstack/server/test_whose.py",
         ("    if (stop := stranger(found, cloud, inventory)) is not None:", "    if (stop := None) is not None:"),
         ("return namesake(found.metadata.name, cloud.namesakes) if cloud.namesakes else None", "return None"),
+        ("made_here = intent is not None and not adopts(found)", "made_here = intent is not None"),
         ("    if not inventory.servers and not inventory.certain:", "    if False:"),
         ("    if claim.is_copied and not inventory.all:", "    if claim.is_copied:"),
         ("        return dropped(found, visit.seen.fresh_mark, in_words(claim.stored))", "        pass"),

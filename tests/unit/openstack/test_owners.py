@@ -91,13 +91,11 @@ async def test_an_owner_that_cannot_be_looked_for_is_taken_to_exist(stored: str,
     assert await owners(copy).facts(present(copy)) == Facts(rival=whose)
 
 
-@pytest.mark.parametrize(
-    "stored", [mark_for(ROOT, "u-web-0", ORIGINAL), mark_for(ROOT, "u-before", ORIGINAL)], ids=["holds", "moved"]
-)
+@pytest.mark.parametrize("uid", ["u-web-0", "u-before"], ids=["holds", "moved"])
 async def test_what_the_root_alone_is_on_goes_to_one_that_has_recorded_it_before_any_that_has_a_whole_mark(
-    stored: str,
+    uid: str,
 ) -> None:
-    found = tree("web-0", stored, take_over="server/team-b/web-0")
+    found = tree("web-0", mark_for(ROOT, uid, ORIGINAL), take_over="server/team-b/web-0")
     facts = Facts(confirmed="server/team-b/web-0")
     known = owners(found, tree("copy", MARK, **RECORDED), tree("young", ROOT, **BORN))
     assert await known.facts(present(found)) == facts

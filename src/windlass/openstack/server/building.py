@@ -41,6 +41,7 @@ from windlass.openstack.server.snapshot import (
     Snapshot,
     Timing,
     adopted,
+    adopts,
     intent_of,
     made,
     ownership,
@@ -95,7 +96,8 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
         return stop
     whole = made(found)
     intent = intent_of(found, whole.resolved)
-    if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
+    made_here = intent is not None and not adopts(found)  # what is adopted may have other parts than those of the spec
+    if not made_here or intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
         return next_adoption(
             inventory,
             recorded=recorded(found),

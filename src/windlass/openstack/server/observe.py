@@ -42,6 +42,7 @@ from windlass.openstack.server.snapshot import (
     Snapshot,
     Timing,
     adopted,
+    adopts,
     cluster_of,
     has_recorded,
     made,
@@ -251,11 +252,6 @@ def _has(machine: Present[mapi.Machine], mark: str) -> bool:
     """A copy of the Machine has its mark in the annotation too, and can give nothing up."""
     claim = claim_of(machine)
     return not claim.is_copied and mark in (claim.mark, claim.stored)
-
-
-def adopts(found: Present[OpenStackServer]) -> bool:
-    """It names a server, and its status does not have it yet."""
-    return bool(adopted(found)) and not found.object.status.instance_id
 
 
 def is_nothing(inventory: Inventory, found: Present[OpenStackServer]) -> bool:

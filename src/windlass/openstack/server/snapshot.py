@@ -159,6 +159,11 @@ def adopted(found: Present[OpenStackServer]) -> str:
     return "" if named == ADOPT_NONE else named
 
 
+def adopts(found: Present[OpenStackServer]) -> bool:
+    """It names a server, and its status does not have it yet."""
+    return bool(adopted(found)) and not found.object.status.instance_id
+
+
 def may_have_namesakes(found: Present[Any]) -> bool:
     """It makes a server, although the project has one of its name."""
     return found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE

@@ -77,7 +77,7 @@ class Stage:
         """Credentials, and a Cluster with its infrastructure, in both namespaces; does nothing if they are there."""
         clouds = {"clouds.yaml": base64.b64encode(self.project.clouds_yaml.encode()).decode()}
         data = {"userData": "e30=", "value": "e30=", "disableTemplating": "dHJ1ZQ=="}
-        reference = {"apiGroup": OpenStackCluster.RESOURCE.group, "kind": "OpenStackCluster", "name": CLUSTER}
+        named_by = {"apiGroup": OpenStackCluster.RESOURCE.group, "kind": "OpenStackCluster", "name": CLUSTER}
         alone = {"disableExternalNetwork": True, "disableAPIServerFloatingIP": True, "apiServerFixedIP": "10.6.0.9"}
         infra = {"identityRef": identity(), "network": {"id": self.project.network_id}, **alone}
         for place in (self.places.home, self.places.other):
@@ -87,7 +87,7 @@ class Stage:
                 continue
             await self.make(Secret, "data", place=place, data=data)
             await self.make(OpenStackCluster, CLUSTER, place=place, spec=infra)
-            await self.make(capi.Cluster, CLUSTER, place=place, spec={"infrastructureRef": reference})
+            await self.make(capi.Cluster, CLUSTER, place=place, spec={"infrastructureRef": named_by})
             done = {"status": {"initialization": {"infrastructureProvisioned": True}}}
             await self.change(capi.Cluster, CLUSTER, done, place=place, part="status")
 
@@ -107,18 +107,13 @@ class Stage:
 
     async def _machine(self, name: str, *, place: str) -> Tree:
         """The Machine of Cluster API, as an owner."""
-        reference = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
-        spec = {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": reference}
+        infra = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
+        spec = {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": infra}
         try:
             found = await self.make(capi.Machine, name, place=place, metadata={"labels": OF_CLUSTER}, spec=spec)
         except AlreadyExists:
             found = await self.get(capi.Machine, name, place=place)
-        return {
-            "apiVersion": found["apiVersion"],
-            "kind": found["kind"],
-            "name": name,
-            "uid": found["metadata"]["uid"],
-        }
+        return reference(found)
 
     def spec(self, kind: Kind) -> Tree:
         if kind is Machine:
@@ -178,13 +173,18 @@ class Stage:
         kinds = (OpenStackServer, OpenStackMachine) if kind is OpenStackMachine else (kind,)
         return [(each, restorable(await self.get(each, name))) for each in kinds]
 
-    async def restore(self, backup: Backup, *, place: str = "") -> None:
-        """Objects with other uids, without status and without owners. Cluster API sets that of an OpenStackMachine."""
-        for kind, tree in backup:
+    async def restore(self, backup: Backup, *, place: str = "", owned: bool = False) -> None:
+        """Objects with other uids, without status, and without owners unless they are `owned` by what is restored with
+        them. Cluster API sets that of an OpenStackMachine."""
+        machine: Tree | None = None
+        for kind, tree in reversed(backup) if owned else backup:
             meta, name = tree["metadata"], tree["metadata"]["name"]
             if kind is OpenStackMachine:
                 meta = {**meta, "ownerReferences": [await self._machine(name, place=place)]}
-            await self.make(kind, name, place=place, metadata=meta, spec=tree["spec"])
+            elif machine is not None:
+                meta = {**meta, "ownerReferences": [reference(machine)]}
+            made = await self.make(kind, name, place=place, metadata=meta, spec=tree["spec"])
+            machine = made if kind is OpenStackMachine else machine
 
     # what objects say
 
@@ -210,8 +210,11 @@ class Stage:
             what=f"{kind.__name__} {name} has its mark",
         )
         assert server_of(after) == server_of(before)
-        assert (await self.servers())[server_of(before)] == mark_in(before)
-        assert (await self.ports())[server_of(before)] == mark_in(before)
+
+        async def in_cloud() -> list[str | None]:
+            return [(await look()).get(server_of(before)) for look in (self.servers, self.ports)]
+
+        await eventually(in_cloud, lambda found: found == [mark_in(before)] * 2, what="server and port have the mark")
         return after
 
     async def until_stopped(self, kind: Kind, name: str, *, place: str = "") -> str:
@@ -240,8 +243,12 @@ class Stage:
     async def _all(self, kind: Kind, place: str) -> list[Tree]:
         return [each.tree() for each in (await self.client.list(kind, namespace=place)).items]
 
-    async def told(self) -> list[str]:
-        """All that our objects say to people: messages of conditions and Events."""
+    async def told_marks(self, servers: dict[str, str]) -> list[str]:
+        """What our objects say to people, in conditions and Events, with a mark of these servers in it."""
+        roots = {root_of(each) for each in servers.values()} - {""}
+        return [text for text in await self._told() for root in roots if root in text]
+
+    async def _told(self) -> list[str]:
         texts: list[str] = []
         for place in self._both:
             for kind in KINDS:
@@ -253,8 +260,7 @@ class Stage:
     async def is_in_order(self) -> None:
         """Nobody has been told a mark, and each server has one object that is ready: none is left, none is doubled."""
         servers = await self.servers()
-        texts, roots = await self.told(), {root_of(each) for each in servers.values()} - {""}
-        assert [text for text in texts for root in roots if root in text] == []
+        assert await self.told_marks(servers) == []
         alive = [each for place in self._both for kind in OWNERS for each in await self._all(kind, place)]
         have = {f"{each['kind']} {each['metadata']['name']}": server_of(each) for each in alive}
         assert sorted(have.values()) == sorted(servers), have
@@ -333,6 +339,12 @@ LABELS: Final[dict[Kind, Tree]] = {
 
 def identity() -> Tree:
     return {"type": "Secret", "name": "cloud", "cloudName": "openstack"}
+
+
+def reference(tree: Tree) -> Tree:
+    """To an owner."""
+    meta = tree["metadata"]
+    return {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "name": meta["name"], "uid": meta["uid"]}
 
 
 def server_of(tree: Tree) -> str:

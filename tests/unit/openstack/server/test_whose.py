@@ -279,6 +279,27 @@ async def test_a_server_of_its_name_without_an_owner_stops_a_new_object_before_i
     assert len(world.cloud.services.servers) == 2
 
 
+async def test_a_server_of_its_name_that_it_adopts_as_it_is_told_to_goes_with_its_ports() -> None:
+    world = World()
+    port = {"network_id": world.network, "name": "of-a-person"}
+    _, made = world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": port}))
+    body = {"name": NAME, "flavorRef": world.flavor, "networks": [{"port": made["port"]["id"]}]}
+    _, made = world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
+    world.cloud.pass_time(5)
+    world.api.load(server(world))
+    process = Life(world)
+    await process.settle()
+    annotation = {"metadata": {"annotations": {ADOPT_ANNOTATION: made["server"]["id"]}}}
+    await world.api.patch(OpenStackServer, NAME, annotation, type=PatchType.MERGE, namespace=NAMESPACE)
+    await process.settle()
+    assert told(world.server)[0] == "Ready"
+    mark = world.server["metadata"]["annotations"][MARK_ANNOTATION]
+    assert [each["description"] for each in world.cloud.services.ports.values()] == [f"windlass-owner={mark}"]
+    assert world.held() == {"servers": 1, "ports": 1}
+    await delete(world, NAME)
+    assert world.held() == {}
+
+
 @pytest.mark.parametrize("named", [True, False])
 async def test_a_restored_object_without_a_mark_waits_for_the_machine_that_knows_its_server(named: bool) -> None:
     world = World()
