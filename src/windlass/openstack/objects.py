@@ -152,6 +152,15 @@ def owner_name(meta: ObjectMeta, kind: type[KubernetesObject]) -> str:
     return next((each.name for each in owners if each.kind == kind.RESOURCE.kind), "")
 
 
+def machine_of(server: Present[OpenStackServer]) -> str:
+    """The name of the OpenStackMachine of a server: its owner, or the one of its name if nobody owns it and it belongs
+    to a cluster, as after a restore; empty if it stands alone."""
+    meta = server.metadata
+    if meta.owner_references or not meta.labels.get(constants.CLUSTER_LABEL):
+        return owner_name(meta, OpenStackMachine)
+    return meta.name
+
+
 def labelled(found: Object[Any]) -> tuple[str, ...]:
     """The index `BY_CLUSTER` of objects that a label assigns to their Cluster."""
     label = found.metadata.labels.get(constants.CLUSTER_LABEL)

@@ -24,6 +24,11 @@ _KINDS: Final[dict[str, type[Any]]] = {
 }
 
 
+def in_words(found: Present[Any]) -> str:
+    """Which object it is, for people."""
+    return f"{type(found.object).RESOURCE.kind} {found.metadata.namespace}/{found.metadata.name}"
+
+
 class Owners:
     """`names`: whether the status of an object has resources by ID. The kind of the objects has the index `BY_MARK`."""
 
@@ -35,31 +40,37 @@ class Owners:
         """What the annotations of the object need. Raises KubeErrors."""
         claim, facts = claim_of(found), Facts(confirmed=found.metadata.annotations.get(TAKE_OVER_ANNOTATION, ""))
         if claim.standing is Standing.EARLIER:
-            return replace(facts, rival=self._first(found, claim))
-        if claim.standing is Standing.COPIED and not claim.mark:
-            return replace(facts, rival=marks.in_words(claim.stored))
+            return replace(facts, rival=self._elder(found, claim))
+        if claim.standing in (Standing.HOLDS, Standing.MOVED):
+            return replace(facts, elder=self._elder(found, claim))
         if claim.standing is Standing.COPIED:
             if await self._is_absent(found, claim.stored):
                 return replace(facts, absent=frozenset({marks.place_of(claim.stored)}))
             return replace(facts, rival=marks.in_words(claim.stored))
-        if claim.mark and self._first(found, claim):
-            return replace(facts, first=False)
         return facts
 
     async def with_absent(self, facts: Facts, found: Present[Any], there: Iterable[str]) -> Facts:
         """The same, and which owners of the marks `there` in the cloud do not exist here. Raises KubeErrors."""
-        own = claim_of(found).place
-        absent = {marks.place_of(each) for each in set(there) if await self._is_absent(found, each, but=own)}
-        return replace(facts, absent=facts.absent | absent) if absent else facts
+        own, marks_there = claim_of(found).place, set(there)
+        absent = {marks.place_of(each) for each in marks_there if await self._is_absent(found, each, but=own)}
+        roots = [each for each in marks_there if each and not marks.place_of(each)]
+        firsts = {root: self._first(type(found.object), root) for root in roots}
+        # If it is the first itself and may not have it, the owner is in another management cluster.
+        others = {root: each for root, each in firsts.items() if each and each.metadata.uid != found.metadata.uid}
+        holders = {root: in_words(each) for root, each in others.items()}
+        return replace(facts, absent=facts.absent | absent, holders=holders)
 
-    def _first(self, found: Present[Any], claim: Claim) -> str:
-        """The other object that has the resources of this root; empty if it is this one."""
-        kind, root = type(found.object), marks.root_of(claim.stored)
-        known = (read(each) for each in self._reader.known(kind, BY_MARK, root) if each.uid != found.metadata.uid)
-        others = [each for each in known if isinstance(each, Present)]
-        claims = [each for each in others if claim_of(each).standing is not Standing.COPIED]
-        first = first_of(found, claims, names=self._names)
-        return "" if first is found else f"{kind.RESOURCE.kind} {first.metadata.namespace}/{first.metadata.name}"
+    def _elder(self, found: Present[Any], claim: Claim) -> str:
+        """The other object that what has the root alone belongs to; empty if it belongs to this one."""
+        first = self._first(type(found.object), marks.root_of(claim.stored))
+        return "" if first is None or first.metadata.uid == found.metadata.uid else in_words(first)
+
+    def _first(self, kind: type[Any], root: str) -> Present[Any] | None:
+        """The object with this root that has what the root alone is on."""
+        known = (read(each) for each in self._reader.known(kind, BY_MARK, root))
+        alike = [each for each in known if isinstance(each, Present)]
+        claims = [each for each in alike if claim_of(each).standing is not Standing.COPIED]
+        return first_of(claims, names=self._names) if claims else None
 
     async def _is_absent(self, found: Present[Any], mark: str, *, but: str = "") -> bool:
         """Whether no object here has this mark. One of another kind, of another namespace than the controller may read,

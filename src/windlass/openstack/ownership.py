@@ -22,7 +22,7 @@ So of two objects with one mark only the one that the cloud names has the resour
 finds another holder of its place stops for good: a newer one has taken over, maybe in another management cluster.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -91,16 +91,17 @@ class Claim(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """`rival`: the object here that has the mark of the annotation, for people; empty: none. `absent`: the places of
-    marks in the cloud that no object here has. `confirmed`: the place that an annotation of the object names.
-    `adopts`: the object names a server, and does not know yet that it has it. `first`: of the objects here with its
-    root, it is the one that has what an earlier version made."""
+    """`rival`: the object here that has the mark of the annotation, for people; empty: none. `elder`: the other object
+    here that what has the root alone belongs to. `holders`: whose a mark of an earlier version is, for people.
+    `absent`: the places of marks in the cloud that no object here has. `confirmed`: the place that an annotation of the
+    object names. `adopts`: the object names a server, and does not know yet that it has it."""
 
     rival: str = ""
+    elder: str = ""
+    holders: Mapping[str, str] = {}
     absent: frozenset[str] = frozenset()
     confirmed: str = ""
     adopts: bool = False
-    first: bool = True
 
 
 class Ownership(Struct, frozen=True):
@@ -169,17 +170,16 @@ def replaced(claim: Claim, there: Iterable[str], facts: Facts) -> frozenset[str]
     return frozenset(each for each in there if each not in ("", claim.mark) and _is_replaced(each, claim, facts))
 
 
-def first_of(found: Present[Any], others: Sequence[Present[Any]], *, names: Any) -> Present[Any]:
-    """Which of several objects of one kind with the same root of an earlier version has the resources: one whose status
-    `names` resources by ID, else one that holds the mark already, else the oldest. A user who may write an object may
-    write any annotation, but not its status."""
-    return min((found, *others), key=lambda each: _order(each, names))
+def first_of(found: Sequence[Present[Any]], *, names: Callable[[Present[Any]], bool]) -> Present[Any]:
+    """Which of several objects of one kind with the same root has what the root alone is on: one whose status `names`
+    resources, else the oldest. That its annotation has a mark of its own says nothing: anybody can write one who knows
+    the root, and earlier versions told it to people."""
+    return min(found, key=lambda each: (not names(each), *_age(each)))
 
 
-def _order(found: Present[Any], names: Any) -> tuple[bool, bool, str, str, str]:
+def _age(found: Present[Any]) -> tuple[str, str, str]:
     meta = found.metadata
-    held = claim_of(found).standing in (Standing.HOLDS, Standing.MOVED)
-    return not names(found), not held, meta.creation_timestamp or "", meta.namespace, meta.name
+    return meta.creation_timestamp or "", meta.namespace, meta.name
 
 
 def _is_replaced(mark: str, claim: Claim, facts: Facts) -> bool:
@@ -188,7 +188,7 @@ def _is_replaced(mark: str, claim: Claim, facts: Facts) -> bool:
     if at and marks.tail_of(mark) == marks.tail_of(claim.mark):
         return True
     if not at:
-        return own_root and facts.first and claim.standing is not Standing.COPIED
+        return own_root and claim.standing is not Standing.COPIED and not facts.elder
     if at == claim.place:
         return facts.adopts or (own_root and claim.standing in (Standing.MOVED, Standing.EARLIER))
     return at == facts.confirmed and at in facts.absent

@@ -1,11 +1,20 @@
 """What is said of a cloud's resource that another owner has: whose it is, never its mark, and what a person can do."""
 
+from typing import Any
+
+from windlass.kube.control.seen import Present
 from windlass.openstack.cloud import marks
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.resources import Markable
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.openstack.ownership import Ownership
+from windlass.openstack.status import Reason
+
+
+def is_stopped(found: Present[Any]) -> bool:
+    """The object has said so, and somebody may have corrected the cloud since."""
+    return any(each.reason == Reason.OWNED_BY_ANOTHER for each in found.object.status.conditions)
 
 
 def whose(found: Markable) -> str:

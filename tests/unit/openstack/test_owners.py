@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.marks import mark_for, place
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
@@ -22,9 +23,14 @@ MARK = mark_for(ROOT, "u-original", ORIGINAL)
 SPEC = {"identityRef": {"name": "cloud", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""}
 
 
+RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
+BORN: dict[str, Any] = {"born": "2026-11-22T12:00:00Z"}
+
+
 def tree(name: str, stored: str = "", *, namespace: str = "team-a", take_over: str = "", **more: Any) -> dict[str, Any]:
     annotations = {MARK_ANNOTATION: stored, TAKE_OVER_ANNOTATION: take_over}
-    meta = {"name": name, "namespace": namespace, "uid": f"u-{name}"}
+    born = more.pop("born", "2026-11-22T11:00:00Z")
+    meta = {"name": name, "namespace": namespace, "uid": f"u-{name}", "creationTimestamp": born}
     return {
         "apiVersion": OpenStackServer.RESOURCE.api_version,
         "kind": "OpenStackServer",
@@ -41,7 +47,7 @@ def present(of: dict[str, Any]) -> Present[OpenStackServer]:
 
 def owners(*there: dict[str, Any]) -> Owners:
     """In a cluster with these objects."""
-    api = MemoryApi(OpenStackServer)
+    api = MemoryApi(OpenStackServer, Machine)
     api.load(*there)
     reader = MemoryReader(api)
     reader.add_index(OpenStackServer, BY_MARK, marked)
@@ -85,14 +91,22 @@ async def test_an_owner_that_cannot_be_looked_for_is_taken_to_exist(stored: str,
     assert await owners(copy).facts(present(copy)) == Facts(rival=whose)
 
 
-async def test_an_object_that_holds_its_mark_and_a_moved_one_need_no_other() -> None:
-    for stored in (MARK, mark_for(ROOT, "u-before", ORIGINAL), ""):
-        found = tree("web-0", stored, take_over="server/team-b/web-0")
-        copies = (tree("copy", MARK), tree("other", ROOT))
-        assert await owners(found, *copies).facts(present(found)) == Facts(confirmed="server/team-b/web-0")
+@pytest.mark.parametrize("uid", ["u-web-0", "u-before"], ids=["holds", "moved"])
+async def test_what_the_root_alone_is_on_goes_to_one_that_has_recorded_it_before_any_that_has_a_whole_mark(
+    uid: str,
+) -> None:
+    found = tree("web-0", mark_for(ROOT, uid, ORIGINAL), take_over="server/team-b/web-0")
+    facts = Facts(confirmed="server/team-b/web-0")
+    known = owners(found, tree("copy", MARK, **RECORDED), tree("young", ROOT, **BORN))
+    assert await known.facts(present(found)) == facts
+    known = owners(found, tree("copy", MARK), tree("earlier", ROOT, **RECORDED, **BORN))
+    elder = "OpenStackServer team-a/earlier"
+    assert await known.facts(present(found)) == msgspec.structs.replace(facts, elder=elder)
 
 
-RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
+async def test_a_new_object_needs_no_other() -> None:
+    found = tree("web-0")
+    assert await owners(found, tree("copy", MARK), tree("other", ROOT)).facts(present(found)) == Facts()
 
 
 @pytest.mark.parametrize(
@@ -101,9 +115,7 @@ RECORDED: dict[str, Any] = {"status": {"instanceID": "s-1"}}
         pytest.param([], "", id="alone"),
         pytest.param([tree("b", ROOT)], "", id="it comes first"),
         pytest.param([tree("b", ROOT, **RECORDED)], "OpenStackServer team-a/b", id="another has recorded a server"),
-        pytest.param(
-            [tree("b", mark_for(ROOT, "u-b", "server/team-a/b"))], "OpenStackServer team-a/b", id="another holds it"
-        ),
+        pytest.param([tree("b", mark_for(ROOT, "u-b", "server/team-a/b"))], "", id="another has issued itself one"),
         pytest.param([tree("b", mark_for(ROOT, "u-a", "server/team-a/a"), **RECORDED)], "", id="another is a copy"),
         pytest.param([tree("b", OTHER_ROOT, **RECORDED)], "", id="another has another one"),
     ],
@@ -119,7 +131,7 @@ async def test_of_objects_with_one_mark_of_an_earlier_version_one_has_it(
 async def test_a_mark_that_anybody_can_write_is_less_than_a_recorded_server(uid: str) -> None:
     found = tree("a", mark_for(ROOT, uid, "server/team-a/a"))
     facts = await owners(found, tree("b", ROOT, **RECORDED)).facts(present(found))
-    assert facts == Facts(first=False)
+    assert facts == Facts(elder="OpenStackServer team-a/b")
 
 
 async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_itself() -> None:
@@ -128,13 +140,16 @@ async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_it
         mark_for(OTHER_ROOT, "x", "server/team-b/gone"),
         mark_for(OTHER_ROOT, "u-b", "server/team-a/b"),
         mark_for(ROOT, "older", "server/team-a/a"),
+        mark_for(OTHER_ROOT, "older", "server/team-a/a"),
         mark_for(ROOT, "x", "machine/team-a/gone"),
         OTHER_ROOT,
     }
     known = owners(found, tree("b", mark_for(OTHER_ROOT, "u-b", "server/team-a/b")))
     facts = Facts(confirmed="server/team-b/gone", absent=frozenset({ORIGINAL}))
     both = frozenset({ORIGINAL, "server/team-b/gone"})
-    assert await known.with_absent(facts, present(found), there) == Facts(confirmed="server/team-b/gone", absent=both)
+    whose = {OTHER_ROOT: "OpenStackServer team-a/b"}
+    expected = Facts(confirmed="server/team-b/gone", absent=both, holders=whose)
+    assert await known.with_absent(facts, present(found), there) == expected
 
 
 async def test_an_owner_whose_object_cannot_be_read_is_taken_to_exist() -> None:

@@ -122,6 +122,8 @@ THEIRS = mark_for(ROOT, "x", ELSEWHERE)
         pytest.param(OWN, "", Facts(), False, id="none"),
         pytest.param(OWN, BEFORE, Facts(), False, id="a newer object has taken over from one that held the mark"),
         pytest.param(OWN, ROOT, Facts(), True, id="the root alone"),
+        pytest.param(OWN, ROOT, Facts(elder="another"), False, id="the root alone, and another object comes first"),
+        pytest.param(BEFORE, ROOT, Facts(elder="another"), False, id="the same, by an object that was moved"),
         pytest.param(BEFORE, BEFORE, Facts(), True, id="what a moved object had"),
         pytest.param(BEFORE, mark_for(ROOT, "third", PLACE), Facts(), True, id="what it had, taken over meanwhile"),
         pytest.param(BEFORE, ROOT, Facts(), True, id="what it had, of an earlier version"),
@@ -130,8 +132,6 @@ THEIRS = mark_for(ROOT, "x", ELSEWHERE)
         pytest.param(ROOT, ROOT, Facts(), True, id="of an earlier version"),
         pytest.param(ROOT, BEFORE, Facts(), True, id="of an earlier version, on an object of an old backup"),
         pytest.param(ROOT, OTHER_ROOT, Facts(), False, id="another root alone"),
-        pytest.param(OWN, ROOT, Facts(first=False), False, id="the root alone, and another object here comes first"),
-        pytest.param(BEFORE, ROOT, Facts(first=False), False, id="the same, and it was moved"),
         pytest.param(THEIRS, THEIRS, Facts(), False, id="what it was copied from"),
         pytest.param(THEIRS, ROOT, Facts(), False, id="the root alone, by a copy"),
         pytest.param(THEIRS, THEIRS, CONFIRMED, True, id="confirmed"),
@@ -188,20 +188,18 @@ def test_the_server_of_a_machine_has_the_mark_that_the_machine_makes_up() -> Non
     assert new_mark(found(), ROOT) == OWN
 
 
-def test_of_objects_with_one_mark_the_one_that_holds_it_then_the_recorded_then_the_oldest_wins() -> None:
-    holds = found(OWN, creationTimestamp="2026-11-22T05:00:00Z")
+def test_what_the_root_alone_is_on_belongs_to_the_recorded_then_to_the_oldest_and_an_annotation_says_nothing() -> None:
+    forged = found(OWN, creationTimestamp="2026-11-22T05:00:00Z")
     names = found(ROOT, uid="n", name="named", creationTimestamp="2026-11-22T04:00:00Z")
-    old = found(ROOT, uid="o", name="old", creationTimestamp="2026-11-22T01:00:00Z")
+    old = found(ROOT, uid="o", name="z-old", creationTimestamp="2026-11-22T01:00:00Z")
     young = found(ROOT, uid="y", name="young", creationTimestamp="2026-11-22T02:00:00Z")
 
     def recorded(each: Present[Any]) -> bool:
         return each is names
 
-    assert first_of(young, [old, names, holds], names=recorded) is names
-    assert first_of(young, [old, holds], names=recorded) is holds
-    assert first_of(young, [old, names], names=recorded) is names
-    assert first_of(young, [old], names=recorded) is old
-    assert first_of(young, [], names=recorded) is young
+    assert first_of([young, old, names, forged], names=recorded) is names
+    assert first_of([forged, young, old], names=recorded) is old
+    assert first_of([forged, young], names=recorded) is young
 
 
 NOON = "2026-11-22T12:00:00Z"

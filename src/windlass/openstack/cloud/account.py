@@ -201,12 +201,12 @@ class Account:
         )
 
     async def unmarked(
-        self, names: Collection[str], text: str, *, kinds: Collection[type[Any]], but: Collection[str], age: float
+        self, names: Collection[str], *, kinds: Collection[type[Any]], age: float, **of: Any
     ) -> Unmarked:
-        """What has no mark and may be an owner's all the same; see `windlass.openstack.cloud.unmarked`. Lists are at
+        """What has no mark and may be an owner's all the same: see `windlass.openstack.cloud.unmarked`. Lists are at
         most `age` seconds old; if `age` is infinite, none is asked for."""
         lists = {kind: self._lists_of[kind] for kind in kinds if kind is not LoadBalancer or BALANCING in self.services}
-        return await unmarked(lists, names, description=text, but=but, since=self._clock() - age)
+        return await unmarked(lists, names, since=self._clock() - age, **of)
 
     def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
         """Whether the answers to our own requests tell all that the owner can have: this process made up its mark, no

@@ -24,13 +24,14 @@ async def unmarked(
     lists: Mapping[type[Any], Listing[Any]],
     names: Collection[str],
     *,
-    description: str,
+    description: str = "",
+    tag: str = "",
     but: Collection[str] = (),
     since: float,
 ) -> Unmarked:
     """Of these kinds, from lists that began at `since` or later: what has one of the `names`, and floating IPs, which
-    have none, with the `description`; without what is known by the IDs or addresses of `but`. Ports are listed only if
-    a router was found, whose interfaces they may be."""
+    have none, with the `description` or the `tag`; without what is known by the IDs or addresses of `but`. Ports are
+    listed only if a router was found, whose interfaces they may be."""
     ports: Listing[Port] | None = lists.get(Port)
     await asyncio.gather(*(each.since(since) for each in lists.values() if each is not ports))
 
@@ -40,7 +41,8 @@ async def unmarked(
 
     def is_called(each: Any) -> bool:
         if isinstance(each, FloatingIp):
-            return each.description == description and not {each.id, each.floating_ip_address} & {*but}
+            is_of = tag in each.tags if tag else each.description == description
+            return is_of and not {each.id, each.floating_ip_address} & {*but}
         return each.name in names and each.id not in but
 
     routers = found(Router)

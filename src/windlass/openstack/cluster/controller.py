@@ -73,6 +73,7 @@ from windlass.openstack.objects import (
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.status import BASTION_READY, READY
+from windlass.openstack.taken import is_stopped
 
 NAME: Final = "openstack-cluster"
 
@@ -163,7 +164,7 @@ class Observer:
         named = [each for each in (resolved, *_addresses(found.object)) if isinstance(each, str) and each]
         age = RECENT
         replaces = claim_of(found).is_replacing  # what another management cluster made may be in no list yet
-        if found.deleting or project.weather(mark).refusals or _is_changed(found) or replaces:
+        if found.deleting or project.weather(mark).refusals or _is_changed(found) or is_stopped(found) or replaces:
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf
@@ -252,7 +253,11 @@ async def _estate(
             return estate
         cluster = f"{found.metadata.namespace}-{seen.cluster_name}"
         unmarked = await project.unmarked(
-            names(cluster), of_provider(cluster), kinds=kinds, but=named, age=inf if recorded(infra) else RECENT
+            names(cluster),
+            description=of_provider(cluster),
+            but=named,
+            kinds=kinds,
+            age=inf if again or (recorded(infra) and not is_stopped(found)) else min(age, RECENT),
         )
         return replace(estate, unmarked=unmarked)
     except CloudFailure as failure:

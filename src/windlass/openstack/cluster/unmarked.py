@@ -36,6 +36,7 @@ from windlass.openstack.cloud.upkeep import called
 from windlass.openstack.cluster.names import GROUP_OF_PROVIDER, balancer_name, of_provider
 from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, SUBNET, News, Ours, Part
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
+from windlass.openstack.status import Reason
 
 T = TypeVar("T", Network, Subnet, Router, SecurityGroup, FloatingIp, LoadBalancer)
 
@@ -167,12 +168,12 @@ def settled(
     if len(found) > 1:
         which = ", ".join(f"{called(each)} ({each.id})" for each in found)
         text = f"{len(found)} {kind}s are called as that of this cluster and have no mark: {which}. Delete all but one"
-        return replace(part.hindered(f"{text}; or {_OURS}"), holds=True)
+        return replace(part.hindered(f"{text}; or {_OURS}", Reason.OWNED_BY_ANOTHER), holds=True)
     (one,) = found
     what = f"{kind} {called(one)} ({one.id})"
     if reasons := ", ".join(why_not(one)):
         text = f"{what} is called as that of this cluster and has no mark, but {reasons}. Correct or delete it"
-        return replace(part.hindered(f"{text}; or {_OURS}"), holds=True)
+        return replace(part.hindered(f"{text}; or {_OURS}", Reason.OWNED_BY_ANOTHER), holds=True)
     note = f"{what}, which Cluster API's provider has made for this cluster, gets its mark"
     news = (News(ADOPTING, note, warning=False),)
     return replace(part, news=news).needs(adopt(one), why="what was made for the cluster before gets its mark")

@@ -13,6 +13,7 @@
 | nothing | vanished |
 
 Recorded resources with the mark of somebody else stay, and so do volumes that somebody has attached to another server.
+So does what belongs to a server that another owner has adopted at the same moment: it has the marks of both.
 A server that can still be restored (`SOFT_DELETED`) counts as gone; its volumes go with it.
 """
 
@@ -47,7 +48,7 @@ def next_deletion(
         return Send(sent, "the server goes first")
     if servers:
         return Await(", ".join(f"server {each.name} ({each.id}) is being deleted" for each in servers))
-    volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded)]
+    volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded, mark)]
     free = [each for each in volumes if each.status in DELETABLE and not each.attachments]
     requests: tuple[CloudRequest, ...] = (
         *releases(inventory, project=project, mark=mark),
@@ -69,8 +70,12 @@ def next_deletion(
 
 def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
     """The trunks, and the ports that have none any more. A trunk has the owner of its port."""
-    trunks = {each.id: each for each in marked(inventory.trunks, mark)}
+    lost = _lost(inventory, mark)
+    kept = {each.id for each in inventory.ports if each.device_id in lost}
+    trunks = {each.id: each for each in marked(inventory.trunks, mark) if each.port_id not in kept}
     for port in marked(inventory.ports, mark):
+        if port.id in kept:
+            continue
         if trunk := trunk_on(port, inventory):
             trunks[trunk.id] = trunk
         else:
@@ -85,17 +90,26 @@ def _trunk(trunk: Trunk, *, project: str, mark: str) -> CloudRequest:
     return delete(trunk, project=project, mark=mark)
 
 
-def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool:
+def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded, mark: str) -> bool:
     """Attached to a server that is not ours, or to ours that can still be restored."""
-    restorable = {each.id for each in inventory.servers if each.status in DELETED}
-    return any(each.server_id != recorded.server or each.server_id in restorable for each in volume.attachments)
+    kept = {each.id for each in inventory.servers if each.status in DELETED} | _lost(inventory, mark)
+    return any(each.server_id != recorded.server or each.server_id in kept for each in volume.attachments)
+
+
+def _lost(inventory: Inventory, mark: str) -> set[str]:
+    """The servers that another owner has."""
+    return {each.id for each in inventory.servers if mark_of(each) not in ("", mark)}
 
 
 def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
     for each in inventory.all:
         if mark_of(each) not in ("", mark):
             yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {in_words(mark_of(each))}"
+    lost = _lost(inventory, mark)
+    for each in marked(inventory.ports, mark):
+        if each.device_id in lost:
+            yield f"port {each.name} ({each.id}) stays: it is attached to server {each.device_id}"
     for volume in marked(inventory.volumes, mark):
-        if _elsewhere(volume, inventory, recorded):
+        if _elsewhere(volume, inventory, recorded, mark):
             servers = ", ".join(each.server_id for each in volume.attachments)
             yield f"volume {volume.name} ({volume.id}) stays: it is attached to server {servers}"

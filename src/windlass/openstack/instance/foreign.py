@@ -46,21 +46,28 @@ def is_replaced(inventory: Inventory, ownership: Ownership, *, recorded: Recorde
     )
 
 
-def stopped(found: Server | Volume | Port | Trunk, ownership: Ownership, *, named_by: str, annotation: str) -> Stuck:
-    """The dead end at a resource of another owner. `named_by`: the field or annotation of the object that names it;
-    empty: none does. `annotation`: the one with the object's mark."""
+def stopped(
+    found: Server | Volume | Port | Trunk,
+    ownership: Ownership,
+    *,
+    giving_up: str,
+    subject: str = "this object",
+) -> Stuck:
+    """The dead end at a resource of another owner. `giving_up`: what makes the object want a server of its own, as a
+    request. `subject`: the object, if others say the same."""
     mark, claim = marks.mark_of(found), ownership.claim
-    whose = f"{KINDS[type(found)].name} {found.id} belongs to {marks.in_words(mark)}"
+    holder = ownership.facts.holders.get(mark, "")
+    whose = f"{KINDS[type(found)].name} {found.id} belongs to {holder or marks.in_words(mark)}"
     place = marks.place_of(mark)
     if claim.holds and place == claim.place:
         newer = f"{whose} with another uid, which has taken it over from this one, maybe in another management cluster"
         return Stuck(Reason.OWNED_BY_ANOTHER, f"{newer}: delete this object; that leaves the cloud as it is")
-    if not place:
+    if not (place or holder):
         remedy = f"remove the key {MARK} of its metadata if it is to be taken over"
         return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {remedy}")
-    other = f"remove {named_by or f'the annotation {annotation}'} if this object is to have a server of its own"
+    other = f"{giving_up} if {subject} is to have a server of its own"
     if place in ownership.facts.absent:
-        take = f"annotate this object with {TAKE_OVER_ANNOTATION}={place} if it is to take over what that one had"
+        take = f"annotate {subject} with {TAKE_OVER_ANNOTATION}={place} if it is to take over what that one had"
         return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}, which does not exist here: {take}, or {other}")
     return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {other}")
 

@@ -3,7 +3,7 @@
 | situation | what is done | module |
 |---|---|---|
 | it does not exist, or cannot be read | nothing | |
-| it was recreated, and nobody owns the OpenStackServer that it had | it owns that one again | `existing` |
+| it was recreated or restored, and nobody owns its OpenStackServer | it owns that one again | `existing` |
 | it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
 | its OpenStackServer knows no server, and it does | it names the server to it | `existing` |
 | it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |

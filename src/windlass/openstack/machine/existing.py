@@ -8,9 +8,13 @@ A Machine that had its server before it had us (a Machine of the Machine API, an
 An OpenStackServer that was restored without its status, and never had a mark, does not know its server: its machine
 names the server to it, before anything is made or deleted.
 
-Machine sync recreates a paused OpenStackMachine when fields change that its provider does not allow to change, and
-orphans what it owns. The OpenStackServer that is left is taken back: nobody owns it, its machine had paused it, and it
-has the server of the machine.
+Its OpenStackServer may have lost its owner: a backup is restored without owners, and Machine sync recreates a paused
+OpenStackMachine when fields change that its provider does not allow to change, and orphans what it owns. The machine
+takes back one of its name
+
+* with the root of its own mark,
+* without a mark, as other providers leave it, that has the label of its cluster, and no server but that of the machine,
+* with the server of the machine, which had paused it.
 """
 
 from typing import Final
@@ -20,7 +24,14 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import owner_reference, tree
 from windlass.kube.control.plan import Merge, target
 from windlass.kube.control.seen import Present
-from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION, PROVIDER_ID
+from windlass.openstack.cloud.marks import root_of
+from windlass.openstack.constants import (
+    ADOPT_ANNOTATION,
+    CLUSTER_LABEL,
+    MARK_ANNOTATION,
+    PAUSED_ANNOTATION,
+    PROVIDER_ID,
+)
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.server_of import identity_of
 from windlass.openstack.machine.snapshot import HANDED_DOWN, Snapshot
@@ -43,9 +54,15 @@ def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[Open
 
 
 def _is_left(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> bool:
-    has = server.object.status.instance_id
-    paused_by_machine = server.metadata.annotations.get(PAUSED_ANNOTATION) == HANDED_DOWN
-    return paused_by_machine and bool(has) and existing_server(seen, found) == has
+    has, stored = server.object.status.instance_id, server.metadata.annotations.get(MARK_ANNOTATION, "")
+    fits = bool(has) and existing_server(seen, found) == has
+    if fits and server.metadata.annotations.get(PAUSED_ANNOTATION) == HANDED_DOWN:
+        return True
+    if found.deleting:  # somebody may have orphaned it on purpose
+        return False
+    if stored:
+        return root_of(stored) == root_of(found.metadata.annotations.get(MARK_ANNOTATION, ""))
+    return (fits or not has) and server.metadata.labels.get(CLUSTER_LABEL) == seen.cluster_name != ""
 
 
 def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge:
@@ -55,7 +72,7 @@ def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer
         target=target(server),
         observed={"metadata": {"ownerReferences": tree(owners)} if owners else {}},
         desired={"metadata": {"ownerReferences": tree(owners or [owner_reference(OpenStackMachine, found.metadata)])}},
-        why="its machine was recreated",
+        why="its machine was recreated, or both were restored",
     )
 
 

@@ -98,8 +98,8 @@ def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
     if cloud.awaited:
         return Await(cloud.awaited)
     if (theirs := foreign(visit.inventory, visit.ownership, recorded=known)) is not None:
-        named_by = "spec.providerID" if known.server else ""
-        return stopped(theirs, visit.ownership, named_by=named_by, annotation=MACHINE_MARK_ANNOTATION)
+        named_by = "spec.providerID" if known.server else f"the annotation {MACHINE_MARK_ANNOTATION}"
+        return stopped(theirs, visit.ownership, giving_up=f"remove {named_by}")
     if cloud.namesakes:
         return namesake(found.metadata.name, cloud.namesakes, adopting=_ADOPTING)
     formers = cloud.formers

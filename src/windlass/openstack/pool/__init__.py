@@ -9,5 +9,6 @@
 | the claim is told | `status.addressRef` of the claim |
 | the claim goes, then its IPAddress, by the garbage collector | it has a finalizer until the floating IP is reclaimed |
 
-`addresses` has the rules; it is pure and knows nothing of conditions.
+`addresses` has the rules; it is pure and knows nothing of conditions. `claiming` says which floating IPs are the
+pool's.
 """

@@ -2,8 +2,8 @@
 
 A claim is given, oldest first: the next of `preAllocatedFloatingIPs`, else one that the pool has made and nobody has
 (a claim that went, or a crash before it was recorded), else a new one, below `maxIPs`. What leads to a port is in use,
-and is given to nobody. An address is kept for its claim from the moment it is recorded until there is neither the claim
-nor an IPAddress.
+and is given to nobody; nor is what another owner has. An address is kept for its claim from the moment it is recorded
+until there is neither the claim nor an IPAddress.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,9 +41,10 @@ def allocate(
     certain: bool = True,
     unknown: frozenset[str] = frozenset(),
 ) -> Allocation:
-    """`floating_ips`: those with the `mark` of the pool, and those that it names. `certain`: what is not among them
-    does not exist. `unknown`: claims whose IPAddress may exist although it is not among `addresses`."""
-    there = {each.floating_ip_address: each for each in floating_ips}
+    """`floating_ips`: those with the `mark` of the pool, and those that it names; what has the mark of another owner
+    counts as missing. `certain`: what is not among them does not exist. `unknown`: claims whose IPAddress may exist
+    although it is not among `addresses`."""
+    there = {each.floating_ip_address: each for each in floating_ips if mark_of(each) in ("", mark)}
     alive = sorted((each.metadata.creation_timestamp or "", each.metadata.name) for each in claims if not each.deleting)
     wanting = [name for _, name in alive]
     given = {each.metadata.name: each.object.spec.address for each in addresses}

@@ -14,30 +14,35 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.api.meta import K
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import calls, writes
+from windlass.kube.control.permissions import calls, emits_events, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present, seen
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.network_requests import CreateFloatingIp, DeleteFloatingIp
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp, Network
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.filters import EXTERNAL, network_query
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
-from windlass.openstack.objects import FreshMarks, mark_of
+from windlass.openstack.objects import BY_MARK, FreshMarks, is_held, marked
+from windlass.openstack.owners import Owners
+from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
-from windlass.openstack.pool.snapshot import Cloud, External, Snapshot
+from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot
+from windlass.openstack.taken import is_stopped
 
 NAME: Final = "openstack-floating-ip-pool"
 BY_POOL: Final = "pool"
 """Index of IPAddressClaims and IPAddresses: by `namespace/name` of their pool, if it is one of ours."""
 RECENT: Final = 30.0
 JUST_NOW: Final = 1.0
-"""The greatest age in seconds of the list of floating IPs: usually, and after a refusal or during deletion."""
+"""The greatest age in seconds of the list of floating IPs: usually; after a refusal or a stop, and during deletion."""
 
 
 class Observer:
@@ -48,6 +53,7 @@ class Observer:
         self._clouds = clouds
         self._now = now
         self._fresh = FreshMarks(new_mark)
+        self._owners = Owners(reader, names=lambda each: bool(each.object.status.claimed_ips))
 
     async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
@@ -56,17 +62,19 @@ class Observer:
             self._fresh.forget(key)
             return Snapshot(pool=found, last=last)
         status = found.object.status
-        born = None if status.claimed_ips or status.available_ips else self._clouds.born
+        exists = status.claimed_ips or status.available_ips or is_held(found) or claim_of(found).stored
+        born = None if exists else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         claims, _ = self._of_pool(IPAddressClaim, key)
         addresses, malformed = self._of_pool(IPAddress, key)
         shot = Snapshot(pool=found, claims=claims, addresses=addresses, fresh_mark=mark, last=last)
+        shot = replace(shot, facts=await self._owners.facts(found))
         if without_cloud(shot, found, now=self._now()) is not None:
             return shot
         if isinstance(last.unread, CloudFailure):
             return replace(shot, cloud=last.unread)
         unknown = malformed | await self._unconfirmed(shot, found)
-        return replace(shot, unknown=unknown, cloud=await self._cloud(found, last))
+        return replace(shot, unknown=unknown, cloud=await self._cloud(shot, found, last))
 
     def _of_pool(self, kind: type[K], key: NamespacedName) -> tuple[tuple[Present[K], ...], frozenset[str]]:
         """The objects of the pool, and the names of those that cannot be read."""
@@ -87,20 +95,36 @@ class Observer:
                     late.add(each.name)
         return frozenset(late)
 
-    async def _cloud(self, found: Present[OpenStackFloatingIPPool], last: Outcome) -> Cloud | IdentityTrouble:
-        spec, status, mark = found.object.spec, found.object.status, mark_of(found)
+    async def _cloud(
+        self, shot: Snapshot, found: Present[OpenStackFloatingIPPool], last: Outcome
+    ) -> Cloud | IdentityTrouble:
+        spec, status, claim = found.object.spec, found.object.status, claim_of(found)
+        mark = claim.mark
         credentials = await credentials_of(self._reader, spec.identity_ref, namespace=found.metadata.namespace)
         if isinstance(credentials, IdentityTrouble):
             return credentials
         project = await self._clouds.project(credentials)
-        named = (*spec.pre_allocated_floating_ips, *status.claimed_ips, *status.available_ips)
-        age = JUST_NOW if project.weather(mark).refusals or found.deleting else RECENT
+        given = (each.object.spec.address for each in shot.addresses)
+        named = (*spec.pre_allocated_floating_ips, *status.claimed_ips, *status.available_ips, *given)
+        age = JUST_NOW if project.weather(mark).refusals or found.deleting or is_stopped(found) else RECENT
         if last.results and not named:  # what the pool has made in this attempt is known
             age = inf
+        estate = await project.estate(mark, named, kinds=(FloatingIp,), age=age)
+        there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
+        facts = await self._owners.with_absent(shot.facts, found, there)
+        formers = replaced(claim, there, facts)
+        estate = estate.with_others(lambda each: mark_on(each) in formers)
+        if not found.deleting and found.metadata.annotations.get(ADOPT_ANNOTATION) != ADOPT_NONE:
+            tag = TAG.format(found.metadata.name)
+            kinds, age = (FloatingIp,), min(age, RECENT)
+            unmarked = await project.unmarked((), tag=tag, but=named, kinds=kinds, age=age)
+            estate = replace(estate, unmarked=unmarked)
         return Cloud(
             project=project.key,
             where=credentials.where,
-            estate=await project.estate(mark, named, kinds=(FloatingIp,), age=age),
+            estate=estate,
+            formers=formers,
+            facts=facts,
             external=() if found.deleting else await _external(project, found.object),
             extensions=await project.extensions(),
             weather=project.weather(mark),
@@ -126,15 +150,17 @@ def pool_controller(
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of pools in `namespace` (None: all). Keys are namespace and name."""
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
+    indexes = {BY_IDENTITY: identities, BY_MARK: marked}
     return Controller(
         name=NAME,
         watches=(
-            watch(OpenStackFloatingIPPool, lambda pool: [pool.key], indexes={BY_IDENTITY: identities}),
+            watch(OpenStackFloatingIPPool, lambda pool: [pool.key], indexes=indexes),
             watch(IPAddressClaim, _pool, indexes={BY_POOL: _by_pool}),
             watch(IPAddress, _pool, indexes={BY_POOL: _by_pool}),
             *identity_watches(reader, OpenStackFloatingIPPool, namespace=namespace),
         ),
         permissions=(
+            emits_events(namespace=namespace),
             may_write(OpenStackFloatingIPPool, "patch"),
             may_write(OpenStackFloatingIPPool, "patch", subresource="status"),
             may_write(IPAddressClaim, "patch", subresource="status"),

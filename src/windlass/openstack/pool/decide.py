@@ -4,11 +4,15 @@
 |---|---|
 | it does not exist, or cannot be read | nothing |
 | it is paused | `Paused` says so |
+| its mark is a copy of another object's | it gets a new one |
 | finalizer or mark is missing | both are added |
 | the credentials or the cloud fail | say so, and when it is tried again |
+| what has its mark's root in the cloud has an earlier mark of the pool | it gets the mark, then the pool does |
+| the same has the mark of another object | the pool stops, and its deletion leaves the cloud as it is |
 | an IPAddress is deleted | its floating IP goes (Delete), or is free again (Retain); then its finalizer |
 | a claim has no address | one is kept for it in the status, then its IPAddress is created, then the claim is told |
 | a floating IP is missing | it is created, up to `maxIPs` |
+| the same, and floating IPs have its tag, no mark, and no record | the pool stops: they may be its own |
 | the pool is deleted | wait until there is no IPAddress, then what it made goes (unless Retain), then the finalizer |
 """
 
@@ -35,10 +39,12 @@ from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Network
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete
 from windlass.openstack.constants import ADDRESS_FINALIZER, CLUSTER_LABEL
-from windlass.openstack.objects import intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
+from windlass.openstack.ownership import Ownership, claim_of
+from windlass.openstack.pool import claiming
 from windlass.openstack.pool.addresses import Allocation, allocate
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
-from windlass.openstack.sending import SOON, THE_REST, Post, at, calls
+from windlass.openstack.sending import SOON, THE_REST, Post, Sending, at, calls
 from windlass.openstack.status import (
     AUTHENTIC,
     DELETING,
@@ -55,6 +61,7 @@ from windlass.openstack.status import (
     progressing,
     unvisited,
 )
+from windlass.openstack.taken import whose
 from windlass.openstack.trouble import Told, lasting_since, told, told_of_no_access, unmet
 
 PREFIX: Final = 32
@@ -82,16 +89,20 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackFloatingIPPool], *, no
     """The plan, if it follows without asking the cloud; else None."""
     if is_paused(found, None):
         return Plan.of(_write(found, (RESTS,), now=now))
-    held, mark = is_held(found), mark_of(found)
+    held, mark, claim = is_held(found), mark_of(found), claim_of(found)
     if found.deleting and not held:
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    if seen.facts.rival and find(found.object.status.conditions, PAUSED) is not None:
+        return dropped(found, seen.fresh_mark, seen.facts.rival)
+    if claim.is_replacing and find(found.object.status.conditions, PAUSED) is not None:
+        return None  # what there is in the cloud comes first
     if held and mark and find(found.object.status.conditions, PAUSED) is not None:
         return None
     ref = found.object.spec.identity_ref
     first = _write(
         found, (NOT_PAUSED,), now=now, awaited=f"Waiting for the credentials in {ref.type or 'Secret'} {ref.name}"
     )
-    return Plan.of(first, intend(found, seen.fresh_mark))
+    return Plan.of(first, intend(found, "" if claim.stored else seen.fresh_mark))
 
 
 class _Visit(Struct, frozen=True):
@@ -102,14 +113,24 @@ class _Visit(Struct, frozen=True):
     cloud: Cloud
     now: datetime
 
+    @property
+    def ownership(self) -> Ownership:
+        return Ownership(claim_of(self.found), self.cloud.facts, self.cloud.formers)
+
+    @property
+    def mark(self) -> str:
+        return self.ownership.mark
+
     def plan(self) -> Plan:
         found, estate = self.found, self.cloud.estate
+        if (plan := self._claiming()) is not None:
+            return plan
         allocation = allocate(
             found.object,
             () if found.deleting else self.seen.claims,
             self.seen.addresses,
             estate.floating_ips,
-            mark=mark_of(found),
+            mark=self.mark,
             certain=estate.certain,
             unknown=self.seen.unknown,
         )
@@ -117,7 +138,10 @@ class _Visit(Struct, frozen=True):
             return self._delete()
         requests = [*self._upkeep(), *self._deletions(allocation.surplus), *self._creations(allocation)]
         sending = self._post(requests)
-        told_now, until, why = self._told(allocation, sending.first and (sending.first.told, sending.first.until))
+        in_the_way = (sending.first.told, sending.first.until) if sending.first is not None else None
+        if in_the_way is None and allocation.missing and self._unclaimed is not None:
+            in_the_way = self._unclaimed, self._unclaimed.due(self.now, since=self._since(POOL_READY))
+        told_now, until, why = self._told(allocation, in_the_way)
         objects = (*self._released(allocation), *self._given(allocation), *self._named())
         merge = _write(found, (*told_now, NOT_PAUSED), now=self.now, fields=self._fields(allocation))
         if sending.now and not sending.later:
@@ -131,7 +155,7 @@ class _Visit(Struct, frozen=True):
             return plan.then(RequeueAfter(estate.certain_in + SOON, "an earlier request may still arrive"))
         return plan.then(WaitFor("the IPAddresses to go")) if found.deleting else plan
 
-    def _post(self, requests: Iterable[CloudRequest]) -> Any:
+    def _post(self, requests: Iterable[CloudRequest]) -> Sending:
         def tell(request: CloudRequest, failure: Failure) -> Told:
             doing = f"{request.verb} {request.subject}"
             return told(failure, doing=doing, part=POOL_READY, where=self.cloud.where)
@@ -154,9 +178,9 @@ class _Visit(Struct, frozen=True):
 
     def _creations(self, allocation: Allocation) -> Iterator[CreateFloatingIp]:
         external = self._network()
-        if not isinstance(external, Network) or not self.cloud.estate.certain:
+        if not isinstance(external, Network) or not self.cloud.estate.certain or self._unclaimed is not None:
             return
-        mark, place = mark_of(self.found), self.found.metadata.namespace
+        mark, place = self.mark, self.found.metadata.namespace
         for name in allocation.missing:
             body = {
                 "floating_network_id": external.id,
@@ -167,7 +191,7 @@ class _Visit(Struct, frozen=True):
     def _upkeep(self) -> Iterator[CloudRequest]:
         """The mark on those that Cluster API's own provider made for the pool, and the tag on all. Tags of others
         stay."""
-        tag, mark = TAG.format(self.found.metadata.name), mark_of(self.found)
+        tag, mark = TAG.format(self.found.metadata.name), self.mark
         for each in self.cloud.estate.floating_ips:
             ours = mark_on(each) == mark
             if tag in each.tags and not mark_on(each) and not self._is_users(each):
@@ -180,7 +204,34 @@ class _Visit(Struct, frozen=True):
 
     @property
     def _whose(self) -> dict[str, str]:
-        return {"project": self.cloud.project, "mark": mark_of(self.found)}
+        return {"project": self.cloud.project, "mark": self.mark}
+
+    # whose they are
+
+    @property
+    def _unclaimed(self) -> Told | None:
+        return claiming.unclaimed(self.cloud.estate)
+
+    def _claiming(self) -> Plan | None:
+        """What comes before anything else; None if all that there is is the pool's."""
+        found, estate, ownership = self.found, self.cloud.estate, self.ownership
+        if (other := claiming.stranger(estate, ownership)) is not None:
+            if found.deleting:
+                note = f"Left in the cloud: {whose(other)}"
+                return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
+            about = claiming.of_another(other, ownership)
+            return self._wait(about, about.due(self.now, since=self._since(POOL_READY)))
+        if earlier := claiming.earlier(estate, ownership):
+            sending = self._post(adopt(each, **self._whose) for each in earlier)
+            why = "what the pool had before gets its mark"
+            return sending.plan(found, why, held=lambda held: self._wait(held.told, held.until))
+        return claiming.held(found, estate, ownership, fresh_mark=self.seen.fresh_mark)
+
+    def _wait(self, about: Told, until: datetime) -> Plan:
+        rest = _deleting(about.message) if self.found.deleting else NOT_DELETING
+        told_now = (AUTHENTIC, about.condition, about.progress(until), rest, NOT_PAUSED)
+        merge = _write(self.found, told_now, now=self.now)
+        return Plan.of(merge).then(at(until, about.message, now=self.now))
 
     # objects
 
@@ -287,7 +338,7 @@ class _Visit(Struct, frozen=True):
     def _delete(self) -> Plan:
         """No IPAddress is left."""
         found, estate = self.found, self.cloud.estate
-        ours = [each for each in estate.floating_ips if mark_on(each) == mark_of(found) and not self._is_users(each)]
+        ours = [each for each in estate.floating_ips if mark_on(each) == self.mark and not self._is_users(each)]
         if found.object.spec.reclaim_policy == RETAIN:
             return Plan.of(release(found, "its floating IPs are retained"))
         if not ours and estate.certain:

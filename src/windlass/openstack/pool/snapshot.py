@@ -13,6 +13,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.resources import Network
 from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.ownership import Facts
 
 TAG: Final = "cluster-api-provider-openstack-fip-pool-{}"
 """The tag of the floating IPs of a pool, as Cluster API's own provider gives it."""
@@ -22,7 +23,8 @@ External: TypeAlias = "tuple[Network, ...] | CloudFailure"
 
 class Cloud(Struct, frozen=True, kw_only=True):
     """`estate` has the floating IPs of the pool. `external`: the networks that its spec names. `extensions` are those
-    of Neutron, by alias. `where`: the credentials, for people."""
+    of Neutron, by alias. `where`: the credentials, for people. `formers`: the marks in the cloud that the pool
+    replaces by its own; `facts`: who else has what."""
 
     project: str
     where: str = ""
@@ -30,12 +32,14 @@ class Cloud(Struct, frozen=True, kw_only=True):
     external: External = ()
     extensions: frozenset[str] = frozenset()
     weather: Weather = Weather()
+    formers: frozenset[str] = frozenset()
+    facts: Facts = Facts()
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`claims` and `addresses` of the pool. `unknown`: claims that have an IPAddress, or may have one, which cannot be
     read. `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in
-    case the pool has none."""
+    case the pool has none. `facts`: who else has the mark of its annotation."""
 
     pool: Seen[OpenStackFloatingIPPool]
     claims: tuple[Present[IPAddressClaim], ...] = ()
@@ -43,6 +47,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     unknown: frozenset[str] = frozenset()
     cloud: Cloud | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
+    facts: Facts = Facts()
     last: Outcome = Outcome()
 
 

@@ -16,7 +16,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
@@ -30,7 +29,8 @@ from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
-from windlass.openstack.objects import dropped, intend, is_held, mark_of, owner_name
+from windlass.openstack.objects import dropped, intend, is_held, machine_of, mark_of
+from windlass.openstack.owners import in_words as named
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held
 from windlass.openstack.server.resolved import to_status
@@ -41,6 +41,7 @@ from windlass.openstack.server.snapshot import (
     Snapshot,
     Timing,
     adopted,
+    adopts,
     intent_of,
     made,
     ownership,
@@ -95,7 +96,8 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
         return stop
     whole = made(found)
     intent = intent_of(found, whole.resolved)
-    if intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
+    made_here = intent is not None and not adopts(found)  # what is adopted may have other parts than those of the spec
+    if not made_here or intent is None or not isinstance(whole.spec, InstanceSpec) or whole.resolved is None:
         return next_adoption(
             inventory,
             recorded=recorded(found),
@@ -122,10 +124,12 @@ def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: Inventory
     may = ownership(found, cloud)
     theirs = foreign(inventory, may, recorded=recorded(found))
     if theirs is not None:
-        named_by = f"the annotation {ADOPT_ANNOTATION}" if adopted(found) else ""
-        if named_by and (machine := owner_name(found.metadata, OpenStackMachine)):
-            named_by = f"spec.providerID of OpenStackMachine {machine}"
-        return stopped(theirs, may, named_by=named_by, annotation=MARK_ANNOTATION)
+        giving_up = f"remove the annotation {ADOPT_ANNOTATION if adopted(found) else MARK_ANNOTATION}"
+        if not (machine := machine_of(found)):
+            return stopped(theirs, may, giving_up=giving_up)
+        if adopted(found):  # spec.providerID of a machine cannot be changed
+            giving_up = f"delete OpenStackMachine {machine}, and create it without spec.providerID,"
+        return stopped(theirs, may, giving_up=giving_up, subject=named(found))
     return namesake(found.metadata.name, cloud.namesakes) if cloud.namesakes else None
 
 

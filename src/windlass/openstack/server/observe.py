@@ -31,7 +31,7 @@ from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_held, is_paused, owner_name
+from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, may_be_unseen, replaced
 from windlass.openstack.quotas import QuotaNumbers
@@ -42,7 +42,9 @@ from windlass.openstack.server.snapshot import (
     Snapshot,
     Timing,
     adopted,
+    adopts,
     cluster_of,
+    has_recorded,
     made,
     may_have_namesakes,
     recorded,
@@ -67,7 +69,7 @@ class ServerObserver:
         machine_api: str = "",
     ) -> None:
         self._reader = reader
-        self._owners = Owners(reader, names=has_known)
+        self._owners = Owners(reader, names=has_recorded)
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api
@@ -143,7 +145,7 @@ class ServerObserver:
 
     async def _unnamed(self, found: Present[OpenStackServer]) -> str:
         """The machine that has to name its server first: a restored object without mark and status knows none."""
-        name = owner_name(found.metadata, OpenStackMachine)
+        name = machine_of(found)
         if not name or recorded(found) != NONE or MARK_ANNOTATION in found.metadata.annotations:
             return ""
         machine = await self._reader.see(OpenStackMachine, name, namespace=found.metadata.namespace)
@@ -223,8 +225,8 @@ class ServerObserver:
         return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
-        # What is recorded may exist although nothing has the mark; an object that is held had another mark before.
-        new = recorded(found) == NONE and not is_held(found)
+        # What is recorded may exist although nothing has the mark; an object with choices had another mark before.
+        new = recorded(found) == NONE and found.object.status.resolved is None
         return self._fresh.of(key, found, born=self._clouds.born if new else None)
 
     def _forget(self, key: NamespacedName) -> None:
@@ -243,25 +245,15 @@ async def replaceable(
     unnamed = (each for each in inventory.others if isinstance(each, Server) and each.name != name)
     # A root alone does not say whose the server is: a copy in another management cluster has it too.
     strange = {mark for each in unnamed if not place_of(mark := mark_on(each))}
-    there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former} - strange
+    there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
     facts = await owners.with_absent(facts, found, there)
-    return facts, replaced(claim, there, facts) | (frozenset({former}) if former else frozenset())
+    return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
 
 
 def _has(machine: Present[mapi.Machine], mark: str) -> bool:
     """A copy of the Machine has its mark in the annotation too, and can give nothing up."""
     claim = claim_of(machine)
     return not claim.is_copied and mark in (claim.mark, claim.stored)
-
-
-def has_known(found: Present[OpenStackServer]) -> bool:
-    """Its status has resources by ID."""
-    return replace(recorded(found), server=found.object.status.instance_id or "") != NONE
-
-
-def adopts(found: Present[OpenStackServer]) -> bool:
-    """It names a server, and its status does not have it yet."""
-    return bool(adopted(found)) and not found.object.status.instance_id
 
 
 def is_nothing(inventory: Inventory, found: Present[OpenStackServer]) -> bool:

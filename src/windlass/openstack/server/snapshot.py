@@ -159,6 +159,11 @@ def adopted(found: Present[OpenStackServer]) -> str:
     return "" if named == ADOPT_NONE else named
 
 
+def adopts(found: Present[OpenStackServer]) -> bool:
+    """It names a server, and its status does not have it yet."""
+    return bool(adopted(found)) and not found.object.status.instance_id
+
+
 def may_have_namesakes(found: Present[Any]) -> bool:
     """It makes a server, although the project has one of its name."""
     return found.metadata.annotations.get(ADOPT_ANNOTATION) == ADOPT_NONE
@@ -174,6 +179,12 @@ def recorded(found: Present[OpenStackServer]) -> Recorded:
         volumes=tuple(each.id for each in resources.volumes if each.id) if resources else (),
         trunks=tuple(each.id for each in resources.trunks if each.id) if resources else (),
     )
+
+
+def has_recorded(found: Present[OpenStackServer]) -> bool:
+    """Whether its status has resources by ID; what an annotation names is not enough."""
+    status = found.object.status
+    return bool(status.instance_id or status.resources)
 
 
 def cluster_of(found: Present[OpenStackServer]) -> str:

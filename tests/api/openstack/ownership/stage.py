@@ -7,6 +7,7 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from windlass.kube.conditions import find
 from windlass.kube.errors import AlreadyExists, NotFound
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK
-from windlass.openstack.cloud.marks import mark_of, root_of
+from windlass.openstack.cloud.marks import described, mark_of, root_of
 from windlass.openstack.cloud.resources import Port
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.controllers import makers
@@ -31,6 +32,8 @@ from windlass.testing.cloud import Project
 
 Tree = dict[str, Any]
 Kind = type[Any]
+Backup = list[tuple[Kind, Tree]]
+"""Kinds and trees of objects, in the order in which they are restored."""
 
 ANNOTATIONS: Final[dict[Kind, str]] = {
     OpenStackServer: MARK_ANNOTATION,
@@ -74,7 +77,7 @@ class Stage:
         """Credentials, and a Cluster with its infrastructure, in both namespaces; does nothing if they are there."""
         clouds = {"clouds.yaml": base64.b64encode(self.project.clouds_yaml.encode()).decode()}
         data = {"userData": "e30=", "value": "e30=", "disableTemplating": "dHJ1ZQ=="}
-        reference = {"apiGroup": OpenStackCluster.RESOURCE.group, "kind": "OpenStackCluster", "name": CLUSTER}
+        named_by = {"apiGroup": OpenStackCluster.RESOURCE.group, "kind": "OpenStackCluster", "name": CLUSTER}
         alone = {"disableExternalNetwork": True, "disableAPIServerFloatingIP": True, "apiServerFixedIP": "10.6.0.9"}
         infra = {"identityRef": identity(), "network": {"id": self.project.network_id}, **alone}
         for place in (self.places.home, self.places.other):
@@ -84,7 +87,7 @@ class Stage:
                 continue
             await self.make(Secret, "data", place=place, data=data)
             await self.make(OpenStackCluster, CLUSTER, place=place, spec=infra)
-            await self.make(capi.Cluster, CLUSTER, place=place, spec={"infrastructureRef": reference})
+            await self.make(capi.Cluster, CLUSTER, place=place, spec={"infrastructureRef": named_by})
             done = {"status": {"initialization": {"infrastructureProvisioned": True}}}
             await self.change(capi.Cluster, CLUSTER, done, place=place, part="status")
 
@@ -104,18 +107,13 @@ class Stage:
 
     async def _machine(self, name: str, *, place: str) -> Tree:
         """The Machine of Cluster API, as an owner."""
-        reference = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
-        spec = {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": reference}
+        infra = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
+        spec = {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": infra}
         try:
             found = await self.make(capi.Machine, name, place=place, metadata={"labels": OF_CLUSTER}, spec=spec)
         except AlreadyExists:
             found = await self.get(capi.Machine, name, place=place)
-        return {
-            "apiVersion": found["apiVersion"],
-            "kind": found["kind"],
-            "name": name,
-            "uid": found["metadata"]["uid"],
-        }
+        return reference(found)
 
     def spec(self, kind: Kind) -> Tree:
         if kind is Machine:
@@ -165,10 +163,28 @@ class Stage:
 
     async def lose(self, kind: Kind, name: str, *, place: str = "") -> None:
         """Without finalizers and with nobody at work: the object goes, and what it has in the cloud stays."""
-        kinds = (OpenStackMachine, OpenStackServer) if kind is OpenStackMachine else (kind,)
+        kinds = (OpenStackServer, OpenStackMachine) if kind is OpenStackMachine else (kind,)
         for each in kinds:
             await self.change(each, name, {"metadata": {"finalizers": None}}, place=place)
             await self.delete(each, name, place=place)
+
+    async def backup(self, kind: Kind, name: str) -> Backup:
+        """All that Velero keeps of an object, with what belongs to it."""
+        kinds = (OpenStackServer, OpenStackMachine) if kind is OpenStackMachine else (kind,)
+        return [(each, restorable(await self.get(each, name))) for each in kinds]
+
+    async def restore(self, backup: Backup, *, place: str = "", owned: bool = False) -> None:
+        """Objects with other uids, without status, and without owners unless they are `owned` by what is restored with
+        them. Cluster API sets that of an OpenStackMachine."""
+        machine: Tree | None = None
+        for kind, tree in reversed(backup) if owned else backup:
+            meta, name = tree["metadata"], tree["metadata"]["name"]
+            if kind is OpenStackMachine:
+                meta = {**meta, "ownerReferences": [await self._machine(name, place=place)]}
+            elif machine is not None:
+                meta = {**meta, "ownerReferences": [reference(machine)]}
+            made = await self.make(kind, name, place=place, metadata=meta, spec=tree["spec"])
+            machine = made if kind is OpenStackMachine else machine
 
     # what objects say
 
@@ -184,6 +200,22 @@ class Stage:
             lambda found: says(found, "Ready").startswith("True") and server_of(found),
             what=f"{kind.__name__} {name} is ready",
         )
+
+    async def until_marked(self, before: Tree) -> Tree:
+        """Return once the object has the mark again that it had before, in its annotation and on its server."""
+        kind, name = kind_of(before), before["metadata"]["name"]
+        after = await eventually(
+            lambda: self.get(kind, name),
+            lambda found: mark_in(found) == mark_in(before),
+            what=f"{kind.__name__} {name} has its mark",
+        )
+        assert server_of(after) == server_of(before)
+
+        async def in_cloud() -> list[str | None]:
+            return [(await look()).get(server_of(before)) for look in (self.servers, self.ports)]
+
+        await eventually(in_cloud, lambda found: found == [mark_in(before)] * 2, what="server and port have the mark")
+        return after
 
     async def until_stopped(self, kind: Kind, name: str, *, place: str = "") -> str:
         """What it says once it has stopped because a server belongs to another."""
@@ -211,8 +243,12 @@ class Stage:
     async def _all(self, kind: Kind, place: str) -> list[Tree]:
         return [each.tree() for each in (await self.client.list(kind, namespace=place)).items]
 
-    async def told(self) -> list[str]:
-        """All that our objects say to people: messages of conditions and Events."""
+    async def told_marks(self, servers: dict[str, str]) -> list[str]:
+        """What our objects say to people, in conditions and Events, with a mark of these servers in it."""
+        roots = {root_of(each) for each in servers.values()} - {""}
+        return [text for text in await self._told() for root in roots if root in text]
+
+    async def _told(self) -> list[str]:
         texts: list[str] = []
         for place in self._both:
             for kind in KINDS:
@@ -224,10 +260,10 @@ class Stage:
     async def is_in_order(self) -> None:
         """Nobody has been told a mark, and each server has one object that is ready: none is left, none is doubled."""
         servers = await self.servers()
-        texts, roots = await self.told(), {root_of(each) for each in servers.values()} - {""}
-        assert [text for text in texts for root in roots if root in text] == []
+        assert await self.told_marks(servers) == []
         alive = [each for place in self._both for kind in OWNERS for each in await self._all(kind, place)]
-        assert sorted(filter(None, map(server_of, alive))) == sorted(servers)
+        have = {f"{each['kind']} {each['metadata']['name']}": server_of(each) for each in alive}
+        assert sorted(have.values()) == sorted(servers), have
 
     # what the cloud says
 
@@ -236,6 +272,36 @@ class Stage:
         return await asyncio.to_thread(
             lambda: {each.id: each.metadata.get(MARK, "") for each in self.project.sdk.compute.servers()}
         )
+
+    async def mark_in_cloud(self, server: str, mark: str, *, unmarked: str = "") -> None:
+        """Write the mark on a server and its port, as another program did. Without one: no mark, and `unmarked` as the
+        description of the port."""
+
+        def write() -> None:
+            sdk = self.project.sdk
+            if mark:
+                sdk.compute.set_server_metadata(server, **{MARK: mark})
+            else:
+                sdk.compute.delete_server_metadata(server, [MARK])
+            for port in sdk.network.ports(project_id=self.project.id, device_id=server):
+                text = described("", mark) if mark else unmarked
+                sdk.network.update_port(port, description=text)
+
+        await asyncio.to_thread(write)
+
+    async def remove_server(self, server: str) -> None:
+        """As a person does it in the cloud, with its ports."""
+
+        def remove() -> None:
+            sdk = self.project.sdk
+            ports = [*sdk.network.ports(project_id=self.project.id, device_id=server)]
+            found = sdk.compute.get_server(server)
+            sdk.compute.delete_server(server)
+            sdk.compute.wait_for_delete(found)
+            for port in ports:
+                sdk.network.delete_port(port)
+
+        await asyncio.to_thread(remove)
 
     async def ports(self) -> dict[str, str]:
         """The mark of each port of the project, by the ID of its server."""
@@ -275,16 +341,26 @@ def identity() -> Tree:
     return {"type": "Secret", "name": "cloud", "cloudName": "openstack"}
 
 
+def reference(tree: Tree) -> Tree:
+    """To an owner."""
+    meta = tree["metadata"]
+    return {"apiVersion": tree["apiVersion"], "kind": tree["kind"], "name": meta["name"], "uid": meta["uid"]}
+
+
 def server_of(tree: Tree) -> str:
     """The ID of its server; empty while it has none."""
     named = tree.get("spec", {}).get("providerID", "").rpartition("/")[2]
     return str(tree.get("status", {}).get("instanceID") or named)
 
 
+def kind_of(tree: Tree) -> Kind:
+    group, kind = tree["apiVersion"].partition("/")[0], tree["kind"]
+    return next(each for each in KINDS if (each.RESOURCE.group, each.RESOURCE.kind) == (group, kind))
+
+
 def mark_in(tree: Tree) -> str:
     """The mark in its annotation."""
-    found = tree["metadata"]["annotations"]
-    return str(found[MACHINE_MARK_ANNOTATION if tree["kind"] == Machine.RESOURCE.kind else MARK_ANNOTATION])
+    return str(tree["metadata"]["annotations"][ANNOTATIONS[kind_of(tree)]])
 
 
 def named(kind: Kind, what: str) -> str:
@@ -298,11 +374,18 @@ def owner_of(tree: Tree) -> str:
     return f"{kind.RESOURCE.kind} {tree['metadata']['namespace']}/{tree['metadata']['name']}"
 
 
-async def for_each(kinds: Iterable[Kind], story: Callable[[Kind], Coroutine[Any, Any, None]]) -> None:
+async def for_each(kinds: Iterable[Kind], story: Callable[[Kind], Coroutine[Any, Any, object]]) -> None:
     """The story of each kind, all at the same time."""
     async with asyncio.TaskGroup() as group:
         for kind in kinds:
             group.create_task(story(kind), name=kind.__name__)
+
+
+def restorable(tree: Tree) -> Tree:
+    """What a restore by Velero makes of an object: neither uid nor owners nor status is left."""
+    lost = (*BY_SERVER, "ownerReferences", "namespace")
+    meta = {name: value for name, value in tree["metadata"].items() if name not in lost}
+    return {"metadata": meta, "spec": tree["spec"]}
 
 
 def says(tree: Tree, kind: str) -> str:
@@ -321,4 +404,4 @@ def copied(tree: Tree, *, names_server: bool = False) -> Tree:
     finalizers, and without the ID of the server unless it `names_server`."""
     kept = {name: tree["metadata"][name] for name in ("labels", "annotations") if name in tree["metadata"]}
     spec = {name: value for name, value in tree["spec"].items() if names_server or name != "providerID"}
-    return {"metadata": kept, "spec": spec}
+    return deepcopy({"metadata": kept, "spec": spec})

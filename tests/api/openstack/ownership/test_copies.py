@@ -42,7 +42,7 @@ async def test_a_copied_object_makes_a_server_of_its_own_and_takes_only_that_one
             assert (await stage.ports())[server_of(original)] == mark_in(original)
 
 
-async def test_a_copy_that_names_the_server_stops_and_its_deletion_leaves_the_server(stage: Stage) -> None:
+async def test_a_copy_that_names_the_server_stops_and_has_its_own_once_its_remedy_is_followed(stage: Stage) -> None:
     async def story(kind: Kind) -> None:
         original, name = await stage.original(kind), named(kind, "named")
         copy = copied(original, names_server=True)
@@ -50,22 +50,38 @@ async def test_a_copy_that_names_the_server_stops_and_its_deletion_leaves_the_se
             copy["metadata"]["annotations"][ADOPT_ANNOTATION] = server_of(original)
         await stage.add(kind, name, **copy)
         told = await stage.until_stopped(kind, name)
-        assert told.startswith(f"server {server_of(original)} belongs to {owner_of(original)}: remove ")
-        assert told.endswith(" if this object is to have a server of its own")
-        field = {
-            OpenStackServer: f"the annotation {ADOPT_ANNOTATION}",
-            OpenStackMachine: f"spec.providerID of OpenStackMachine {name}",
-            Machine: "spec.providerID",
-        }[kind]
-        assert f"remove {field} if" in told
-        await stage.delete(kind, name)
+        assert told.startswith(f"server {server_of(original)} belongs to {owner_of(original)}: ")
+        assert told.endswith(" is to have a server of its own")
+        remedies = {
+            "server": f"remove the annotation {ADOPT_ANNOTATION} if",
+            "worker": f"delete OpenStackMachine {name}, and create it without spec.providerID, if",
+            "machine": "remove spec.providerID if",
+        }
+        assert remedies[name.partition("-")[0]] in told
+        stopped[kind] = name
 
+    async def remedied(kind: Kind) -> None:
+        name = stopped[kind]
+        if kind is OpenStackServer:
+            await stage.annotate(kind, name, ADOPT_ANNOTATION, None)
+        elif kind is Machine:
+            await stage.change(kind, name, {"spec": {"providerID": None}})
+        else:
+            await stage.delete(kind, name)
+            await stage.add(kind, name, **copied(await stage.original(kind)))
+        original, copy = await stage.original(kind), await stage.until_ready(kind, name)
+        assert server_of(copy) != server_of(original)
+        await stage.delete(kind, name)
+        assert (await stage.servers())[server_of(original)] == mark_in(original)
+
+    stopped: dict[Kind, str] = {}
     async with stage.at_work():
         await for_each(KINDS, stage.original)
         before, held = len(await stage.asked()), await stage.servers()
         await for_each(KINDS, story)
         assert await stage.made_or_deleted(before) == []
         assert await stage.servers() == held
+        await for_each(KINDS, remedied)
 
 
 async def test_a_copy_with_the_recorded_server_in_its_status_stops_and_says_so(stage: Stage) -> None:
@@ -120,11 +136,10 @@ async def test_a_forged_mark_and_the_id_of_a_server_give_nothing(stage: Stage) -
         issued = await forge("issued", mark_for(root, "some uid", place(word, home, named(kind, "issued"))))
         await stage.annotate(kind, named(kind, "issued"), ANNOTATIONS[kind], issued, place=home)
         # The server's ID is all that is known.
-        if kind is OpenStackServer:
-            made = {"metadata": {"annotations": {ADOPT_ANNOTATION: server}}}
-        else:
-            made = {"spec": {**stage.spec(kind), "providerID": f"openstack:///{server}"}}
-        await stage.add(kind, named(kind, "probe"), place=home, **made)
+        by_annotation = {"annotations": {ADOPT_ANNOTATION: server}} if kind is OpenStackServer else {}
+        by_spec = {} if kind is OpenStackServer else {"providerID": f"openstack:///{server}"}
+        probe = {**stage.spec(kind), **by_spec}
+        await stage.add(kind, named(kind, "probe"), place=home, metadata=by_annotation, spec=probe)
         for what in ("issued", "probe"):
             told = await stage.until_stopped(kind, named(kind, what), place=home)
             assert f"server {server} belongs to {owner_of(victim)}" in told

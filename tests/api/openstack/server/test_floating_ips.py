@@ -12,7 +12,8 @@ from tests.waiting import eventually
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.kube.errors import NotFound
-from windlass.openstack.constants import CLAIM_SUFFIX
+from windlass.openstack.cloud.marks import mark_for, place, root_of
+from windlass.openstack.constants import CLAIM_SUFFIX, MARK_ANNOTATION
 from windlass.openstack.floating.controller import floating_controller
 from windlass.openstack.pool.controller import pool_controller
 from windlass.testing import PlaneAccess
@@ -75,6 +76,45 @@ async def test_p23_one_address_for_two_is_given_to_the_second_when_the_first_has
         await _collect(stage, "second")
         await _gone(stage, OpenStackFloatingIPPool, "one")
     assert list(project.sdk.network.ips(project_id=project.id)) == []
+
+
+async def test_a_forged_mark_of_a_pool_gives_no_address_of_another_namespace_away(
+    openstack_plane: PlaneAccess, windlass_namespace: str, project: Project, external: str
+) -> None:
+    elsewhere, spec = openstack_plane.blocking.create_namespace(), {"reclaimPolicy": "Retain"}
+    async with (
+        staged(openstack_plane, windlass_namespace, project, others=(pool_controller,)) as stage,
+        staged(openstack_plane, elsewhere, project, others=(pool_controller,)) as evil,
+    ):
+        for each in (stage, evil):
+            await each.secret()
+        spec["identityRef"] = {"type": "Secret", "name": SECRET, "cloudName": "openstack"}  # type: ignore[assignment]
+        await stage.make(OpenStackFloatingIPPool, "one", spec=spec)
+        await stage.make(IPAddressClaim, "first", spec={"poolRef": REF})
+        kept = await _given(stage, "first")
+        await stage.client.delete(IPAddressClaim, "first", namespace=stage.namespace)
+        await _collect(stage, "first")
+        await eventually(
+            lambda: _read(stage, OpenStackFloatingIPPool, "one"),
+            lambda found: found.status.available_ips == [kept.spec.address],
+            what="the address is free again",
+        )
+        victim = (await _read(stage, OpenStackFloatingIPPool, "one")).metadata.annotations[MARK_ANNOTATION]
+        forged = mark_for(root_of(victim), "any", place("pool", elsewhere, "one"))
+        await evil.make(OpenStackFloatingIPPool, "one", metadata={"annotations": {MARK_ANNOTATION: forged}}, spec=spec)
+        await evil.make(IPAddressClaim, "second", spec={"poolRef": REF})
+        await eventually(
+            lambda: _read(evil, OpenStackFloatingIPPool, "one"),
+            lambda found: "OwnedByAnother" in [each.reason for each in found.status.conditions],
+            what="OwnedByAnother",
+        )
+        assert await _read(evil, IPAddress, "second") is None
+        await evil.client.delete(OpenStackFloatingIPPool, "one", namespace=elsewhere)
+        await _gone(evil, OpenStackFloatingIPPool, "one")
+        (floating,) = project.sdk.network.ips(project_id=project.id)
+        assert floating.floating_ip_address == kept.spec.address
+        assert floating.description.endswith(victim)
+        project.sdk.network.delete_ip(floating)
 
 
 async def test_the_example_gives_its_server_an_address(

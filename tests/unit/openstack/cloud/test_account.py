@@ -217,6 +217,30 @@ async def test_trunks_are_not_asked_for_where_neutron_has_none() -> None:
 
 
 @virtual
+async def test_servers_of_a_name_without_a_mark_are_found_in_a_list_that_is_young_enough() -> None:
+    wire = ScriptedWire()
+    there = [server("s1", mark="m"), {**server("s2"), "metadata": {}}, {**server("s3"), "metadata": {}}]
+    wire.things["/servers/detail"] = [{**each, "name": "other" if each["id"] == "s3" else "w"} for each in there]
+    project = account(wire)
+    assert [each.id for each in await project.servers_named("w", age=60.0)] == ["s2"]
+    wire.things["/servers/detail"] = []
+    await asyncio.sleep(50)
+    assert [each.id for each in await project.servers_named("w", age=60.0)] == ["s2"]
+    await asyncio.sleep(50)
+    assert await project.servers_named("w", age=60.0) == ()
+
+
+@virtual
+async def test_a_look_shows_what_has_another_mark_of_the_same_root_or_holder() -> None:
+    wire = ScriptedWire()
+    marks = {"own": "r/h/p", "root": "r/x/q", "holder": "z/h/p", "bare": "r", "other": "z/x/p"}
+    wire.things["/servers/detail"] = [server(which, mark=mark) for which, mark in marks.items()]
+    found = await account(wire).look("r/h/p")
+    assert [each.id for each in found.servers] == ["own"]
+    assert {each.id for each in found.others} == {"root", "holder", "bare"}
+
+
+@virtual
 async def test_all_who_look_at_the_same_moment_share_the_lists() -> None:
     wire = ScriptedWire()
     wire.things["/servers/detail"] = [server(f"s{n}", mark=f"m{n}") for n in range(50)]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.marks import (
     DESCRIPTION_LIMIT,
+    PLACE_LIMIT,
     described,
     holder,
     holder_of,
@@ -102,3 +103,10 @@ def test_the_holder_is_one_uid_at_one_place() -> None:
     at, other = place("server", "team-a", "web-0"), place("server", "team-b", "web-0")
     assert len({holder(uid, each) for uid in ("u", "v") for each in (at, other)}) == 4
     assert mark_for(ONE, "u", at) == f"{ONE}/{holder('u', at)}/server/team-a/web-0"
+
+
+def test_a_place_that_is_too_long_is_cut_and_stays_one_of_its_own() -> None:
+    one, other = (place("cluster", "n" * 63, "x" * 200 + each) for each in "ab")
+    assert (len(one), len(other), one == other) == (PLACE_LIMIT, PLACE_LIMIT, False)
+    assert one.startswith(f"cluster/{'n' * 55}~")
+    assert place("server", "n" * 63, "a" * 8) == f"server/{'n' * 63}/{'a' * 8}"

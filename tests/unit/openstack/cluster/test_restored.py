@@ -79,7 +79,9 @@ async def test_two_that_fit_stop_it_and_both_are_named() -> None:
     assert "Delete all but one" in message
     assert world.held() == had
     ask(world, "DELETE", f"/networks/{other['id']}")
-    world.cloud.pass_time(601.0)
+    world.cloud.pass_time(1.0)
+    await world.process.step()
+    assert world.condition("NetworkReady")[1] != "OwnedByAnother", "it looks again whenever somebody changes the object"
     await world.process.settle()
     assert world.condition("Ready")[0] == "True"
 

@@ -1,6 +1,7 @@
 """What is called like a cluster's resources and has no mark: adopted, or in the way of everything that is created."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import pytest
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from windlass.openstack.cluster.part import NETWORK, ROUTER, Part
 
 from .networked import NAME, OURS, PROVIDERS, sent
 
+Step: TypeAlias = Callable[[], Part | None]
 CIDR = "10.6.0.0/24"
 N, OTHER = Network(id="n", **PROVIDERS), Network(id="n2", **PROVIDERS)
 S = Subnet(id="s", network_id="n", cidr=CIDR, **PROVIDERS)
@@ -63,24 +65,25 @@ def groups(found: Unmarked) -> Part | None:
 
 
 @pytest.mark.parametrize(
-    ("part", "request_"),
+    ("step", "request_"),
     [
-        pytest.param(network(Unmarked(networks=(N,))), "networks/n", id="a network"),
-        pytest.param(network(Unmarked(networks=(N,), subnets=(S,))), "networks/n", id="with its subnet"),
-        pytest.param(subnet(Unmarked(subnets=(S,))), "subnets/s", id="a subnet"),
-        pytest.param(router(Unmarked(routers=(R,))), "routers/r", id="a router that leads nowhere yet"),
-        pytest.param(router(Unmarked(routers=(R,), interfaces=(interface("s"),))), "routers/r", id="a router"),
-        pytest.param(router(Unmarked(routers=(R,)), None), "routers/r", id="a router, and nothing else yet"),
-        pytest.param(groups(Unmarked(groups=(G,))), "security-groups/g", id="a group"),
-        pytest.param(balancer(Unmarked(balancers=(LB,))), "lbaas/loadbalancers/lb", id="a load balancer"),
+        pytest.param(lambda: network(Unmarked(networks=(N,))), "networks/n", id="a network"),
+        pytest.param(lambda: network(Unmarked(networks=(N,), subnets=(S,))), "networks/n", id="with its subnet"),
+        pytest.param(lambda: subnet(Unmarked(subnets=(S,))), "subnets/s", id="a subnet"),
+        pytest.param(lambda: router(Unmarked(routers=(R,))), "routers/r", id="a router that leads nowhere yet"),
+        pytest.param(lambda: router(Unmarked(routers=(R,), interfaces=(interface("s"),))), "routers/r", id="a router"),
+        pytest.param(lambda: router(Unmarked(routers=(R,)), None), "routers/r", id="a router, and nothing else yet"),
+        pytest.param(lambda: groups(Unmarked(groups=(G,))), "security-groups/g", id="a group"),
+        pytest.param(lambda: balancer(Unmarked(balancers=(LB,))), "lbaas/loadbalancers/lb", id="a load balancer"),
         pytest.param(
-            balancer(Unmarked(balancers=(replace(LB, vip_network_id="x"),)), None),
+            lambda: balancer(Unmarked(balancers=(replace(LB, vip_network_id="x"),)), None),
             "lbaas/loadbalancers/lb",
             id="a load balancer on a network that the spec names",
         ),
     ],
 )
-def test_what_fits_gets_the_mark_and_an_event(part: Part | None, request_: str) -> None:
+def test_what_fits_gets_the_mark_and_an_event(step: Step, request_: str) -> None:
+    part = step()
     assert part is not None
     assert [each.partition("/v2.0/")[2] for each in sent(part)] == [request_]
     assert [(each.reason, each.warning) for each in part.news] == [("AdoptingResource", False)]
@@ -88,32 +91,47 @@ def test_what_fits_gets_the_mark_and_an_event(part: Part | None, request_: str) 
 
 
 @pytest.mark.parametrize(
-    ("part", "says"),
+    ("step", "says"),
     [
-        pytest.param(network(Unmarked(networks=(replace(N, description="x"),))), "its description is not", id="text"),
         pytest.param(
-            network(Unmarked(networks=(N,), subnets=(replace(S, cidr="10.7.0.0/24"),))),
+            lambda: network(Unmarked(networks=(replace(N, description="x"),))), "its description is not", id="text"
+        ),
+        pytest.param(
+            lambda: network(Unmarked(networks=(N,), subnets=(replace(S, cidr="10.7.0.0/24"),))),
             "its subnet s is 10.7.0.0/24, not 10.6.0.0/24",
             id="a network with another subnet",
         ),
-        pytest.param(network(Unmarked(networks=(N, OTHER))), "(n), k8s-clusterapi-cluster-ns-one (n2)", id="two"),
-        pytest.param(subnet(Unmarked(subnets=(replace(S, cidr="10.7.0.0/24"),))), "it is 10.7.0.0/24", id="CIDR"),
-        pytest.param(subnet(Unmarked(subnets=(S,)), OTHER), "it is on network n", id="on another network"),
-        pytest.param(subnet(Unmarked(subnets=(S,)), None), "it is on network n", id="before there is a network"),
         pytest.param(
-            router(Unmarked(routers=(R,), interfaces=(interface("x"),))), "it leads to subnet x", id="a router"
+            lambda: network(Unmarked(networks=(N, OTHER))), "(n), k8s-clusterapi-cluster-ns-one (n2)", id="two"
         ),
         pytest.param(
-            router(Unmarked(routers=(R,), interfaces=(interface("x"),)), None), "subnet x", id="before anything else"
+            lambda: subnet(Unmarked(subnets=(replace(S, cidr="10.7.0.0/24"),))), "it is 10.7.0.0/24", id="CIDR"
         ),
-        pytest.param(groups(Unmarked(groups=(replace(G, description=""),))), "Cluster API managed group", id="group"),
-        pytest.param(balancer(Unmarked(balancers=(LB,)), OTHER), "its address is on network n", id="balancer"),
+        pytest.param(lambda: subnet(Unmarked(subnets=(S,)), OTHER), "it is on network n", id="on another network"),
         pytest.param(
-            balancer(Unmarked(balancers=(replace(LB, provisioning_status="ERROR"),))), "it is in ERROR", id="in error"
+            lambda: subnet(Unmarked(subnets=(S,)), None), "it is on network n", id="before there is a network"
+        ),
+        pytest.param(
+            lambda: router(Unmarked(routers=(R,), interfaces=(interface("x"),))), "it leads to subnet x", id="a router"
+        ),
+        pytest.param(
+            lambda: router(Unmarked(routers=(R,), interfaces=(interface("x"),)), None),
+            "subnet x",
+            id="before anything else",
+        ),
+        pytest.param(
+            lambda: groups(Unmarked(groups=(replace(G, description=""),))), "Cluster API managed group", id="group"
+        ),
+        pytest.param(lambda: balancer(Unmarked(balancers=(LB,)), OTHER), "its address is on network n", id="balancer"),
+        pytest.param(
+            lambda: balancer(Unmarked(balancers=(replace(LB, provisioning_status="ERROR"),))),
+            "it is in ERROR",
+            id="in error",
         ),
     ],
 )
-def test_what_does_not_fit_is_named_and_holds_the_cluster(part: Part | None, says: str) -> None:
+def test_what_does_not_fit_is_named_and_holds_the_cluster(step: Step, says: str) -> None:
+    part = step()
     assert part is not None
     assert part.requests == ()
     assert part.holds
@@ -122,19 +140,19 @@ def test_what_does_not_fit_is_named_and_holds_the_cluster(part: Part | None, say
 
 
 @pytest.mark.parametrize(
-    "part",
+    "step",
     [
-        network(Unmarked()),
-        subnet(Unmarked()),
-        subnet(Unmarked(networks=(N,), subnets=(S,)), None),
-        router(Unmarked()),
-        groups(Unmarked(groups=(replace(G, name="k8s-cluster-ns-one-secgroup-controlplane"),))),
-        balancer(Unmarked()),
+        lambda: network(Unmarked()),
+        lambda: subnet(Unmarked()),
+        lambda: subnet(Unmarked(networks=(N,), subnets=(S,)), None),
+        lambda: router(Unmarked()),
+        lambda: groups(Unmarked(groups=(replace(G, name="k8s-cluster-ns-one-secgroup-controlplane"),))),
+        lambda: balancer(Unmarked()),
     ],
     ids=["network", "subnet", "a subnet whose network comes first", "router", "group of another role", "balancer"],
 )
-def test_where_there_is_none_the_cluster_gets_its_own(part: Part | None) -> None:
-    assert part is None
+def test_where_there_is_none_the_cluster_gets_its_own(step: Step) -> None:
+    assert step() is None
 
 
 def test_each_waits_for_what_it_has_to_fit_to() -> None:

@@ -12,7 +12,7 @@ from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.testing.crash import Scenario, crash_everywhere
 
-from .cases import MARK, OWN, Process, Tree, World, cluster, infra
+from .cases import FINALIZER, GONE, MARK, OWN, Process, Tree, World, cluster, infra
 from .managed import MANAGED, NAME, WHOLE, ask, made
 from .restored import again, tried, writes
 
@@ -121,6 +121,14 @@ async def test_a_moved_cluster_keeps_all_it_has_and_its_mark_follows_by_writes_a
     assert marks(world) == {world.mark} != {OWN}
     assert (root_of(world.mark), place_of(world.mark)) == (MARK, place_of(OWN))
     assert world.held() == WHOLE
+
+
+async def test_a_moved_cluster_that_is_deleted_before_it_was_visited_takes_what_it_had_with_it() -> None:
+    world = await made()
+    again(world, finalizers=[FINALIZER], deletionTimestamp=GONE)
+    await world.process.settle()
+    assert (world.is_gone, world.held()) == (True, {})
+    assert events(world, "LeftInCloud") == []
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["kept", "deleted at once"])

@@ -175,3 +175,19 @@ def test_a_volume_that_cinder_cannot_delete_needs_an_operator() -> None:
 
 def test_the_rest_goes_although_a_volume_cannot() -> None:
     assert sent(step(volumes=(replace(VOLUME, status="error_deleting"),), ports=(PORT,))) == ["delete port p"]
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param({"ports": (replace(PORT, device_id="s"),)}, id="a port"),
+        pytest.param({"ports": (replace(PORT, device_id="s"),), "trunks": (TRUNK,)}, id="a trunk with its port"),
+        pytest.param(
+            {"volumes": (replace(VOLUME, status="in-use", attachments=[Attachment(server_id="s")]),)}, id="a volume"
+        ),
+    ],
+)
+def test_what_belongs_to_a_server_that_another_owner_has_adopted_at_the_same_time_stays(resources: Any) -> None:
+    found = step(Recorded(server="s"), servers=(replace(SERVER, metadata=THEIRS),), **resources)
+    assert isinstance(found, Vanished)
+    assert "stays: it is attached to server s" in found.note

@@ -103,16 +103,17 @@ def test_the_annotation_follows_when_nothing_in_the_cloud_has_an_earlier_mark(
     assert is_replaced(inventory, ownership, recorded=NONE) is next_
 
 
-ADOPTS = f"the annotation {ADOPT_ANNOTATION}"
+ADOPTS = f"remove the annotation {ADOPT_ANNOTATION}"
+MARKED = f"remove the annotation {MARK_ANNOTATION}"
 
 
 @pytest.mark.parametrize(
-    ("found", "ownership", "named_by", "text"),
+    ("found", "ownership", "giving_up", "text"),
     [
         pytest.param(
             server(NEWER),
             HOLDS,
-            "",
+            MARKED,
             "server s-1 belongs to OpenStackServer team-a/web-0 with another uid, which has taken it over from this "
             "one, maybe in another management cluster: delete this object; that leaves the cloud as it is",
             id="a newer one",
@@ -137,7 +138,7 @@ ADOPTS = f"the annotation {ADOPT_ANNOTATION}"
         pytest.param(
             port(ORIGINAL),
             Ownership(COPIED.claim, Facts(absent=frozenset({ELSEWHERE}))),
-            "",
+            MARKED,
             "port p-1 belongs to OpenStackServer team-b/web-0, which does not exist here: annotate this object with "
             "openstack.windlass.dev/take-over=server/team-b/web-0 if it is to take over what that one had, or remove "
             "the annotation openstack.windlass.dev/mark if this object is to have a server of its own",
@@ -153,6 +154,14 @@ ADOPTS = f"the annotation {ADOPT_ANNOTATION}"
         ),
         pytest.param(
             server(OTHER_ROOT),
+            Ownership(HOLDS.claim, Facts(holders={OTHER_ROOT: "OpenStackServer team-b/web-0"})),
+            ADOPTS,
+            "server s-1 belongs to OpenStackServer team-b/web-0: remove the annotation openstack.windlass.dev/adopt if "
+            "this object is to have a server of its own",
+            id="of an earlier version, and the object is here",
+        ),
+        pytest.param(
+            server(OTHER_ROOT),
             HOLDS,
             ADOPTS,
             "server s-1 belongs to an object that an earlier version of Windlass served: remove the key windlass-owner "
@@ -162,9 +171,9 @@ ADOPTS = f"the annotation {ADOPT_ANNOTATION}"
     ],
 )
 def test_people_read_whose_it_is_and_what_to_do_and_never_a_mark(
-    found: Server | Port, ownership: Ownership, named_by: str, text: str
+    found: Server | Port, ownership: Ownership, giving_up: str, text: str
 ) -> None:
-    stop = stopped(found, ownership, named_by=named_by, annotation=MARK_ANNOTATION)
+    stop = stopped(found, ownership, giving_up=giving_up)
     assert (stop.reason, stop.message) == ("OwnedByAnother", text)
 
 

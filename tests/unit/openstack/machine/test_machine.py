@@ -534,3 +534,44 @@ async def test_a_restored_openstackserver_is_told_the_server_of_its_machine(goin
     await world.rest()
     assert world.tree(OpenStackServer)["metadata"]["annotations"]["openstack.windlass.dev/adopt"] == ID
     assert world.tree(OpenStackServer)["metadata"].get("deletionTimestamp", "")[:4] == ("2026" if going else "")
+
+
+MARK_OF = "openstack.windlass.dev/mark"
+ROOT_OF_ANOTHER = "bbbbbbbb-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("own", "child", "taken"),
+    [
+        pytest.param(held(), server(ownerReferences=[]), True, id="both have the mark, and no status"),
+        pytest.param(held(), server("ACTIVE", ownerReferences=[]), True, id="both have the mark"),
+        pytest.param(
+            held(),
+            server(ownerReferences=[], annotations={MARK_OF: ROOT_OF_ANOTHER}),
+            False,
+            id="the mark is of another",
+        ),
+        pytest.param({}, server(ownerReferences=[]), False, id="the machine has no mark"),
+        pytest.param({}, server(ownerReferences=[], annotations={}), True, id="neither has one"),
+        pytest.param({}, server("ACTIVE", ownerReferences=[], annotations={}), True, id="and it has the server"),
+        pytest.param(
+            {},
+            server("ACTIVE", status={"instanceID": OTHER_ID}, ownerReferences=[], annotations={}),
+            False,
+            id="it has another server",
+        ),
+        pytest.param({}, server(ownerReferences=[], annotations={}, labels={}), False, id="it belongs to no cluster"),
+        pytest.param(
+            {**held(), "deletionTimestamp": "2026-11-22T11:00:00Z"},
+            server(ownerReferences=[]),
+            False,
+            id="the machine is being deleted",
+        ),
+    ],
+)
+async def test_a_restored_machine_takes_back_its_openstackserver_that_was_restored_without_an_owner(
+    own: Tree, child: Tree, taken: bool
+) -> None:
+    world = World(*all_of_it(machine=machine({"providerID": f"openstack:///{ID}"}, **own), server=child))
+    await world.rest()
+    assert bool(world.tree(OpenStackServer)["metadata"].get("ownerReferences")) is taken

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
+from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
 from windlass.openstack.cloud.marks import mark_for
@@ -18,11 +19,14 @@ from windlass.openstack.constants import (
     MARK_ANNOTATION,
     TAKE_OVER_ANNOTATION,
 )
+from windlass.openstack.create import mark_of_owner
 from windlass.openstack.machine_api.controller import machine_api_controller
+from windlass.openstack.server.snapshot import Cloud
 
 from .cases import NAME, Fleet, MachineProcess, Tree, machine
 
 ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+PROGRAM = mark_of_owner("fleet-7/worker-0")
 OF_CLUSTER_API = mark_for(ROOT, "u-server", f"server/openshift-cluster-api/{NAME}")
 
 
@@ -190,9 +194,14 @@ async def test_the_deletion_of_a_machine_that_stopped_leaves_what_another_had(he
     assert ("LeftInCloud" in world.events()) is held
 
 
-async def test_a_machine_that_a_newer_one_took_over_from_stops_for_good_and_goes_without_a_deletion() -> None:
+@pytest.mark.parametrize("named", [True, False], ids=["with providerID", "without"])
+async def test_a_machine_that_a_newer_one_took_over_from_stops_for_good_and_goes_without_a_deletion(
+    named: bool,
+) -> None:
     world = await original()
     (had,) = world.cloud.services.servers
+    if not named:
+        await forget(world)
     root, _, place = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].split("/", 2)
     world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] = f"{root}/ffffffffffffffff/{place}"
     await Life(world).settle()
@@ -219,12 +228,23 @@ async def test_a_mark_of_the_earlier_version_becomes_whole_without_a_create_or_a
     assert (len(writes(world, before)), deletions(world)) == (2, [])
 
 
-async def test_a_machine_whose_annotation_somebody_replaced_keeps_its_server() -> None:
+async def forget(world: Fleet) -> None:
+    """The Machine loses providerID and status."""
+    await change(world, NAME, {"spec": {"providerID": None}})
+    lost: Tree = {"status": {"phase": None, "conditions": None}}
+    await world.api.patch(Machine, NAME, lost, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status")
+
+
+@pytest.mark.parametrize("stored", [f"{MARK}/x/server/a/b", None], ids=["other", "none"])
+@pytest.mark.parametrize("named", [True, False], ids=["with providerID", "without"])
+async def test_a_machine_whose_annotation_somebody_replaced_keeps_its_server(stored: str | None, named: bool) -> None:
     world = await original()
     (had,) = world.cloud.services.servers
-    changed = {MACHINE_MARK_ANNOTATION: f"{MARK}/x/server/a/b"}
-    await change(world, **annotate(NAME, **changed))
+    await change(world, **annotate(NAME, **{MACHINE_MARK_ANNOTATION: stored}))
+    if not named:
+        await forget(world)
     await Life(world).settle()
+    assert list(world.cloud.services.servers) == [had]
     mark = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
     assert world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] == mark
     assert says(of(world, NAME))[0] == "Ready"
@@ -260,6 +280,76 @@ async def test_or_until_an_annotation_says_that_it_makes_another_one() -> None:
     await Life(world).settle()
     assert (says(world.machine)[0], len(world.cloud.services.servers)) == ("Ready", 2)
     assert had not in world.machine["spec"]["providerID"]
+
+
+async def test_a_copy_of_a_machine_that_was_deleted_since_makes_up_a_mark_of_its_own() -> None:
+    world = await original()
+    copy = exported(world, "copy", named=False)
+    root = copy["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].partition("/")[0]
+    await delete(world, NAME)
+    world.api.load(copy)
+    await Life(world, "copy").settle()
+    assert says(of(world, "copy"))[0] == "Ready"
+    assert of(world, "copy")["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].partition("/")[0] != root
+    assert "MarkDropped" in world.events()
+
+
+async def test_a_renamed_machine_that_takes_over_keeps_the_root_of_the_mark() -> None:
+    world = await original()
+    backup = exported(world, "renamed")
+    backup["metadata"]["annotations"][TAKE_OVER_ANNOTATION] = f"machine/{NAMESPACE}/{NAME}"
+    root = backup["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].partition("/")[0]
+    await lose(world)
+    world.api.load(backup)
+    await Life(world, "renamed").settle()
+    assert of(world, "renamed")["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].partition("/")[0] == root
+    assert "MarkDropped" not in world.events()
+
+
+async def test_a_restored_machine_of_which_nothing_is_left_waits_for_earlier_requests_before_it_makes_another() -> None:
+    world = await original()
+    backup = exported(world, NAME, named=False)
+    await lose(world)
+    world.api.load(backup)
+    world.cloud.services.servers.clear()
+    world.cloud.services.ports.clear()
+    process = Life(world)
+    for _ in range(4):
+        await process.step()
+    stored = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
+    assert stored == backup["metadata"]["annotations"][MACHINE_MARK_ANNOTATION]
+    await process.settle()
+    assert of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION] != stored
+    assert len(world.cloud.services.servers) == 1
+
+
+async def test_of_two_machines_with_one_mark_of_the_earlier_version_the_one_that_names_the_server_keeps_it() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    root = of(world, NAME)["metadata"]["annotations"][MACHINE_MARK_ANNOTATION].partition("/")[0]
+    world.cloud.services.servers[had]["metadata"][KEY_OF_MARK] = root
+    for port in world.cloud.services.ports.values():
+        port["description"] = f"{KEY_OF_MARK}={root}"
+    await change(world, **annotate(NAME, **{MACHINE_MARK_ANNOTATION: root}))
+    copy = exported(world, "copy", named=False)
+    copy["metadata"]["finalizers"] = ["machine.machine.openshift.io"]
+    world.api.load(copy)
+    await delete(world, "copy")
+    await Life(world).settle()
+    assert (list(world.cloud.services.servers), says(of(world, NAME))[0]) == ([had], "Ready")
+
+
+async def test_a_machine_that_is_made_again_without_its_mark_has_the_server_that_it_names() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    again = exported(world, NAME)
+    again["metadata"]["annotations"] = {}
+    await lose(world)
+    world.api.load(again)
+    await Life(world).settle()
+    assert (list(world.cloud.services.servers), says(of(world, NAME))[0]) == ([had], "Ready")
+    await delete(world, NAME)
+    assert world.held() == {}
 
 
 def other_side(*, mark: str = OF_CLUSTER_API, paused: str = "False", name: str = NAME) -> Tree:
@@ -318,6 +408,8 @@ async def test_a_server_of_an_openstackserver_that_may_still_act_is_waited_for()
         pytest.param(
             mark_for(ROOT, "u", f"cluster/openshift-cluster-api/{NAME}"), other_side(paused="True"), id="kind"
         ),
+        pytest.param(PROGRAM, other_side(paused="True", mark=PROGRAM), id="a program's, with a forged annotation"),
+        pytest.param(OF_CLUSTER_API, {**other_side(paused="True"), "spec": 7}, id="that cannot be read"),
     ],
 )
 async def test_a_server_of_anybody_but_its_counterpart_is_not_taken(theirs: str, there: Tree) -> None:
@@ -338,3 +430,19 @@ async def test_annotations_of_openstackservers_mean_nothing_on_a_machine() -> No
     world.api.load(copy)
     await Life(world, "copy").settle()
     assert of(world, "copy")["spec"]["providerID"] != f"openstack:///{had}"
+
+
+@pytest.mark.parametrize("lost", ["providerID", "finalizer"])
+async def test_what_a_machine_without_its_mark_had_is_looked_for_until_no_earlier_request_can_arrive(lost: str) -> None:
+    world = await original()
+    without: Tree = {"annotations": {MACHINE_MARK_ANNOTATION: None}}
+    await change(world, NAME, {"metadata": {**without, **({"finalizers": None} if lost == "finalizer" else {})}})
+    if lost == "providerID":
+        await forget(world)
+    process = Life(world)
+    for _ in range(2):
+        await process.step()
+    seen = await process.controller.observe(process.key, Outcome())
+    assert isinstance(seen.cloud, Cloud)
+    assert seen.cloud.inventory is not None
+    assert not seen.cloud.inventory.certain

@@ -59,7 +59,11 @@ class Checks:
                     yield f"{one} has {server.kind} {server.id} and says {_ready(told)}: {_said(told)}"
             elif server is not None:
                 yield from self._refused(one, self._scene.told_by(one), server)
-            elif not one.names and not one.forged and one.identity not in self._oracle.ended:
+            elif (
+                not one.names
+                and not any(each.forged for each in self._oracle.selves)
+                and one.identity not in self._oracle.ended
+            ):
                 yield f"{one} has no server, and nobody else has: {_said(main)}"
 
     def _refused(self, one: Self, main: Any, server: Thing) -> Iterator[str]:

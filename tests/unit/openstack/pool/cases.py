@@ -8,6 +8,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.kube.control.controller import Controller
 from windlass.kube.object import NamespacedName
+from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.constants import CLAIM_SUFFIX
 from windlass.openstack.floating.controller import floating_controller
 from windlass.openstack.pool.controller import pool_controller
@@ -21,6 +22,8 @@ Tree = dict[str, Any]
 
 POOL: Final = "addresses"
 MARK: Final = "7d3f0d9a-0000-4000-8000-000000000003"
+OWN: Final = mark_for(MARK, "OpenStackFloatingIPPool-addresses", f"pool/{NAMESPACE}/{POOL}")
+"""The mark of the pool."""
 REF: Final = {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "OpenStackFloatingIPPool", "name": POOL}
 TAG: Final = f"cluster-api-provider-openstack-fip-pool-{POOL}"
 CLAIM: Final = f"worker-0{CLAIM_SUFFIX}"
@@ -37,7 +40,8 @@ def tree(kind: type[Any], name: str, spec: Tree, **meta: Any) -> Tree:
 
 def pool(**spec: Any) -> Tree:
     identity = {"type": "Secret", "name": "credentials", "cloudName": "one"}
-    return tree(OpenStackFloatingIPPool, POOL, {"identityRef": identity, "reclaimPolicy": "Delete", **spec})
+    spec = {"identityRef": identity, "reclaimPolicy": "Delete", **spec}
+    return tree(OpenStackFloatingIPPool, POOL, spec, uid="OpenStackFloatingIPPool-addresses")
 
 
 def claim(name: str, **meta: Any) -> Tree:
@@ -107,9 +111,11 @@ class Pools(clouded.Process):
     """One life of the controller of pools."""
 
     key = (NAMESPACE, POOL)
+    root = MARK
+    """That of the marks that it makes up."""
 
     def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
-        return pool_controller(reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: MARK)
+        return pool_controller(reader, self.clouds, now=lambda: self.world.now, new_mark=lambda: self.root)
 
 
 class Floating(clouded.Process):

@@ -18,7 +18,7 @@ from windlass.testing.memory.garbage import collect_garbage
 
 from ..clouded import NAMESPACE
 from ..weather import FAULTS, OF_CREATION
-from .cases import MARK, POOL, All, Pools, World, claim, pool, wanting
+from .cases import OWN, POOL, All, Pools, World, claim, pool, wanting
 
 
 async def delete_server(api: Any) -> None:
@@ -85,7 +85,7 @@ async def test_a_floating_ip_that_meets_a_fault_is_created_once(fault: dict[str,
 @pytest.mark.parametrize("deleted", [False, True], ids=["a claim waits", "the pool is deleted"])
 async def test_p23_a_new_process_waits_for_what_an_earlier_one_may_have_asked_for(deleted: bool) -> None:
     stored = pool()
-    stored["metadata"] |= {"finalizers": [POOL_FINALIZER], "annotations": {MARK_ANNOTATION: MARK}}
+    stored["metadata"] |= {"finalizers": [POOL_FINALIZER], "annotations": {MARK_ANNOTATION: OWN}}
     world = World(stored, claim("a"))
     if deleted:
         await world.delete(OpenStackFloatingIPPool, POOL)

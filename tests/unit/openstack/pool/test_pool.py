@@ -9,7 +9,7 @@ from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.kube.verbs import PatchType
 
 from ..clouded import NAMESPACE
-from .cases import MARK, POOL, REF, TAG, Pools, World, claim, pool, tree
+from .cases import OWN, POOL, REF, TAG, Pools, World, claim, pool, tree
 
 READY = "OpenstackFloatingIPPoolReadyCondition"
 
@@ -28,7 +28,7 @@ async def settled(*trees: Any, world: World | None = None) -> World:
 async def test_p23_a_claim_is_given_a_new_floating_ip_with_tag_and_owner() -> None:
     world = await settled(pool(), claim("a"))
     (floating,) = world.cloud.services.floatingips.values()
-    assert floating["description"] == f"Created by Windlass for IPAddressClaim {NAMESPACE}/a windlass-owner={MARK}"
+    assert floating["description"] == f"Created by Windlass for IPAddressClaim {NAMESPACE}/a windlass-owner={OWN}"
     assert floating["tags"] == [TAG]
     address = world.here(IPAddress)["a"]
     assert address["spec"] == {
@@ -169,7 +169,7 @@ async def test_p23_what_the_provider_made_is_taken_over_with_its_tags() -> None:
     await settled(theirs, claim("a"), tree(IPAddress, "a", ref), world=world)
     (floating,) = world.cloud.services.floatingips.values()
     assert (floating["description"], floating["tags"]) == (
-        f"Created by somebody windlass-owner={MARK}",
+        f"Created by somebody windlass-owner={OWN}",
         ["mine", TAG],
     )
     assert world.given == {"a": address}

@@ -18,16 +18,18 @@ MACHINE_API = "openshift-machine-api"
 ROOT = {"rootVolume": {"sizeGiB": 1}, "trunk": True}
 
 
-def machine(*, authority: str = "ClusterAPI", paused: str = "True", mark: str = THEIRS) -> dict[str, Any]:
-    """The Machine of the Machine API of the same name."""
+def machine(
+    *, authority: str = "ClusterAPI", paused: str = "True", mark: str = THEIRS, name: str = KEY[1]
+) -> dict[str, Any]:
+    """The Machine of the Machine API, of the same name unless told otherwise."""
     condition = {"type": "Paused", "status": paused, "reason": "x", "lastTransitionTime": "2026-11-22T12:00:00Z"}
     return {
         "apiVersion": Machine.RESOURCE.api_version,
         "kind": "Machine",
         "metadata": {
-            "name": KEY[1],
+            "name": name,
             "namespace": MACHINE_API,
-            "uid": "u-machine",
+            "uid": "u-machine" if name == KEY[1] else "u-other",
             "annotations": {MACHINE_MARK_ANNOTATION: mark},
         },
         "spec": {},
@@ -146,6 +148,9 @@ async def test_a_server_that_is_being_given_up_is_deleted_only_when_it_is_ours(o
     [
         pytest.param(machine(authority="MachineAPI"), id="it has the authority"),
         pytest.param(machine(mark="22222222-0000-4000-8000-000000000002"), id="the mark is another one's"),
+        pytest.param(
+            machine(mark=THEIRS.replace("worker-0", "worker-1"), name="copy"), id="it has the root of the mark alone"
+        ),
     ],
 )
 async def test_a_server_that_nobody_gave_up_is_not_taken(other: dict[str, Any]) -> None:
@@ -183,10 +188,11 @@ async def test_a_paused_object_goes_when_its_server_is_gone_and_no_earlier_reque
     assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
 
 
-async def test_a_paused_object_stays_while_something_is_its_own() -> None:
+@pytest.mark.parametrize("marked", [True, False], ids=["with its mark", "without a mark yet"])
+async def test_a_paused_object_stays_while_something_is_its_own(marked: bool) -> None:
     world = await world_with()
     [port] = world.cloud.services.ports.values()
-    port["description"] = port["description"].replace(THEIRS, ours(world))
+    port["description"] = port["description"].replace(THEIRS, ours(world)) if marked else ""
     await change(world, {PAUSED_ANNOTATION: ""})
     await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
     before = len(world.cloud.requests)
