@@ -23,6 +23,7 @@ finds another holder of its place stops for good: a newer one has taken over, ma
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
@@ -44,6 +45,9 @@ _WORDS: Final[dict[type[Any], str]] = {
     OpenStackFloatingIPPool: "pool",
     MachineApiMachine: "machine",
 }
+
+
+SKEW: Final = timedelta(seconds=10)
 
 
 class Standing(StrEnum):
@@ -110,6 +114,15 @@ class Ownership(Struct, frozen=True):
     @property
     def mark(self) -> str:
         return self.claim.mark
+
+
+def may_be_unseen(found: Present[Any], as_of: datetime | None) -> bool:
+    """A list of the cloud of this time may lack what the object has: another management cluster made it before the
+    object was moved or restored here. Clocks may differ by `SKEW`."""
+    if claim_of(found).standing not in (Standing.MOVED, Standing.COPIED) or as_of is None:
+        return False
+    appeared = found.metadata.creation_timestamp
+    return appeared is not None and as_of < datetime.fromisoformat(appeared) + SKEW
 
 
 def place_of(found: Present[Any]) -> str:

@@ -1,5 +1,6 @@
 """What an object is to the mark in its annotation, and which marks it replaces: the tables of the module."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ from windlass.openstack.ownership import (
     annotation_of,
     claim_of,
     first_of,
+    may_be_unseen,
     new_mark,
     replaced,
 )
@@ -198,6 +200,27 @@ def test_what_the_root_alone_is_on_belongs_to_the_recorded_then_to_the_oldest_an
     assert first_of([young, old, names, forged], names=recorded) is names
     assert first_of([forged, young, old], names=recorded) is old
     assert first_of([forged, young], names=recorded) is young
+
+
+NOON = "2026-11-22T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("stored", "listed", "unseen"),
+    [
+        pytest.param(BEFORE, "2026-11-22T11:59:00Z", True, id="moved here after the list"),
+        pytest.param(BEFORE, "2026-11-22T12:00:09Z", True, id="moved here at about the same time"),
+        pytest.param(BEFORE, "2026-11-22T12:00:10Z", False, id="moved here before the list"),
+        pytest.param(THEIRS, "2026-11-22T11:59:00Z", True, id="a copy"),
+        pytest.param(OWN, "2026-11-22T11:59:00Z", False, id="it holds the mark"),
+        pytest.param(ROOT, "2026-11-22T11:59:00Z", False, id="of an earlier version, which is a whole fleet"),
+    ],
+)
+def test_what_a_list_may_lack_of_a_moved_object(stored: str, listed: str, unseen: bool) -> None:
+    moved = found(stored, creationTimestamp=NOON)
+    assert may_be_unseen(moved, datetime.fromisoformat(listed)) is unseen
+    assert not may_be_unseen(moved, None)
+    assert not may_be_unseen(found(stored), datetime.fromisoformat(listed))
 
 
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,251}[a-z0-9])?", fullmatch=True)

@@ -1,6 +1,6 @@
 """The controller of OpenStackClusters: what wakes one, what is observed, and what may be read and written."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -27,6 +27,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.marks import place_of
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import (
@@ -162,14 +163,19 @@ class Observer:
         resolved = await self._resolve(host) if host else ""
         named = [each for each in (resolved, *_addresses(found.object)) if isinstance(each, str) and each]
         age = RECENT
-        if found.deleting or project.weather(mark).refusals or _is_changed(found) or is_stopped(found):
+        replaces = claim_of(found).is_replacing  # what another management cluster made may be in no list yet
+        changed = _is_changed(found) or replaces or is_stopped(found)
+        if found.deleting or project.weather(mark).refusals or changed:
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf
-        estate = await _estate(project, seen, found, (*named, *_ports(seen, found)), age=age, again=again)
+        estate = await _estate(
+            project, seen, found, (*named, *_ports(seen, found)), age=age, again=again and not replaces
+        )
         facts, formers = seen.facts, frozenset[str]()
         if isinstance(estate, Estate):
             there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
+            there -= _strange(estate, names(f"{found.metadata.namespace}-{seen.cluster_name}"))
             facts = await self._owners.with_absent(facts, found, there)
             formers = replaced(claim_of(found), there, facts)
             estate = estate.with_others(lambda each: mark_on(each) in formers)
@@ -207,6 +213,13 @@ class Observer:
         made = is_provisioned(found.object) and is_true(found.object.status.conditions, BASTION_READY)
         young = (self._now() - kept.at).total_seconds() < KEPT
         return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
+
+
+def _strange(estate: Estate, known: Collection[str]) -> set[str]:
+    """Roots of an earlier version on networks that do not have one of the `known` names: a copy of the object, in
+    another management cluster, has that root too."""
+    named = (each for each in estate.others if isinstance(each, Network) and each.name not in known)
+    return {mark for each in named if not place_of(mark := mark_on(each))}
 
 
 def _has_looked(last: Outcome) -> bool:

@@ -47,7 +47,7 @@ from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
 from windlass.openstack.objects import FreshMarks, is_held
 from windlass.openstack.owners import Owners
-from windlass.openstack.ownership import claim_of
+from windlass.openstack.ownership import claim_of, may_be_unseen
 from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.observe import attached_to, replaceable
 from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
@@ -205,6 +205,8 @@ class MachineObserver:
     async def _look(self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account) -> Cloud:
         mark, had = claim_of(found).mark, recorded(found)
         inventory = await project.look(mark, had, services=(VOLUMES,))
+        if may_be_unseen(found, inventory.as_of):
+            inventory = await project.look(mark, had, services=(VOLUMES,), fresh=True)
         former, awaited = await self._handed_over(found, inventory, mark)
         if mark and (former or any(not mark_on(each) for each in inventory.servers)):
             # The lists may be older than its ports, and what is not marked now is never deleted.
@@ -254,7 +256,9 @@ class MachineObserver:
         inventory = seen.cloud.inventory
         is_new = inventory is not None and not inventory.all and recorded(found) == NONE
         if is_new and not may_have_namesakes(found):
-            namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
+            namesakes = await project.servers_named(
+                found.metadata.name, at=claim_of(found).place, age=self._timing.namesakes
+            )
             seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))
         if isinstance(step, Standing) and (query := floating_query(self._visit(seen, found), step.server)) is not None:

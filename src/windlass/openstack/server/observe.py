@@ -33,7 +33,7 @@ from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
 from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
-from windlass.openstack.ownership import Facts, claim_of, replaced
+from windlass.openstack.ownership import Facts, claim_of, may_be_unseen, replaced
 from windlass.openstack.quotas import QuotaNumbers
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
@@ -125,6 +125,8 @@ class ServerObserver:
         services = (VOLUMES,) if uses_volumes(found) else ()
         had = recorded(found)
         inventory = await project.look(mark, had, services=services)
+        if may_be_unseen(found, inventory.as_of):
+            inventory = await project.look(mark, had, services=services, fresh=True)
         former, awaited = await self._handed_over(inventory, mark)
         if (adopted(found) or former) and is_of_another(inventory, mark):
             # The lists may be older than its ports, and what is not marked now is never deleted.
@@ -182,7 +184,9 @@ class ServerObserver:
         if whole.resolved is not None and needs_extensions(whole.resolved):
             cloud = replace(cloud, extensions=await project.extensions())
         if not may_have_namesakes(found) and cloud.inventory is not None and is_nothing(cloud.inventory, found):
-            namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
+            namesakes = await project.servers_named(
+                found.metadata.name, at=claim_of(found).place, age=self._timing.namesakes
+            )
             cloud = replace(cloud, namesakes=namesakes)
         step = step_of(seen, found, cloud)
         if step is None and isinstance(whole.spec, InstanceSpec):

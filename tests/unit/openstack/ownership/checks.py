@@ -44,10 +44,10 @@ class Checks:
     def _of_selves(self) -> Iterator[str]:
         """Everybody has one server, or says who has it."""
         for one in self._oracle.selves:
-            one.free = one.free or (one.of is not None and not self._oracle.is_stray(one))
             main = self._scene.main(one)
             if main is None or self._scene.site(one).life is None:
                 continue
+            one.free = one.free or (one.of is not None and not self._oracle.is_stray(one))
             one.bare = False
             if main.deleting:
                 yield f"{one} is still being deleted: {_said(main)}"

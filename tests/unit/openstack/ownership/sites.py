@@ -54,6 +54,7 @@ from .manifests import CLUSTER, MACHINES, MIRRORS, TEAMS, given_cluster, tree
 PROJECT: Final = "project"
 QUIET: Final = 100.0
 """Seconds without a write after which nobody has anything to do."""
+MINUTE: Final = 60.0
 RESYNC: Final = 600.0
 """The same where networks are looked at that nobody polls."""
 KINDS: Final = (
@@ -150,6 +151,9 @@ class Sites:
                 pause = min(filter(None, pauses))
                 if self._is_busy():
                     pause = min(pause, 1.0)
+                if any(site.life is not None and site.life.is_behind for site in self.each):
+                    self.cloud.pass_time(MINUTE)
+                    continue
                 quiet += pause
                 if quiet > (RESYNC if self._has_clusters() else QUIET - 1.0):
                     return
@@ -177,6 +181,7 @@ class Site:
         self.life: Life | None = None
         self.endings: dict[str, Ending] = {}
         self.synchronizes = False
+        self.writes = 0
         self._calm = -1
         described = {"infrastructureName": CLUSTER, "platformStatus": {"type": "OpenStack"}}
         self.api.load({**tree(config.Infrastructure, "cluster", "", {}), "status": described})
@@ -230,7 +235,8 @@ class Life:
         self.clouds.begin_term()
         self._point = point or CrashPoint()
         self._due: dict[tuple[int, NamespacedName], tuple[Any, float]] = {}
-        self._refreshed: Any = None
+        self._refreshed: tuple[int, Any] = (-1, None)
+        self._polled = 0.0
         carrier: Any = MortalCarrier(self.clouds, self._point)
         api = MortalApi(site.api, self._point)
         self._controllers = [_One(kind, make, site, api, carrier) for kind, make in CONTROLLERS]
@@ -245,7 +251,7 @@ class Life:
             keys = one.all_keys()
             gone = {key for which, key in self._due if which == number} - keys
             for key in sorted(keys | gone):
-                stamp = (self.site.api.version, self.sites.state())
+                stamp = (self.site.api.version, self.sites.state(), self._polled)
                 seen, due = self._due.get((number, key), (None, 0.0))
                 if seen == stamp and due > now:
                     soonest = min(soonest, due - now)
@@ -267,13 +273,21 @@ class Life:
                 await one.reconcile(key)
         self.site.asking = None
 
+    @property
+    def is_behind(self) -> bool:
+        """Something has changed in the cloud since it was listed."""
+        follows = any(each.followers for each in self.clouds._members.values())
+        return follows and self._refreshed != (self.site.writes, self.sites.state())
+
     async def _poll(self) -> None:
-        """What the process lists again and again, when there is something new."""
-        if (state := self.sites.state()) == self._refreshed:
+        """What the process lists again and again while it has objects: at once after a write of its own, else once in a
+        minute."""
+        now, state = self.sites.cloud.services.now, (self.site.writes, self.sites.state())
+        if state == self._refreshed or (state[0] == self._refreshed[0] and now < self._polled + MINUTE):
             return
-        self._refreshed = state
+        self._refreshed, self._polled = state, now
         self.sites.cloud.pass_time(0.01)  # a list of this moment would not be asked for again
-        for member in [*self.clouds._members.values()]:
+        for member in [each for each in self.clouds._members.values() if each.followers]:
             await member.account.refresh(volumes=True)
 
 
@@ -347,6 +361,7 @@ class _Wire:
         reply = await self._wire.send(request, seconds=seconds, agent=agent)
         if request.method != "GET" and reply.status < 400:
             assert self._site.asking is not None, f"nobody asked for {request}"
+            self._site.writes += 1
             self._site.sites.witness.wrote(self._site.asking, request, reply)
         return reply
 

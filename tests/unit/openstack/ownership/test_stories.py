@@ -116,10 +116,19 @@ def test_who_forges_the_mark_of_an_earlier_version_gets_nothing_of_its_server(ho
     play([("create", 0, SERVER, 0), ("earlier", 0, 0, 0), ("forge", 0, how, where), ("install", 0, 1, 0)])
 
 
+@pytest.mark.parametrize("kind", [SERVER, OF_MACHINE_API, CLUSTER])
 @pytest.mark.parametrize("first", [0, 1], ids=["the cluster of the copy", "the cluster of the original"])
-def test_a_copy_of_an_object_of_an_earlier_version_in_the_other_management_cluster_takes_nothing(first: int) -> None:
+def test_a_copy_of_an_object_of_an_earlier_version_in_the_other_management_cluster_takes_nothing(
+    first: int, kind: int
+) -> None:
     earlier, copied = ("earlier", 0, 0, 0), ("copy", 0, 0, ELSEWHERE)
-    play([("create", 0, SERVER, ELSEWHERE), earlier, copied, ("install", 0, 0, first), ("delete", 1, 0, 0)])
+    play([("create", 0, kind, ELSEWHERE), earlier, copied, ("install", 0, 0, first), ("delete", 1, 0, 0)])
+
+
+@pytest.mark.parametrize("kind", [SERVER, OF_MACHINE_API, CLUSTER])
+def test_what_was_made_elsewhere_after_the_last_list_is_taken_over_and_not_made_again(kind: int) -> None:
+    before = [("create", 0, kind, 0), ("delete", 0, 0, 0)]
+    play([*before, ("create", 0, kind, ELSEWHERE), ("move", 0, 0, 0)])
 
 
 def test_a_confirmed_machine_of_the_machine_api_takes_the_server_over() -> None:
