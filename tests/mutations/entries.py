@@ -2683,9 +2683,8 @@ _OWNING = (
         ("facts = await owners.with_absent(facts, found, there)", "pass"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
         ("if not may_have_namesakes(found) and cloud.inventory is not None", "if cloud.inventory is not None"),
-        ("await project.servers_named(found.metadata.name, age=self._timing.namesakes)", "()"),
+        ("namesakes = await project.servers_named(", "namesakes = (lambda *_, **__: ())("),
         ("replace(await self._owners.facts(found), adopts=adopts(found))", "await self._owners.facts(found)"),
-        ("return bool(adopted(found)) and not found.object.status.instance_id", "return bool(adopted(found))"),
         ("return not inventory.all and recorded(found) == NONE", "return not inventory.all"),
     ),
     *_in(
@@ -2718,7 +2717,7 @@ _OWNING = (
     *_in(
         "openstack/cluster/controller.py",
         "openstack/ownership",
-        ("again=again and not replaces)", "again=again)"),
+        ("age=age, again=again and not replaces", "age=age, again=again"),
         ("            there -= _strange(", "            _strange("),
     ),
     *_in(
@@ -2738,8 +2737,11 @@ _OWNING = (
     *_in(
         "openstack/cloud/account.py",
         "openstack/cloud/test_account.py",
-        ("if each.name == name and not mark_of(each))", "if each.name == name)"),
-        ("if each.name == name and not mark_of(each))", "if not mark_of(each))"),
+        ("and (not mark_of(each) or place_of(mark_of(each)) == at)", ""),
+        ("(not mark_of(each) or place_of(mark_of(each)) == at)", "not mark_of(each)"),
+        ("if each.name == name and each.task_state", "if each.task_state"),
+        ('and each.task_state != "deleting")', ")"),
+        ("if each.status not in GOING and (not", "if (not"),
         ("        await self._servers.since(self._clock() - age)\n", ""),
         ("return [each for each in listing.akin(mark) if each.id not in ids] if mark else []", "return []"),
     ),

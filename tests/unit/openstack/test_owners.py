@@ -152,6 +152,13 @@ async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_it
     assert await known.with_absent(facts, present(found), there) == expected
 
 
+async def test_an_object_is_not_told_that_it_is_itself_the_owner_of_what_it_may_not_have() -> None:
+    """The server has another name: its owner may be in another management cluster."""
+    found = tree("a", ROOT)
+    facts = await owners(found).with_absent(Facts(), present(found), {ROOT})
+    assert facts.holders == {}
+
+
 async def test_an_owner_whose_object_cannot_be_read_is_taken_to_exist() -> None:
     copy = tree("copy", MARK)
     broken = {**tree("web-0", MARK), "spec": {"identityRef": 7}}

@@ -28,7 +28,7 @@ from windlass.openstack.cloud.kinds import KINDS, NEUTRON
 from windlass.openstack.cloud.limits import limits, network_limits
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import listed, matching, pages
-from windlass.openstack.cloud.marks import kin_of, mark_of
+from windlass.openstack.cloud.marks import kin_of, mark_of, place_of
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
@@ -53,6 +53,8 @@ from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
 VOLUMES: Final = "block-storage"
+GOING: Final = frozenset({"DELETED", "SOFT_DELETED"})
+"""States of servers that were deleted."""
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
@@ -239,10 +241,14 @@ class Account:
         balancers = await self.balancers.see(marked, since=now)
         return Holdings(project=self.key, resources=resources, balancers={each.balancer.id: each for each in balancers})
 
-    async def servers_named(self, name: str, *, age: float) -> tuple[Server, ...]:
-        """The servers of this name that have no mark, from a list that is at most `age` seconds old."""
+    async def servers_named(self, name: str, *, at: str, age: float) -> tuple[Server, ...]:
+        """The servers of this name without a mark, or with that of an object of the place `at`, unless they are being
+        deleted; from a list that is at most `age` seconds old."""
         await self._servers.since(self._clock() - age)
-        return tuple(each for each in self._servers.all() if each.name == name and not mark_of(each))
+        named = (each for each in self._servers.all() if each.name == name and each.task_state != "deleting")
+        return tuple(
+            each for each in named if each.status not in GOING and (not mark_of(each) or place_of(mark_of(each)) == at)
+        )
 
     def _gone(self, balancer: LoadBalancer) -> None:
         """Octavia deletes the port of its address first, so that it is not in the way of its network any more."""

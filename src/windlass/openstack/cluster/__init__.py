@@ -12,7 +12,8 @@ of them need next. Here alone load balancers and floating IPs are changed.
 | `managed_network`, `groups`, `rules` | what is made: the network with its router, security groups |
 | `reach` | load balancer (`balancer`, `new_balancer`, `admitted`), `endpoint`, and the way to machines (`ingress`) |
 | `control_plane`, `resolve` | what those need to know: machines, addresses of names |
-| `ownership`, `deleting`, `removal` | what belongs to a cluster, and its end |
+| `claiming`, `ownership`, `unmarked`, `names` | what belongs to a cluster, what may, and how that is called |
+| `deleting`, `removal` | its end |
 | `bastion`, `bastion_address` | the bastion, and its floating IP |
 | `controller` | what wakes a cluster, and what the controller may read and write |
 """

@@ -164,7 +164,8 @@ class Observer:
         named = [each for each in (resolved, *_addresses(found.object)) if isinstance(each, str) and each]
         age = RECENT
         replaces = claim_of(found).is_replacing  # what another management cluster made may be in no list yet
-        if found.deleting or project.weather(mark).refusals or _is_changed(found) or is_stopped(found) or replaces:
+        changed = _is_changed(found) or replaces or is_stopped(found)
+        if found.deleting or project.weather(mark).refusals or changed:
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf

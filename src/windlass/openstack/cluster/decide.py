@@ -132,8 +132,6 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         going = condition(DELETING, True, Reason.DELETING_BASTION, text)
         merge = write(found, (going, progressing(text), NOT_PAUSED), now=now, awaited=text)
         return Plan.of(merge, *plan.actions).then(plan.next)
-    if seen.facts.rival and not recorded(found.object):
-        return Plan.of(release(found, f"its mark belongs to {seen.facts.rival}, and nothing was made for it"))
     if seen.facts.rival:
         return dropped(found, seen.fresh_mark, seen.facts.rival)
     if claim_of(found).mark:

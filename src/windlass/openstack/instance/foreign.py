@@ -5,7 +5,7 @@
 | any | the server that it names, if that has the mark of another owner |
 | has nothing | anything with another mark of its root: it was copied from another object, or that has taken it over |
 | has no server | anything with its root and place: a newer object of its name has taken it over |
-| makes a server, and nothing of it exists | a server of its name that has no mark: it may be its own, from before |
+| makes a server, and nothing of it exists | a server of its name without a mark, or with that of its place |
 """
 
 from collections.abc import Sequence
@@ -75,11 +75,12 @@ def stopped(
 def namesake(
     name: str, servers: Sequence[Server], *, adopting: str = f"annotate it with {ADOPT_ANNOTATION}=ID"
 ) -> Stuck:
-    """The dead end of an object that would make a server, and finds `servers` of its name that nobody owns.
-    `adopting`: how the object is given one of them, as a request."""
+    """The dead end of an object that would make a server, and finds `servers` of its name that nobody owns, or that an
+    earlier object of its place had. `adopting`: how the object is given one of them, as a request."""
     ids = ", ".join(each.id for each in servers)
+    whose = "of an earlier object of this name" if any(map(marks.mark_of, servers)) else "without an owner"
     text = (
-        f"the project has a server {name} without an owner ({ids}), which may have been made for this object before: "
+        f"the project has a server {name} {whose} ({ids}), which may have been made for this object before: "
         f"{adopting} if it is to have that server, or annotate it with {ADOPT_ANNOTATION}={ADOPT_NONE} if it is to "
         "make another one"
     )

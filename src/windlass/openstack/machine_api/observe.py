@@ -256,7 +256,9 @@ class MachineObserver:
         inventory = seen.cloud.inventory
         is_new = inventory is not None and not inventory.all and recorded(found) == NONE
         if is_new and not may_have_namesakes(found):
-            namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
+            namesakes = await project.servers_named(
+                found.metadata.name, at=claim_of(found).place, age=self._timing.namesakes
+            )
             seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))
         if isinstance(step, Standing) and (query := floating_query(self._visit(seen, found), step.server)) is not None:

@@ -184,7 +184,9 @@ class ServerObserver:
         if whole.resolved is not None and needs_extensions(whole.resolved):
             cloud = replace(cloud, extensions=await project.extensions())
         if not may_have_namesakes(found) and cloud.inventory is not None and is_nothing(cloud.inventory, found):
-            namesakes = await project.servers_named(found.metadata.name, age=self._timing.namesakes)
+            namesakes = await project.servers_named(
+                found.metadata.name, at=claim_of(found).place, age=self._timing.namesakes
+            )
             cloud = replace(cloud, namesakes=namesakes)
         step = step_of(seen, found, cloud)
         if step is None and isinstance(whole.spec, InstanceSpec):

@@ -217,17 +217,21 @@ async def test_trunks_are_not_asked_for_where_neutron_has_none() -> None:
 
 
 @virtual
-async def test_servers_of_a_name_without_a_mark_are_found_in_a_list_that_is_young_enough() -> None:
+async def test_servers_of_a_name_that_may_be_ones_own_are_found_in_a_list_that_is_young_enough() -> None:
     wire = ScriptedWire()
-    there = [server("s1", mark="m"), {**server("s2"), "metadata": {}}, {**server("s3"), "metadata": {}}]
-    wire.things["/servers/detail"] = [{**each, "name": "other" if each["id"] == "s3" else "w"} for each in there]
+    marks = {"s1": "m", "s4": "m/h/server/a/w", "s5": "m/h/server/b/w"}
+    there = [{**server(f"s{each}"), "metadata": {}, "name": "w"} for each in range(1, 8)]
+    for each in there:
+        each["metadata"] = {"windlass-owner": marks[each["id"]]} if each["id"] in marks else {}
+    there[2]["name"], there[5]["status"], there[6]["OS-EXT-STS:task_state"] = "other", "SOFT_DELETED", "deleting"
+    wire.things["/servers/detail"] = there
     project = account(wire)
-    assert [each.id for each in await project.servers_named("w", age=60.0)] == ["s2"]
+    assert [each.id for each in await project.servers_named("w", at="server/a/w", age=60.0)] == ["s2", "s4"]
     wire.things["/servers/detail"] = []
     await asyncio.sleep(50)
-    assert [each.id for each in await project.servers_named("w", age=60.0)] == ["s2"]
+    assert [each.id for each in await project.servers_named("w", at="server/a/w", age=60.0)] == ["s2", "s4"]
     await asyncio.sleep(50)
-    assert await project.servers_named("w", age=60.0) == ()
+    assert await project.servers_named("w", at="server/a/w", age=60.0) == ()
 
 
 @virtual

@@ -199,6 +199,35 @@ async def test_c20_a_moved_bastion_is_left_as_it_is() -> None:
     assert world.ready[0] == "True"
 
 
+async def test_a_server_of_its_name_without_an_owner_stops_the_bastion_until_it_is_adopted_with_its_address() -> None:
+    world = World()
+    services = world.cloud.services
+    (image,), flavor = services.images, next(each for each, it in services.flavors.items() if it["name"] == "m1.small")
+    network = services.network("elsewhere", cidr="10.8.0.0/24")
+    port = world.ask("POST", "/v2.0/ports", {"port": {"network_id": network}})["port"]["id"]
+    body = {"name": NAME, "imageRef": image, "flavorRef": flavor, "networks": [{"port": port}]}
+    existing = world.ask("POST", "/servers", {"server": body}, service="compute")["server"]["id"]
+    process = Process(world)
+    for _ in range(25):
+        await process.turn()
+        world.cloud.pass_time(1.0)
+    status, reason, message = world.ready
+    assert (status, reason) == ("False", "OwnedByAnother")
+    assert existing in message
+    assert list(services.servers) == [existing]
+    assert not services.floatingips
+    server = world.server
+    assert server is not None
+    server["metadata"].pop("resourceVersion")
+    server["metadata"]["annotations"]["openstack.windlass.dev/adopt"] = existing
+    world.api.load(server)
+    for _ in range(25):
+        await process.turn()
+        world.cloud.pass_time(1.0)
+    assert list(services.servers) == [existing]
+    assert world.told["id"] == existing
+
+
 async def test_c17_a_wrong_image_is_the_trouble_of_the_bastion_alone() -> None:
     world, process = await made(bastion={**BASTION, "spec": {**BASTION["spec"], "image": {"filter": {"name": "none"}}}})
     assert world.tree()["status"]["initialization"] == {"provisioned": True}

@@ -449,3 +449,18 @@ async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlie
     assert isinstance(seen.cloud, Cloud)
     assert seen.cloud.inventory is not None
     assert not seen.cloud.inventory.certain
+
+
+async def test_a_plain_manifest_that_is_applied_again_finds_the_server_of_the_lost_object_and_makes_no_other() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    await restored(world)
+    plain = {"metadata": {"annotations": {MARK_ANNOTATION: None}}}
+    await world.api.patch(OpenStackServer, NAME, plain, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world).settle()
+    reason, message = told(world.server)
+    assert (reason, f"of an earlier object of this name ({had})" in message) == ("OwnedByAnother", True)
+    adopt = {"metadata": {"annotations": {ADOPT_ANNOTATION: had}}}
+    await world.api.patch(OpenStackServer, NAME, adopt, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world).settle()
+    assert (list(world.cloud.services.servers), world.server["status"]["instanceID"]) == ([had], had)
