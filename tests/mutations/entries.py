@@ -2699,35 +2699,31 @@ _OWNING = (
     ),
     *_in(
         "openstack/server/observe.py",
-        "openstack/ownership",
+        "openstack/ownership/test_found.py",
         ("return not claim.is_copied and mark in", "return mark in"),
         ("if isinstance(each, Server) and each.name != name)", "if False)"),
         ("strange = {mark for each in unnamed if not place_of(mark := mark_on(each))}", "strange = set[str]()"),
     ),
     *_in(
         "openstack/machine_api/observe.py",
-        "openstack/ownership",
+        "openstack/ownership/test_found.py",
         ("(namespace, name) != (CLUSTER_API_NAMESPACE, found.metadata.name):", "name != found.metadata.name:"),
     ),
     *_in(
         "openstack/server/observe.py",
-        "openstack/ownership",
+        "openstack/ownership/test_found.py",
         ("        if may_be_unseen(found, inventory.as_of):", "        if False:"),
     ),
     *_in(
         "openstack/cluster/controller.py",
-        "openstack/ownership",
+        "openstack/ownership/test_found.py",
         ("age=age, again=again and not replaces", "age=age, again=again"),
         ("            there -= _strange(", "            _strange("),
     ),
     *_in(
         "openstack/cluster/claiming.py",
-        "openstack/ownership",
+        "openstack/ownership/test_found.py",
         ("for each in estate.others if alone or place_of(mark_of(each)) == at)", "for each in estate.others)"),
-    ),
-    *_in(
-        "openstack/server/observe.py",
-        "openstack/server/test_stories.py",
     ),
     *_in(
         "openstack/server/snapshot.py",

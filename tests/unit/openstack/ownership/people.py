@@ -1,11 +1,12 @@
 """What people do with objects that own something in the cloud, and with both clusters.
 
-    await Story().play([("create", 0, 0, 0), ("copy", 0, 1, 0), ("delete", 1, 0, 0)])
+    play([("create", 0, 0, 0), ("copy", 0, 1, 0), ("delete", 1, 0, 0)])
 
 Each event is a name and three small numbers: which object (of those that there are), how, and where. So any list of
 events is a story, and a short one remains a story when one is left out.
 """
 
+import asyncio
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -39,6 +40,11 @@ MAKE: Final = {
 }
 _SINCE: Final = re.compile(rf"(?<={MARK}=.{{36}})/.*$")
 """What marks of today have more than those of an earlier version."""
+
+
+def play(acts: Sequence[Act]) -> None:
+    """Play a story from its beginning; raises AssertionError if something happens that must not."""
+    asyncio.run(Story().play(acts))
 
 
 class Story(Scene):
