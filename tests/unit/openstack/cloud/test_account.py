@@ -220,7 +220,7 @@ async def test_trunks_are_not_asked_for_where_neutron_has_none() -> None:
 async def test_servers_of_a_name_that_may_be_ones_own_are_found_in_a_list_that_is_young_enough() -> None:
     wire = ScriptedWire()
     marks = {"s1": "m", "s4": "m/h/server/a/w", "s5": "m/h/server/b/w"}
-    there = [{**server(f"s{each}"), "metadata": {}, "name": "w"} for each in range(1, 8)]
+    there: list[Any] = [{**server(f"s{each}"), "metadata": {}, "name": "w"} for each in range(1, 8)]
     for each in there:
         each["metadata"] = {"windlass-owner": marks[each["id"]]} if each["id"] in marks else {}
     there[2]["name"], there[5]["status"], there[6]["OS-EXT-STS:task_state"] = "other", "SOFT_DELETED", "deleting"
