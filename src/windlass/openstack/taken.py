@@ -6,7 +6,7 @@ from windlass.kube.control.seen import Present
 from windlass.openstack.cloud import marks
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.resources import Markable
+from windlass.openstack.cloud.resources import Markable, Server, Volume
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.openstack.ownership import Ownership
 from windlass.openstack.status import Reason
@@ -22,16 +22,28 @@ def whose(found: Markable) -> str:
     return f"{KINDS[type(found)].name} {found.id} belongs to {marks.in_words(marks.mark_of(found))}"
 
 
-def stopped(found: Markable, ownership: Ownership) -> str:
-    """Why an object stops at a resource that has its root and another mark, and the remedy."""
-    claim, at = ownership.claim, marks.place_of(marks.mark_of(found))
+def stopped(
+    found: Markable,
+    ownership: Ownership,
+    *,
+    giving_up: str = f"remove the annotation {MARK_ANNOTATION}",
+    own: str = "its own",
+    subject: str = "this object",
+) -> str:
+    """Why an object stops at a resource of another owner, and the remedy. `giving_up`: what makes the object want its
+    `own` one, as a request. `subject`: the object, if others say the same."""
+    mark, claim = marks.mark_of(found), ownership.claim
+    at, holder = marks.place_of(mark), ownership.facts.holders.get(mark, "")
+    whose = f"{KINDS[type(found)].name} {found.id} belongs to {holder or marks.in_words(mark)}"
     if at and at == claim.place and claim.holds:
-        newer = f"{whose(found)} with another uid, which has taken it over from this one, maybe in another management"
-        return f"{newer} cluster: delete this object; that leaves the cloud as it is"
-    if not at:
-        return f"{whose(found)}: remove {MARK}=... from its description if it is to be taken over"
-    other = f"remove the annotation {MARK_ANNOTATION} if this object is to have its own"
+        newer = f"{whose} with another uid, which has taken it over from this one, maybe in another management cluster"
+        return f"{newer}: delete this object; that leaves the cloud as it is"
+    if not (at or holder):
+        has_key = isinstance(found, Server | Volume)
+        where = f"the key {MARK} of its metadata" if has_key else f"{MARK}=... from its description"
+        return f"{whose}: remove {where} if it is to be taken over"
+    other = f"{giving_up} if {subject} is to have {own}"
     if at in ownership.facts.absent:
-        take = f"annotate this object with {TAKE_OVER_ANNOTATION}={at} if it is to take over what that one had"
-        return f"{whose(found)}, which does not exist here: {take}, or {other}"
-    return f"{whose(found)}: {other}"
+        take = f"annotate {subject} with {TAKE_OVER_ANNOTATION}={at} if it is to take over what that one had"
+        return f"{whose}, which does not exist here: {take}, or {other}"
+    return f"{whose}: {other}"

@@ -10,11 +10,11 @@
 
 from collections.abc import Sequence
 
+from windlass.openstack import taken
 from windlass.openstack.cloud import marks
-from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
-from windlass.openstack.cloud.kinds import KINDS
+from windlass.openstack.cloud.inventory import Inventory, Recorded
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
-from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, TAKE_OVER_ANNOTATION
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.instance.match import is_going
 from windlass.openstack.instance.step import Stuck
 from windlass.openstack.ownership import Ownership
@@ -47,29 +47,11 @@ def is_replaced(inventory: Inventory, ownership: Ownership, *, recorded: Recorde
 
 
 def stopped(
-    found: Server | Volume | Port | Trunk,
-    ownership: Ownership,
-    *,
-    giving_up: str,
-    subject: str = "this object",
+    found: Server | Volume | Port | Trunk, ownership: Ownership, *, giving_up: str, subject: str = "this object"
 ) -> Stuck:
-    """The dead end at a resource of another owner. `giving_up`: what makes the object want a server of its own, as a
-    request. `subject`: the object, if others say the same."""
-    mark, claim = marks.mark_of(found), ownership.claim
-    holder = ownership.facts.holders.get(mark, "")
-    whose = f"{KINDS[type(found)].name} {found.id} belongs to {holder or marks.in_words(mark)}"
-    place = marks.place_of(mark)
-    if claim.holds and place == claim.place:
-        newer = f"{whose} with another uid, which has taken it over from this one, maybe in another management cluster"
-        return Stuck(Reason.OWNED_BY_ANOTHER, f"{newer}: delete this object; that leaves the cloud as it is")
-    if not (place or holder):
-        remedy = f"remove the key {MARK} of its metadata if it is to be taken over"
-        return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {remedy}")
-    other = f"{giving_up} if {subject} is to have a server of its own"
-    if place in ownership.facts.absent:
-        take = f"annotate {subject} with {TAKE_OVER_ANNOTATION}={place} if it is to take over what that one had"
-        return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}, which does not exist here: {take}, or {other}")
-    return Stuck(Reason.OWNED_BY_ANOTHER, f"{whose}: {other}")
+    """The dead end at a resource of another owner; the rest is that of `windlass.openstack.taken.stopped`."""
+    text = taken.stopped(found, ownership, giving_up=giving_up, own="a server of its own", subject=subject)
+    return Stuck(Reason.OWNED_BY_ANOTHER, text)
 
 
 def namesake(

@@ -22,7 +22,6 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.marks import in_words
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CreateServerGroup
 from windlass.openstack.cloud.resources import Server
@@ -54,8 +53,9 @@ from windlass.openstack.machine_api.snapshot import (
     spec_of,
 )
 from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
-from windlass.openstack.objects import dropped, event, intend
+from windlass.openstack.objects import event
 from windlass.openstack.sending import THE_REST, at, calls
+from windlass.openstack.server.holding import hold
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, PROGRESSING, Reason, dead_end, progressing
 from windlass.openstack.trouble import Told, invalid, told_of_problems
@@ -70,7 +70,7 @@ def build(visit: MachineVisit) -> Plan:
     """What to do about a Machine that is neither paused nor being deleted, with access to its cloud."""
     found = visit.found
     if is_replaced(visit.inventory, visit.ownership, recorded=recorded(found)) and not visit.cloud.awaited:
-        return _hold(visit)
+        return hold(visit)
     match step_of(visit):
         case Send(requests, why):
             missing = visit.seen.user_data
@@ -128,17 +128,6 @@ def step_of(visit: MachineVisit) -> Step | tuple[Problem | CloudFailure, ...]:
         return Send((group,), "a server group of that name is wanted")
     assert not isinstance(resolved, Resolved)
     return resolved
-
-
-def _hold(visit: MachineVisit) -> Plan:
-    """Its annotation gets the mark; that of a copy of which nothing exists gets a new one. Without a server, requests
-    of an earlier process may still arrive."""
-    found, inventory, claim = visit.found, visit.inventory, visit.ownership.claim
-    if not inventory.servers and not inventory.certain:
-        return Plan.nothing().then(look_again(visit, "a request of an earlier process may still arrive"))
-    if claim.is_copied and not inventory.all:
-        return dropped(found, visit.seen.fresh_mark, in_words(claim.stored))
-    return Plan.of(intend(found, claim.mark))
 
 
 def missing_group(spec: InstanceSpec, visit: MachineVisit) -> CreateServerGroup | None:

@@ -22,17 +22,17 @@ from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.marks import in_words
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.instance.foreign import foreign, is_replaced, namesake, stopped
 from windlass.openstack.instance.next import next_adoption, next_step
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
-from windlass.openstack.objects import dropped, intend, is_held, machine_of, mark_of
+from windlass.openstack.objects import intend, is_held, machine_of, mark_of
 from windlass.openstack.owners import in_words as named
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held
+from windlass.openstack.server.holding import hold
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import (
@@ -65,7 +65,7 @@ def build(visit: ServerVisit) -> Plan:
     """What to do about an object that is neither paused nor being deleted, with access to its cloud."""
     found, now = visit.found, visit.now
     if is_replaced(visit.inventory, visit.ownership, recorded=recorded(found)) and not visit.cloud.awaited:
-        return _hold(visit)
+        return hold(visit)
     if visit.cloud.awaited and is_true(found.object.status.conditions, INSTANCE_READY):
         return Plan().then(WaitFor(visit.cloud.awaited))  # it runs, and is told about again when it is ours
     match step_of(visit.seen, found, visit.cloud):
@@ -131,17 +131,6 @@ def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: Inventory
             giving_up = f"delete OpenStackMachine {machine}, and create it without spec.providerID,"
         return stopped(theirs, may, giving_up=giving_up, subject=named(found))
     return namesake(found.metadata.name, cloud.namesakes) if cloud.namesakes else None
-
-
-def _hold(visit: ServerVisit) -> Plan:
-    """Its annotation gets the mark; that of a copy of which nothing exists gets a new one. Without a server, requests
-    of an earlier process may still arrive."""
-    found, inventory, claim = visit.found, visit.inventory, visit.ownership.claim
-    if not inventory.servers and not inventory.certain:
-        return Plan.nothing().then(look_again(visit, "a request of an earlier process may still arrive"))
-    if claim.is_copied and not inventory.all:
-        return dropped(found, visit.seen.fresh_mark, in_words(claim.stored))
-    return Plan.of(intend(found, claim.mark))
 
 
 def _resolve(visit: ServerVisit) -> Plan:
