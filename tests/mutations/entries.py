@@ -1759,7 +1759,6 @@ _IN_THE_CLOUD = (
         ("[*self._leave(leaving), *self._missing(), *self._surplus()]", "[*self._missing(), *self._surplus()]"),
         ("[*self._leave(leaving), *self._missing(), *self._surplus()]", "[*self._surplus(), *self._missing()]"),
         ("not each.deleting and complete and self._is_in(each)", "not each.deleting"),
-        ("        if machine not in addresses or addresses[machine]", "        if addresses.get(machine)"),
     ),
     *_in(
         "openstack/machine/deletion.py",

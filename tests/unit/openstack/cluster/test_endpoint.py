@@ -191,6 +191,14 @@ def test_no_floating_ip_is_led_away_from_a_port_that_is_not_the_clusters(spec: T
     assert f"openstack floating ip unset --port {floating.id}" in str(part.obstacles[0].why)
 
 
+def test_an_earlier_providers_floating_ip_gets_no_mark_while_it_leads_to_a_port_of_others() -> None:
+    spec = {"controlPlaneEndpoint": {"host": "203.0.113.9", "port": 6443}}
+    assert asked(spec, replace(OLD, port_id="other")).part.requests == ()
+    assert sent(asked(spec, replace(OLD, port_id="cp-0"), ports=frozenset({"cp-0"})).part.requests) == [
+        "describe 203.0.113.9"
+    ]
+
+
 def test_a_floating_ip_is_led_from_a_machine_of_the_control_plane_to_the_load_balancer() -> None:
     moved = asked(LB, replace(MINE, port_id="cp-0"), status=recorded("203.0.113.9"), ports=frozenset({"cp-0"}))
     assert sent(moved.part.requests) == ["associate floating ip 203.0.113.9"]
