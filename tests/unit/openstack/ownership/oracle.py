@@ -220,10 +220,16 @@ class Oracle:
             return
         if not self.may_take(one, thing):
             self.faults.append(f"{one} changes {thing.kind} {thing.id} of {thing.holder}")
-        one.identity, one.of, one.names = thing.identity, None, ""
-        former = thing.holder
-        for each in self.of_identity(thing.identity):
-            each.holder = one if each.holder is former else each.holder
+        former, before = thing.holder, thing.identity
+        if one.identity != before and not one.bare:  # confirmed: what the other had is this one's now
+            self.ended.add(before)
+            one.identity = one.identity if one.identity is not None else next(self._identities)
+        else:
+            one.identity = before
+        one.of, one.names = None, ""
+        for each in self.of_identity(before):
+            if each.holder is former:
+                each.holder, each.identity = one, one.identity
 
     def _deletes(self, one: Self, thing: Thing) -> None:
         if thing.holder is not one:

@@ -195,7 +195,7 @@ class Story(Scene):
     async def earlier(self, who: int, how: int, where: int) -> None:
         """All this was done by an earlier version, whose marks were roots alone. how: 1 the next one is there at once,
         2 something is done meanwhile. What is forged before would share its mark with the victim's."""
-        if any(each.forged for each in self.living()):
+        if any(each.forged for each in self.oracle.selves):
             return
         for site in self.sites.each:
             site.stop()
