@@ -25,6 +25,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube import config
 from windlass.kube.client.client import Client
 from windlass.openstack.cloud.marks import place_of, root_of
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
 from windlass.testing.plane.pool import PlanePool
@@ -132,14 +133,21 @@ async def test_of_two_clusters_with_one_object_the_newer_has_the_server_for_good
             await there.delete(kind, named(kind, "0"))
 
 
-async def test_objects_of_one_name_in_two_clusters_that_were_not_copied_have_a_server_each(
+async def test_an_object_that_was_not_copied_stops_at_the_server_of_its_name_in_the_other_cluster_and_may_have_its_own(
     stage: Stage, there: Stage
 ) -> None:
-    kinds = (OpenStackServer,)
+    name = named(OpenStackServer, "0")
     async with stage.at_work(), there.at_work():
-        for kind in kinds:
-            here, beyond = await stage.original(kind), await there.original(kind)
-            assert server_of(here) != server_of(beyond)
-            assert owner_of(here) == owner_of(beyond)
-            await there.delete(kind, named(kind, "0"))
-            await stage.until_marked(here)
+        here = await stage.original(OpenStackServer)
+        asked = len(await stage.asked())
+        await there.add(OpenStackServer, name)
+        told = await there.until_stopped(OpenStackServer, name)
+        assert told.startswith(
+            f"the project has a server {name} of an earlier object of this name ({server_of(here)}), "
+        )
+        assert await stage.made_or_deleted(asked) == []
+        await there.annotate(OpenStackServer, name, ADOPT_ANNOTATION, ADOPT_NONE)
+        beyond = await there.until_ready(OpenStackServer, name)
+        assert server_of(here) != server_of(beyond)
+        await there.delete(OpenStackServer, name)
+        await stage.until_marked(here)
