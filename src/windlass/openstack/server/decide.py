@@ -23,7 +23,7 @@ from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.objects import dropped, intend, is_paused, unseen
+from windlass.openstack.objects import dropped, intend, is_held, is_paused, unseen
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import SOON
 from windlass.openstack.server import building, deleting
@@ -78,7 +78,7 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
 def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if is_paused(found, seen.cluster):
-        asks = _is_in_between(found) or (found.deleting and building.is_intended(found))
+        asks = _is_in_between(found) or (found.deleting and is_held(found) and bool(claim_of(found).mark))
         return None if asks else _pause(seen, found, now=now, timing=timing)
     if found.deleting:
         return deleting.at_once(seen, found)

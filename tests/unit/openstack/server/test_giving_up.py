@@ -165,9 +165,13 @@ async def test_a_server_that_nobody_gave_up_is_not_taken(other: dict[str, Any]) 
     assert THEIRS.partition("/")[0] not in ready["message"]
 
 
-async def test_a_paused_object_whose_server_has_another_owner_goes_without_a_write_to_the_cloud() -> None:
+@pytest.mark.parametrize(
+    "moved", [False, True], ids=["it holds its mark", "it was moved, or its machine was recreated"]
+)
+async def test_a_paused_object_whose_server_has_another_owner_goes_without_a_write_to_the_cloud(moved: bool) -> None:
     world = await world_with(machine(authority="MachineAPI"))
-    await change(world, {PAUSED_ANNOTATION: ""})
+    root, holder, place = ours(world).split("/", 2)
+    await change(world, {PAUSED_ANNOTATION: "", MARK_ANNOTATION: f"{root}/{'f' * 16 if moved else holder}/{place}"})
     await world.api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
     before, held = len(world.cloud.requests), world.held()
     await Process(world, machine_api=MACHINE_API).settle()
