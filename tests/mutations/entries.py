@@ -2744,7 +2744,7 @@ _OWNING = (
         ("(not mark_of(each) or place_of(mark_of(each)) == at)", "not mark_of(each)"),
         ("if each.name == name and each.task_state", "if each.task_state"),
         ('and each.task_state != "deleting")', ")"),
-        ("if each.status not in GOING and (not", "if (not"),
+        ("if each.status not in DELETED and (not", "if (not"),
         ("        await self._servers.since(self._clock() - age)\n", ""),
         ("return [each for each in listing.akin(mark) if each.id not in ids] if mark else []", "return []"),
     ),

@@ -143,11 +143,7 @@ def new_mark(found: Present[Any], root: str) -> str:
 
 def claim_of(found: Present[Any]) -> Claim:
     """What the object alone says."""
-    return claim_on(found, found.metadata.annotations.get(annotation_of(type(found.object)), ""))
-
-
-def claim_on(found: Present[Any], stored: str) -> Claim:
-    """The claim of the object if its annotation were `stored`."""
+    stored = found.metadata.annotations.get(annotation_of(type(found.object)), "")
     at, root = place_of(found), marks.root_of(stored)
     if not stored:
         return Claim(Standing.NEW)

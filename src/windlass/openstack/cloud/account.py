@@ -33,6 +33,7 @@ from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
 from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
 from windlass.openstack.cloud.resources import (
+    DELETED,
     Extension,
     FloatingIp,
     LoadBalancer,
@@ -53,8 +54,6 @@ from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
 VOLUMES: Final = "block-storage"
-GOING: Final = frozenset({"DELETED", "SOFT_DELETED"})
-"""States of servers that were deleted."""
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
@@ -247,7 +246,9 @@ class Account:
         await self._servers.since(self._clock() - age)
         named = (each for each in self._servers.all() if each.name == name and each.task_state != "deleting")
         return tuple(
-            each for each in named if each.status not in GOING and (not mark_of(each) or place_of(mark_of(each)) == at)
+            each
+            for each in named
+            if each.status not in DELETED and (not mark_of(each) or place_of(mark_of(each)) == at)
         )
 
     def _gone(self, balancer: LoadBalancer) -> None:

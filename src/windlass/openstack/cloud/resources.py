@@ -3,9 +3,12 @@
 Sources: the API references of Compute, Networking, Image and Block Storage.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, field
+
+DELETED: Final = frozenset({"DELETED", "SOFT_DELETED"})
+"""The states of a server that was deleted; one that is SOFT_DELETED can be restored."""
 
 
 class Fault(Struct, frozen=True, gc=False):

@@ -6,10 +6,11 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.api.capi import Address
+from windlass.openstack.cloud import resources
 from windlass.openstack.cloud.resources import Server, ServerAddress
 
 ACTIVE: Final = "ACTIVE"
-DELETED: Final = frozenset({"DELETED", "SOFT_DELETED"})
+DELETED: Final = resources.DELETED
 
 _KINDS: Final = {"fixed": "InternalIP", "floating": "ExternalIP"}
 
