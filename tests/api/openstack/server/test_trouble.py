@@ -6,7 +6,7 @@ from tests.api.openstack.server.stage import CLUSTER, Stage, at_work, held, mess
 from tests.waiting import eventually
 from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.openstack.constants import CLUSTER_LABEL
+from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL
 
 
 async def test_a_quota_that_is_reached_is_told_with_numbers_and_goes_on_when_it_is_raised(stage: Stage) -> None:
@@ -73,6 +73,9 @@ async def test_s27_m5_servers_of_the_same_name_and_servers_deleted_by_hand(stage
     foreign = compute.create_server(name="a", flavor_id=flavor, image_id=stage.image, networks=networks)
     await stage.secret()
     await stage.server()
+    text = await stage.until_told("InstanceReady", "OwnedByAnother")
+    assert foreign.id in text
+    await stage.patch(OpenStackServer, "a", {"metadata": {"annotations": {ADOPT_ANNOTATION: "none"}}})
     made = await stage.until_ready()
     assert made.status.instance_id not in (None, foreign.id)
     compute.delete_server(made.status.instance_id)
