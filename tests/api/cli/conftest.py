@@ -12,6 +12,10 @@ import pytest
 from tests.objects import Kind, Objects, Tree, new_namespaces
 from tests.patience import PATIENCE
 from windlass.api import capi, capo, mapi
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.api.capo_server import OpenStackServer
+from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.testing import BlockingAccess, PlaneAccess, crds
 
@@ -22,6 +26,7 @@ Windlass = Callable[..., "subprocess.CompletedProcess[str]"]
 Begin = Callable[..., "subprocess.Popen[Any]"]
 
 HELD: Tree = {"finalizers": [SYNC_FINALIZER]}
+SERVED: tuple[type[Any], ...] = (capo.OpenStackMachine, OpenStackCluster, OpenStackServer, OpenStackFloatingIPPool)
 IN_SYNC = "Successfully synchronized CAPI Machine to MAPI"
 
 
@@ -127,9 +132,12 @@ def condition(status: str, reason: str, message: str, *, since: str = "2026-01-0
 
 @pytest.fixture(scope="session")
 def machine_plane(windlass_plane: PlaneAccess) -> BlockingAccess:
-    """The shared plane, with the CRDs of both sides."""
+    """The shared plane, with the CRDs of both sides: ours where Windlass serves the kind, since the provider's in its
+    place would change what other tests have at that moment."""
     plane = windlass_plane.blocking
-    plane.apply_crds(*crds.documents(*crds.MACHINES))
+    ours = {crd["metadata"]["name"]: crd for crd in map(custom_resource_definition, SERVED)}
+    others = (crd for crd in crds.documents(*crds.MACHINES) if crd["metadata"]["name"] not in ours)
+    plane.apply_crds(*others, *ours.values())
     return plane
 
 

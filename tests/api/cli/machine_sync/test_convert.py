@@ -9,7 +9,7 @@ import yaml
 
 from tests.api.cli.conftest import Windlass
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
-from windlass.testing import BlockingAccess
+from windlass.testing import BlockingAccess, ControlPlane, crds
 from windlass.testing.plane.rest import APPLY_PATCH
 
 pytestmark = pytest.mark.plane
@@ -64,10 +64,13 @@ spec: {{}}
 
 
 @pytest.fixture
-def both_namespaces(machine_plane: BlockingAccess) -> BlockingAccess:
+def both_namespaces(windlass_module_plane: ControlPlane) -> BlockingAccess:
+    """On a plane with the CRDs that the projects publish, which are the judges here."""
+    plane = windlass_module_plane.blocking
+    plane.apply_crds(*crds.documents(*crds.MACHINES))
     for name in (MACHINE_API_NAMESPACE, CLUSTER_API_NAMESPACE):
-        machine_plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return machine_plane
+        plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return plane
 
 
 @pytest.mark.parametrize("options", [(), ("--no-status",)], ids=["with its status", "without"])
