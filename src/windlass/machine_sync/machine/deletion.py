@@ -227,6 +227,8 @@ def _disowned_infra(seen: MachineSnapshot) -> Merge | Delete | None:
         orphaned = ORPHAN in infra.finalizers or not _provider_at_work(infra)
         return Delete(target=aim, propagation="Orphan", deleting=orphaned, why="what it owns stays")
     kept = [owner for owner in infra.owner_references if owner.uid != mirror.uid]
+    if len(kept) == len(infra.owner_references):
+        return None
     return Merge(
         target=aim,
         observed={"metadata": {"ownerReferences": tree(infra.owner_references)}},

@@ -22,7 +22,7 @@ from windlass.kube.control.plan import Plan
 from windlass.kube.control.seen import NotServedKind, Present
 from windlass.kube.errors import Invalid
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIRRORED_LABELS_ANNOTATION
+from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIRRORED_LABELS_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.infra_machine_spec import differing
 from windlass.machine_sync.platforms import OPENSTACK
@@ -71,6 +71,7 @@ MAPI_MACHINES = owned(
     )
 )
 """Of either authority, and between them."""
+OTHERS = "others.example.com/finalizer"
 SETS = st.sampled_from([{}, GONE, {"uid": "made-anew"}])
 
 
@@ -132,6 +133,25 @@ def test_a_kind_that_is_not_served_is_no_reason_to_fail(case: dict[str, Any], mi
         "cluster_api_set": CAPI_SET,
     }
 )  # the infra machine goes with the finalizers that we take off it
+@example(
+    {
+        "cluster_api": changed(
+            CAPI_MACHINE,
+            metadata={
+                **CAPI_MACHINE["metadata"],
+                **GONE,
+                "finalizers": [CLUSTER_API_FINALIZER, SYNC_FINALIZER, OTHERS],
+            },
+        ),
+        "machine_api": changed(
+            MAPI_MACHINE, spec__authoritativeAPI="MachineAPI", status__authoritativeAPI="MachineAPI"
+        ),
+        "infra_machine": INFRA,
+        "infra_cluster": INFRA_CLUSTER,
+        "machine_api_set": MAPI_SET,
+        "cluster_api_set": None,
+    }
+)  # the mirror waits for a finalizer of others, and its infra machine has no owner any more
 @examples(100)
 def test_every_machine_comes_to_rest_and_stays_there(case: dict[str, Any]) -> None:
     asyncio.run(comes_to_rest_and_stays_there(world(**case), reconciled))
