@@ -102,6 +102,5 @@ def delete(admin: Sdk, project: str) -> None:
                     continue
             return not there or None
 
-        if wait_for(step, seconds=_DELETE_SECONDS) is None:
-            there = ", ".join(map(str, find(admin, project, kinds=[kind])))
-            raise CloudError(f"cannot be deleted within {_DELETE_SECONDS:g} s: {there}")
+        if wait_for(step, seconds=_DELETE_SECONDS) is None and (left := find(admin, project, kinds=[kind])):
+            raise CloudError(f"cannot be deleted within {_DELETE_SECONDS:g} s: {', '.join(map(str, left))}")
