@@ -2702,7 +2702,7 @@ _OWNING = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server/test_giving_up.py",
-        ("if isinstance(found, Present) and _has(found, owner):", "if isinstance(found, Present):"),
+        ("if isinstance(found, Present) and has_mark(found, owner):", "if isinstance(found, Present):"),
     ),
     *_in(
         "openstack/server/observe.py",
@@ -2714,7 +2714,10 @@ _OWNING = (
     *_in(
         "openstack/machine_api/observe.py",
         "openstack/ownership/test_found.py",
-        ("(namespace, name) != (CLUSTER_API_NAMESPACE, found.metadata.name):", "name != found.metadata.name:"),
+        (
+            'not isinstance(other, Absent):\n                return "", ""\n        return "", ""',
+            'False:\n                pass\n        return owner, ""',
+        ),
     ),
     *_in(
         "openstack/server/observe.py",
@@ -2776,20 +2779,13 @@ _OWNING = (
         "openstack/machine_api/test_whose.py",
         ("born = None if recorded(found).server or is_held(found) else self._clouds.born", "born = self._clouds.born"),
         ("replace(await self._owners.facts(found), adopts=adopts(found))", "await self._owners.facts(found)"),
-        ("        if is_true(other.object.status.conditions, PAUSED):", "        if True:"),
-        ("        if root_of(claim_of(other).stored) != root_of(owner):", "        if False:"),
-        ('if word not in ("", "server") or (', "if ("),
-        ("or (namespace, name) != (CLUSTER_API_NAMESPACE, found.metadata.name):", "or False:"),
-        ("        if not is_root_of_object(root_of(owner)):", "        if False:"),
-        ('return (owner, "") if isinstance(other, Absent) and word else ("", "")', 'return "", ""'),
-        ("isinstance(other, Absent) and word else", "word else"),
+        ("if is_true(other.object.status.conditions, PAUSED) else", "if True else"),
+        ("isinstance(other, Present) and has_mark(other, owner)", "isinstance(other, Present)"),
+        ("(OpenStackServer, OpenStackMachine)", "(OpenStackServer,)"),
+        ("            if not isinstance(other, Absent):", "            if False:"),
         ("if is_new and not may_have_namesakes(found):", "if False:"),
         ("if is_new and not may_have_namesakes(found):", "if is_new:"),
         ("inventory = inventory.with_others(lambda each: mark_on(each) in formers)", "pass"),
-    ),
-    *_in(
-        "openstack/machine_api/observe.py",
-        "openstack/machine_api/test_stories.py",
     ),
     *_in(
         "openstack/machine_api/snapshot.py",

@@ -168,7 +168,7 @@ class ServerObserver:
             return "", ""
         for cached in self._reader.known(mapi.Machine, BY_MARK, root_of(owner)):
             found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
-            if isinstance(found, Present) and _has(found, owner):
+            if isinstance(found, Present) and has_mark(found, owner):
                 status = found.object.status
                 if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
                     return owner, ""
@@ -252,9 +252,10 @@ async def replaceable(
     return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
 
 
-def _has(machine: Present[mapi.Machine], mark: str) -> bool:
-    """A copy of the Machine has its mark in the annotation too, and can give nothing up."""
-    claim = claim_of(machine)
+def has_mark(found: Present[Any], mark: str) -> bool:
+    """Whether what has this mark in the cloud is the object's to give up. That of a copy, or of an object of this name
+    in another management cluster, is not."""
+    claim = claim_of(found)
     return not claim.is_copied and mark in (claim.mark, claim.stored)
 
 
