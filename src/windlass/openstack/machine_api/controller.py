@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from msgspec import Struct, field
 
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Node, Pod, Secret
@@ -68,6 +69,7 @@ def machine_api_controller(
             permission(Pod, "list"),
             evicts_pods(),
             *(permission(OpenStackServer, "get", namespace=each) for each in cluster_api or (None,)),
+            *(permission(OpenStackMachine, "get", namespace=each) for each in cluster_api or (None,)),
             permission(ConfigMap, "get", namespace=config, names=(name,)),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),

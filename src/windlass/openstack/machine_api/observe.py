@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from windlass.api.capo import IdentityReference
+from windlass.api.capo import IdentityReference, OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Node, Pod, Secret
 from windlass.api.mapi import Machine
 from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Evict, Outcome
-from windlass.kube.control.seen import Absent, ListingReader, Present, Reader
+from windlass.kube.control.seen import Absent, ListingReader, Present, Reader, Seen
 from windlass.kube.errors import Undeclared, Unevictable
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.answered import KeptAnswers
@@ -22,7 +22,6 @@ from windlass.openstack.cloud.clouds import Clouds, Owner
 from windlass.openstack.cloud.credentials import Credentials, read_authority
 from windlass.openstack.cloud.failures import CloudFailure, Unauthenticated
 from windlass.openstack.cloud.inventory import NONE, Inventory
-from windlass.openstack.cloud.marks import is_root_of_object, place_of, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.identity.find import IdentityTrouble, credentials_in
@@ -49,7 +48,7 @@ from windlass.openstack.objects import FreshMarks, is_held
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, may_be_unseen
 from windlass.openstack.quotas import QuotaNumbers
-from windlass.openstack.server.observe import attached_to, replaceable
+from windlass.openstack.server.observe import attached_to, has_mark, replaceable
 from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
 from windlass.openstack.trouble import told_of_problems
@@ -225,25 +224,24 @@ class MachineObserver:
 
     async def _handed_over(self, found: Present[Machine], inventory: Inventory, mark: str) -> tuple[str, str]:
         """The mark on a server whose owner, the OpenStackServer of this name in Cluster API, has given it up: it is
-        paused, or gone, and the Machine has the authority. Else why that is still awaited, if it is."""
+        paused, or gone and its OpenStackMachine is paused, and the Machine has the authority. Else why that is still
+        awaited, if it is."""
         owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
-        word, _, rest = place_of(owner).partition("/")
-        namespace, _, name = rest.partition("/") if word else (CLUSTER_API_NAMESPACE, "/", found.metadata.name)
-        if word not in ("", "server") or (namespace, name) != (CLUSTER_API_NAMESPACE, found.metadata.name):
-            return "", ""  # another OpenStackServer of this name, which may well be absent here, is not its counterpart
-        if not is_root_of_object(root_of(owner)):
+        if not owner:
             return "", ""
-        try:
-            other = await self._reader.see(OpenStackServer, name, namespace=namespace, live=True)
-        except Undeclared:
-            return "", ""
-        if not isinstance(other, Present):
-            return (owner, "") if isinstance(other, Absent) and word else ("", "")
-        if root_of(claim_of(other).stored) != root_of(owner):
-            return "", ""
-        if is_true(other.object.status.conditions, PAUSED):
-            return owner, ""
-        return "", f"Waiting for OpenStackServer {namespace}/{name} of Cluster API to hand over"
+        name, namespace = found.metadata.name, CLUSTER_API_NAMESPACE
+        kinds: tuple[type[Any], ...] = (OpenStackServer, OpenStackMachine)
+        for kind in kinds:  # if neither has the mark, the owner is in another management cluster, and has the server
+            try:
+                other: Seen[Any] = await self._reader.see(kind, name, namespace=namespace, live=True)
+            except Undeclared:
+                return "", ""
+            if isinstance(other, Present) and has_mark(other, owner):
+                awaited = f"Waiting for {kind.RESOURCE.kind} {namespace}/{name} of Cluster API to hand over"
+                return (owner, "") if is_true(other.object.status.conditions, PAUSED) else ("", awaited)
+            if not isinstance(other, Absent):
+                return "", ""
+        return "", ""
 
     async def _for_building(
         self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account

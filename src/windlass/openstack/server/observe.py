@@ -168,7 +168,7 @@ class ServerObserver:
             return "", ""
         for cached in self._reader.known(mapi.Machine, BY_MARK, root_of(owner)):
             found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
-            if isinstance(found, Present) and _has(found, owner):
+            if isinstance(found, Present) and has_mark(found, owner):
                 status = found.object.status
                 if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
                     return owner, ""
@@ -243,18 +243,28 @@ async def replaceable(
 ) -> tuple[Facts, frozenset[str]]:
     """The marks of the `inventory` that the object replaces by its own, and the facts that this follows from.
     `former`: the mark of the owner that has given its server up."""
-    claim, name = claim_of(found), found.metadata.name
-    unnamed = (each for each in inventory.others if isinstance(each, Server) and each.name != name)
-    # A root alone does not say whose the server is: a copy in another management cluster has it too.
-    strange = {mark for each in unnamed if not place_of(mark := mark_on(each))}
+    claim, strange = claim_of(found), _strange_roots(inventory, found.metadata.name)
     there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
     facts = await owners.with_absent(facts, found, there)
     return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
 
 
-def _has(machine: Present[mapi.Machine], mark: str) -> bool:
-    """A copy of the Machine has its mark in the annotation too, and can give nothing up."""
-    claim = claim_of(machine)
+def _strange_roots(inventory: Inventory, name: str) -> frozenset[str]:
+    """Of marks that are a root alone, those that may well be another one's: a copy in another management cluster has
+    the root too. Servers say whose it is by their names; where there is none, the names of their parts do."""
+    servers = [each for each in inventory.others if isinstance(each, Server)]
+    own = {*map(mark_on, inventory.servers), *(mark_on(each) for each in servers if each.name == name)}
+    strange = {mark_on(each) for each in servers if each.name != name}
+    for each in inventory.others:
+        if not (isinstance(each, Server) or mark_on(each) in own or (each.name or "").startswith(f"{name}-")):
+            strange.add(mark_on(each))
+    return frozenset(each for each in strange if not place_of(each))
+
+
+def has_mark(found: Present[Any], mark: str) -> bool:
+    """Whether what has this mark in the cloud is the object's to give up. That of a copy, or of an object of this name
+    in another management cluster, is not."""
+    claim = claim_of(found)
     return not claim.is_copied and mark in (claim.mark, claim.stored)
 
 

@@ -5,23 +5,29 @@ from typing import Any, Final
 import msgspec
 
 from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, PROJECT, Process, World
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Event, Node, Pod, Secret
 from windlass.api.mapi import Machine
 from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
+from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.machine_api.controller import machine_api_controller
 
 Tree = dict[str, Any]
 NAME: Final = KEY[1]
+ROOT: Final = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+OF_CLUSTER_API: Final = mark_for(ROOT, "u-server", f"server/openshift-cluster-api/{NAME}")
+"""The mark of the OpenStackServer of the machine in Cluster API."""
 LABELS: Final = {"machine.openshift.io/cluster-api-cluster": "shop-x7"}
 
 
 class Fleet(World):
     """Both models, with what a Machine needs."""
 
-    kinds = (Machine, OpenStackServer, Node, Pod, Infrastructure, ConfigMap, Secret, Event)
+    kinds = (Machine, OpenStackMachine, OpenStackServer, Node, Pod, Infrastructure, ConfigMap, Secret, Event)
 
     @property
     def machine(self) -> Tree:
@@ -124,3 +130,34 @@ def floating_ip(world: Fleet) -> dict[str, Any]:
         "floatingip"
     ]
     return made
+
+
+def other_side(*, mark: str = OF_CLUSTER_API, paused: str = "False", name: str = NAME) -> Tree:
+    """The OpenStackServer of the machine in Cluster API."""
+    told = {"type": "Paused", "status": paused, "reason": "x", "lastTransitionTime": "2026-11-22T12:00:00Z"}
+    return {
+        "apiVersion": OpenStackServer.RESOURCE.api_version,
+        "kind": "OpenStackServer",
+        "metadata": {
+            "name": name,
+            "namespace": "openshift-cluster-api",
+            "uid": "u-server",
+            "annotations": {MARK_ANNOTATION: mark},
+        },
+        "spec": {"identityRef": {"name": "c", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""},
+        "status": {"conditions": [told]},
+    }
+
+
+def machine_of_the_other_side(*, mark: str = OF_CLUSTER_API, paused: str = "True") -> Tree:
+    """The OpenStackMachine of the machine in Cluster API."""
+    there = other_side(mark=mark, paused=paused)
+    resource = OpenStackMachine.RESOURCE
+    meta = {**there["metadata"], "uid": "u-openstackmachine"}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": meta,
+        "spec": {"flavor": "f", "image": {}},
+        "status": there["status"],
+    }

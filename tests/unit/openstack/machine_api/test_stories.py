@@ -9,17 +9,18 @@ from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, attached, sec
 from tests.unit.openstack.machine_api.cases import (
     LABELS,
     NAME,
+    OF_CLUSTER_API,
     Fleet,
     MachineProcess,
     built,
     floating_ip,
     machine,
+    machine_of_the_other_side,
     node,
     pod,
 )
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
-from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MACHINE_API_FINALIZER, MACHINE_MARK_ANNOTATION
 from windlass.testing.memory.refusals import unevictable
@@ -279,18 +280,13 @@ async def test_a_machine_of_the_other_provider_is_taken_over_with_its_ports_and_
     assert world.held() == {}
 
 
-OF_CLUSTER_API = mark_for("0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", f"server/openshift-cluster-api/{NAME}")
-
-
 def ours(world: Fleet) -> str:
     return str(world.machine["metadata"]["annotations"][MACHINE_MARK_ANNOTATION])
 
 
 async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all_that_it_has() -> None:
-    world, theirs = (
-        Fleet(),
-        mark_for("0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", f"server/openshift-cluster-api/{NAME}"),
-    )
+    world, theirs = Fleet(), OF_CLUSTER_API
+    world.api.load(machine_of_the_other_side())
     await built(world, trunk=True, rootVolume={"diskSize": 1, "sourceUUID": "rhcos"})
     services = world.cloud.services
     for each in (*services.servers.values(), *services.volumes.values()):
@@ -313,10 +309,8 @@ async def test_a_server_that_cluster_api_had_gets_the_mark_of_the_machine_on_all
 
 
 async def test_a_port_that_the_last_list_did_not_have_yet_gets_the_mark_of_the_machine_too() -> None:
-    world, theirs = (
-        Fleet(),
-        mark_for("0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "u", f"server/openshift-cluster-api/{NAME}"),
-    )
+    world, theirs = Fleet(), OF_CLUSTER_API
+    world.api.load(machine_of_the_other_side())
     process = await built(world)
     services = world.cloud.services
     for server in services.servers.values():

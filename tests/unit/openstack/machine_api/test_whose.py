@@ -6,28 +6,38 @@ import msgspec
 import pytest
 
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK as KEY_OF_MARK
-from windlass.openstack.cloud.marks import mark_for
+from windlass.openstack.cloud.marks import mark_for, place
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import (
     ADOPT_ANNOTATION,
     MACHINE_MARK_ANNOTATION,
-    MARK_ANNOTATION,
     TAKE_OVER_ANNOTATION,
 )
 from windlass.openstack.create import mark_of_owner
 from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.server.snapshot import Cloud
 
-from .cases import NAME, Fleet, MachineProcess, Tree, machine
+from .cases import (
+    NAME,
+    OF_CLUSTER_API,
+    ROOT,
+    Fleet,
+    MachineProcess,
+    Tree,
+    machine,
+    machine_of_the_other_side,
+    other_side,
+)
 
-ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 PROGRAM = mark_of_owner("fleet-7/worker-0")
-OF_CLUSTER_API = mark_for(ROOT, "u-server", f"server/openshift-cluster-api/{NAME}")
+ELSEWHERE = mark_for(ROOT, "u-restored", f"server/openshift-cluster-api/{NAME}")
+"""That of the same object, restored in another management cluster."""
 
 
 class Life(MachineProcess):
@@ -41,10 +51,10 @@ class Life(MachineProcess):
         return machine_api_controller(reader, self.clouds, namespace=NAMESPACE, now=lambda: self.world.now)
 
 
-async def original() -> Fleet:
+async def original(name: str = NAME) -> Fleet:
     world = Fleet()
-    world.api.load(machine(world))
-    await Life(world).settle()
+    world.api.load(machine(world, meta={"name": name}))
+    await Life(world, name).settle()
     assert len(world.cloud.services.servers) == 1
     return world
 
@@ -352,25 +362,8 @@ async def test_a_machine_that_is_made_again_without_its_mark_has_the_server_that
     assert world.held() == {}
 
 
-def other_side(*, mark: str = OF_CLUSTER_API, paused: str = "False", name: str = NAME) -> Tree:
-    """The OpenStackServer of the machine in Cluster API."""
-    told = {"type": "Paused", "status": paused, "reason": "x", "lastTransitionTime": "2026-11-22T12:00:00Z"}
-    return {
-        "apiVersion": OpenStackServer.RESOURCE.api_version,
-        "kind": "OpenStackServer",
-        "metadata": {
-            "name": name,
-            "namespace": "openshift-cluster-api",
-            "uid": "u-server",
-            "annotations": {MARK_ANNOTATION: mark},
-        },
-        "spec": {"identityRef": {"name": "c", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""},
-        "status": {"conditions": [told]},
-    }
-
-
-async def given_to_cluster_api(theirs: str = OF_CLUSTER_API) -> Fleet:
-    world = await original()
+async def given_to_cluster_api(theirs: str = OF_CLUSTER_API, *, name: str = NAME) -> Fleet:
+    world = await original(name)
     for server in world.cloud.services.servers.values():
         server["metadata"][KEY_OF_MARK] = theirs
     for port in world.cloud.services.ports.values():
@@ -394,9 +387,44 @@ async def test_a_server_of_an_openstackserver_that_may_still_act_is_waited_for()
     assert (world.is_gone, world.held()) == (True, {})
 
 
+async def test_without_its_openstackserver_a_machine_takes_its_server_once_its_openstackmachine_is_paused() -> None:
+    world = await given_to_cluster_api()
+    world.api.load(machine_of_the_other_side(paused="False"))
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    awaited = f"Waiting for OpenStackMachine openshift-cluster-api/{NAME} of Cluster API to hand over"
+    assert (says(world.machine)[1], writes(world, before)) == (awaited, [])
+    await world.api.delete(OpenStackMachine, NAME, namespace="openshift-cluster-api")
+    world.api.load(machine_of_the_other_side())
+    await Life(world).settle()
+    assert says(world.machine)[0] == "Ready"
+    await delete(world, NAME)
+    assert world.held() == {}
+
+
+async def test_a_machine_with_a_long_name_takes_its_server_from_its_counterpart() -> None:
+    name = "worker-" + "x" * 50
+    theirs = mark_for(ROOT, "u-server", place("server", "openshift-cluster-api", name))
+    world = await given_to_cluster_api(theirs, name=name)
+    world.api.load(other_side(mark=theirs, paused="True", name=name))
+    await Life(world, name).settle()
+    assert says(of(world, name))[0] == "Ready"
+    await delete(world, name)
+    assert world.held() == {}
+
+
+async def test_a_machine_takes_no_server_that_cluster_api_has_in_another_management_cluster() -> None:
+    world = await given_to_cluster_api()
+    before = len(world.cloud.requests)
+    await Life(world).settle()
+    assert (says(world.machine)[0], writes(world, before)) == ("OwnedByAnother", [])
+
+
 @pytest.mark.parametrize(
     ("theirs", "there"),
     [
+        pytest.param(ELSEWHERE, other_side(paused="True"), id="restored elsewhere"),
+        pytest.param(ELSEWHERE, machine_of_the_other_side(), id="restored elsewhere, and lost here"),
         pytest.param(
             mark_for(ROOT, "u-server", "server/openshift-cluster-api/other"),
             other_side(paused="True", name="other"),
@@ -415,6 +443,8 @@ async def test_a_server_of_an_openstackserver_that_may_still_act_is_waited_for()
 async def test_a_server_of_anybody_but_its_counterpart_is_not_taken(theirs: str, there: Tree) -> None:
     world = await given_to_cluster_api(theirs)
     world.api.load(there)
+    if there["kind"] == "OpenStackServer":  # its machine does not count while it is there itself
+        world.api.load(machine_of_the_other_side(mark=theirs))
     before = len(world.cloud.requests)
     await Life(world).settle()
     assert (says(world.machine)[0], writes(world, before)) == ("OwnedByAnother", [])

@@ -68,7 +68,7 @@ class Checks:
 
     def _refused(self, one: Self, main: Any, server: Thing) -> Iterator[str]:
         holder = server.holder
-        if one.forged:
+        if one.forged or one.names not in ("", server.id):  # what it names is gone
             return
         if one.identity is not None and one.identity not in self._oracle.blurred and self._oracle.may_take(one, server):
             yield f"{one} should have taken server {server.id} over from {holder}: {_said(main)}"

@@ -226,7 +226,7 @@ class Oracle:
             one.identity = one.identity if one.identity is not None else next(self._identities)
         else:
             one.identity = before
-        one.of, one.names = None, ""
+        one.of, one.names, one.free = None, "", False
         for each in self.of_identity(before):
             if each.holder is former:
                 each.holder, each.identity = one, one.identity

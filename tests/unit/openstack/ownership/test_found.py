@@ -86,3 +86,11 @@ def test_what_was_made_elsewhere_after_the_last_list_is_taken_over_and_not_made_
 
 def test_a_confirmed_machine_of_the_machine_api_takes_the_server_over() -> None:
     play([("create", 0, OF_MACHINE_API, 0), ("copy", 0, 0, ELSEWHERE), ("confirm", 0, 0, 0), ("delete", 1, 0, 0)])
+
+
+@pytest.mark.parametrize("back", [False, True], ids=["handed over", "and back"])
+def test_a_machine_that_was_restored_in_another_cluster_keeps_its_server_when_it_is_handed_over_there(
+    back: bool,
+) -> None:
+    restored = [("create", 0, OF_MACHINE_API, 0), ("backup", 0, 0, 0), ("restore", 0, 0, ELSEWHERE)]
+    play([*restored, ("hand", 1, 0, 0), *([("hand", 1, 0, 0)] if back else [])])
