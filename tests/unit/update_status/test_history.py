@@ -198,10 +198,10 @@ def unknown_history(found: Report) -> Report:
     return structs.replace(found, control_plane=structs.replace(found.control_plane, versions=None))
 
 
-@pytest.mark.parametrize("updating", ["Unknown", "", "False"])
-def test_an_update_is_not_over_while_its_clusterversion_does_not_say_so(updating: str) -> None:
+@pytest.mark.parametrize(("updating", "completed"), [("Unknown", at(8)), ("", at(8)), ("False", None)])
+def test_an_update_is_not_over_while_its_clusterversion_does_not_say_so(updating: str, completed: int | None) -> None:
     (running,) = play((1, report(operator("etcd", State.PROGRESSING, at(1))), {}))
-    quiet = report(operator("etcd", State.UPDATED, at(8)), updating=False, completed=None)
+    quiet = report(operator("etcd", State.UPDATED, at(8)), updating=False, completed=completed)
     quiet = structs.replace(quiet, control_plane=structs.replace(quiet.control_plane, updating=updating))
     assert followed([running], quiet, {}, now=at(20)) == []
     assert followed([running], unknown_history(quiet), {}, now=at(20)) == []
