@@ -34,7 +34,7 @@ from tests.api.update_status.keeper import (
 from tests.program import Program
 from tests.waiting import eventually, wait_until
 from windlass.api.coordination import Lease
-from windlass.api.core import Event
+from windlass.api.core import Event, Node
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
@@ -86,10 +86,15 @@ class PodDisruptionBudget(Struct):
 
 
 class Played(Struct):
-    """What there was to see while the update went on, and what is left."""
+    """What there was to see while the update went on, and what is left.
+
+    joined  the object once it shows a worker that joined after the update, and `after` the records then
+    """
 
     seen: list[UpdateStatusStatus]
     record: UpdateRecord
+    joined: UpdateStatusStatus
+    after: list[UpdateRecord]
     events: list[Event]
     texts: list[tuple[str, str]]
     metrics: str
@@ -136,10 +141,12 @@ async def play(plane: ControlPlane, folder: Path) -> Played:
             async with watching(reader) as seen:
                 await play_update(admin, reader, plane, cluster, thanos, keeper, texts)
                 (record,) = await eventually(lambda: ended(reader), bool, what="the record of the update")
+            joined = await a_worker_joins(admin, reader)
+            after = await ended(reader)
             metrics = await asyncio.to_thread(scrape, plane.blocking, keeper.metrics)
             told = await events(admin)
             assert await keeper.end() == 0
-        return Played(seen, record, told, texts, metrics)
+        return Played(seen, record, joined, after, told, texts, metrics)
 
 
 async def play_update(
@@ -237,6 +244,13 @@ def test_the_record_is_complete(played: Played) -> None:
     assert {one.level for one in record.troubles} == {"Critical", "Error", "Warning"}
 
 
+def test_a_worker_that_joins_after_the_update_opens_nothing_again(played: Played) -> None:
+    assert played.joined.overview
+    assert (played.joined.overview.updating, played.joined.overview.workers) == (False, "6/6")
+    assert played.after == [played.record]
+    assert 'windlass_update_nodes{phase="Unmanaged",pool="worker"} 1.0' in played.metrics
+
+
 def test_every_event_is_recorded_once(played: Played) -> None:
     told = Counter((one.type, one.reason, one.message) for one in played.events)
     assert set(told.values()) == {1}, told
@@ -310,6 +324,16 @@ async def watching(reader: Client) -> AsyncIterator[list[UpdateStatusStatus]]:
         watcher.cancel()
         with suppress(asyncio.CancelledError):
             await watcher
+
+
+async def a_worker_joins(admin: Client, reader: Client) -> UpdateStatusStatus:
+    """Its kubelet has registered it; no Machine Config Daemon has run on it yet."""
+    await admin.create(Node, {"metadata": {"name": "worker-new", "labels": {"node-role.kubernetes.io/worker": ""}}})
+    return await until_status(reader, lambda found: "worker-new" in nodes(found), "the worker that joined")
+
+
+def nodes(found: UpdateStatusStatus) -> set[str]:
+    return {node.name for pool in read(found, now=0).pools for node in pool.nodes}
 
 
 async def ended(reader: Client) -> list[UpdateRecord]:

@@ -272,6 +272,8 @@ class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_on
     name          Added: dots and up to 253 characters, as Kubernetes allows
     paused        Added: why outdated nodes may stay as they are
     expected_end  Added: when all nodes are expected to be updated; absent: they are, or nothing tells
+    unmanaged     Added: nodes that no Machine Config Daemon has annotated. They count as Outdated, too, and as neither
+                  in `assessment`, `completion` and the condition
     """
 
     conditions: Annotated[tuple[PoolCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -283,6 +285,7 @@ class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_on
     paused: bool = False
     expected_end: ExpectedEnd | None = None
     summaries: Annotated[tuple[NodeCount, ...], list_map("type"), Meta(max_length=16)] = ()
+    unmanaged: Annotated[int, Meta(ge=0, le=65536)] = 0
 
 
 class NodeInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

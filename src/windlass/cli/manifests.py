@@ -1,6 +1,7 @@
 """`windlass manifests`: Kubernetes manifests that follow from the code, for `kubectl apply` and for `deploy/`.
 
-Each command prints the manifests of the named capabilities, or of all. It accepts the options of all capabilities and
+Each command prints the manifests of the named capabilities: there is no default, because what is printed goes into a
+cluster, and a capability that was not meant would get its rights there. It accepts the options of all capabilities and
 passes each capability its own.
 """
 
@@ -43,7 +44,7 @@ def command() -> None:
 
 
 capability_argument = click.argument(
-    "names", metavar="[CAPABILITY]...", nargs=-1, shell_complete=lambda *_: list(CAPABILITIES)
+    "names", metavar="CAPABILITY...", nargs=-1, shell_complete=lambda *_: list(CAPABILITIES)
 )
 
 home_option = click.option(
@@ -92,7 +93,7 @@ def rbac(
     acts_as: "ServiceAccount | None",
     **own: Any,
 ) -> int:
-    """Print Namespace, ServiceAccount, roles and bindings of capabilities, or of all if none is named.
+    """Print Namespace, ServiceAccount, roles and bindings of capabilities.
 
     The rights are exactly what the controllers declare to read and write.
     """
@@ -107,7 +108,7 @@ def rbac(
         )
 
     return _print(
-        _capabilities(names, namespace or settings.namespace, own),
+        _capabilities("rbac", names, namespace or settings.namespace, own),
         of,
         origin="`windlass manifests rbac` from what the controllers declare to read and write",
     )
@@ -135,7 +136,7 @@ def policies(
     exempt: tuple[str, ...],
     **own: Any,
 ) -> int:
-    """Print the admission policies of capabilities, or of all if none is named.
+    """Print the admission policies of capabilities.
 
     Those of machine-sync keep people from changing mirrors, and forbid the fields that conversion cannot express.
     The ServiceAccount of a capability is exempt from its own.
@@ -145,7 +146,7 @@ def policies(
         made = capability.policies(acts_as or capability.service_account, exempt)
         return [document for policy in made for document in policy.documents()]
 
-    chosen = _capabilities(names, namespace or settings.namespace, own)
+    chosen = _capabilities("policies", names, namespace or settings.namespace, own)
     follow = " and ".join(filter(None, (capability.policies_follow for capability in chosen))) or "the code"
     return _print(chosen, of, origin=f"`windlass manifests policies` from {follow}", what="admission policies")
 
@@ -153,7 +154,7 @@ def policies(
 @command.command("crds")
 @capability_argument
 def crds(names: tuple[str, ...]) -> int:
-    """Print the CustomResourceDefinitions of the kinds that capabilities own, or of all if none is named.
+    """Print the CustomResourceDefinitions of the kinds that capabilities own.
 
     The CRDs of Machines and MachineSets are not among them: OpenShift and Cluster API install those.
     """
@@ -161,7 +162,7 @@ def crds(names: tuple[str, ...]) -> int:
     def of(capability: "Capability") -> Sequence[dict[str, Any]]:
         return [owned.manifest() for owned in capability.owned]
 
-    chosen = _capabilities(names, None, {})
+    chosen = _capabilities("crds", names, None, {})
     return _print(chosen, of, origin="`windlass manifests crds` from the types of their kinds", what="kinds of its own")
 
 
@@ -191,8 +192,13 @@ def web(settings: Settings, *, view: str, namespace: str | None) -> int:
     return Exit.OK
 
 
-def _capabilities(names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Capability]":
+def _capabilities(what: str, names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Capability]":
     """Raises UsageError."""
+    if not names:
+        every = list(CAPABILITIES)
+        raise click.UsageError(
+            f"which capability? Name it: `windlass manifests {what} {every[0]}`; there are {', '.join(every)}"
+        )
     chosen = rooms(names)
     return [room.make(home=home or room.home, **room.own(values, manifests=True)) for room in chosen.values()]
 

@@ -98,6 +98,7 @@ def _pool(pool: Pool) -> dict[str, Any]:
             "excluded": summary.excluded,
             "degraded": summary.degraded,
             "pending": summary.pending,
+            "unmanaged": summary.unmanaged,
         },
         "nodes": [_node(node) for node in pool.nodes],
     }
@@ -108,6 +109,7 @@ def _node(node: Node) -> dict[str, Any]:
         "name": node.name,
         "assessment": node.assessment.value,
         "phase": node.phase.value,
+        "managed": node.managed,
         "since": _time(node.since),
         "firstSeen": _time(node.first_seen),
         "step": node.step,

@@ -4,8 +4,10 @@
 
 A record follows from the one before and the report, so a controller that was restarted goes on where another stopped.
 It changes when an operator, a node or a pool begins or ends to update, when a node is drained, or when a trouble comes
-or goes; between these nothing is written. Old records lose their nodes, then their troubles, then go: all of them stay
-below `LARGEST` bytes.
+or goes; between these nothing is written. What cannot be read ends nothing, and a record that has ended stays as it is:
+a node that joins later, or an update that is seen to go on, does not open it again.
+
+Old records lose their nodes, then their troubles, then go: all of them stay below `LARGEST` bytes.
 """
 
 import hashlib
@@ -36,16 +38,31 @@ _UNDER_WAY: Final = _DRAINED | {Phase.DRAINING}
 
 
 def followed(
-    records: Iterable[UpdateRecord], report: Report, insights: Mapping[str, HealthInsight], *, now: Moment
+    records: Iterable[UpdateRecord],
+    report: Report,
+    insights: Mapping[str, HealthInsight],
+    *,
+    now: Moment,
+    nodes_known: bool = True,
 ) -> list[UpdateRecord]:
-    """The records that are new or changed. `insights` are those of the object by uid."""
+    """The records that are new or changed. `insights` are those of the object by uid.
+
+    `nodes_known`: pools and nodes could be read; otherwise those of the report are no sign that any is updated.
+    """
+    records = list(records)
+    plane = report.control_plane
+    if plane.versions is None:
+        return []  # without a history nobody knows which update it is
     running = [record for record in records if record.state == PROGRESSING]
-    if not report.updating or report.control_plane.versions is None:
-        return [_ended(record, report, now) for record in running]
+    if not report.updating:
+        known = nodes_known and plane.updating == "False" and plane.completed is not None
+        return [_ended(record, report, now) for record in running if known or record.target != plane.versions.target]
     begun = _begun(report)
     found = [_superseded(record, now) for record in running if record.metadata.name != begun.metadata.name]
-    before = next((record for record in running if record.metadata.name == begun.metadata.name), begun)
-    after = _continued(before, report, insights, now)
+    before = next((record for record in records if record.metadata.name == begun.metadata.name), begun)
+    if before.state != PROGRESSING:
+        return found
+    after = _continued(before, report, insights, now, nodes_known=nodes_known)
     return [*found, after] if before is begun or _differ(before, after) else found
 
 
@@ -92,14 +109,19 @@ def _begun(report: Report) -> UpdateRecord:
 
 
 def _continued(
-    record: UpdateRecord, report: Report, insights: Mapping[str, HealthInsight], now: Moment
+    record: UpdateRecord,
+    report: Report,
+    insights: Mapping[str, HealthInsight],
+    now: Moment,
+    *,
+    nodes_known: bool = True,
 ) -> UpdateRecord:
     completed = report.control_plane.completed
     return structs.replace(
         record,
         control_plane_completed=record.control_plane_completed or (rfc3339(completed) if completed else None),
         operators=_operators(record.operators, report, now),
-        pools=_pools(record.pools, report, now),
+        pools=_pools(record.pools, report, now) if nodes_known else record.pools,
         nodes=_nodes(record.nodes, report, now),
         troubles=_troubles(record.troubles, insights, now),
     )
@@ -125,9 +147,9 @@ def _pools(known: Sequence[Took], report: Report, now: Moment) -> list[Took]:
     entries = {entry.name: entry for entry in known}
     for pool in report.pools:
         entry = entries.get(pool.name)
-        if entry is None and pool.summary.outdated and any(node.phase in _UNDER_WAY for node in pool.nodes):
+        if entry is None and pool.summary.left and any(node.phase in _UNDER_WAY for node in pool.nodes):
             entries[pool.name] = Took(name=pool.name, started=rfc3339(now))
-        elif entry is not None and entry.completed is None and not pool.summary.outdated:
+        elif entry is not None and entry.completed is None and not pool.summary.left:
             entries[pool.name] = structs.replace(entry, completed=rfc3339(now))
     return list(entries.values())
 
@@ -176,7 +198,8 @@ def _troubles(known: Sequence[Trouble], insights: Mapping[str, HealthInsight], n
 def _ended(record: UpdateRecord, report: Report, now: Moment) -> UpdateRecord:
     """Nothing is updated any more: neither operators nor pools."""
     versions, present = report.control_plane.versions, rfc3339(now)
-    if versions is None or versions.target != record.target:
+    assert versions is not None
+    if versions.target != record.target:
         return _superseded(record, now)
     finished = _continued(record, report, {}, now)
     return structs.replace(finished, state=COMPLETED, completed=present)

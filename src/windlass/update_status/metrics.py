@@ -66,7 +66,9 @@ def _of_report(report: Report, *, now: int) -> Iterator[Metric]:
         text = "What is left for the control plane."
         yield _gauge("windlass_update_estimated_seconds", text, found.estimate / SECOND)
     nodes = GaugeMetricFamily("windlass_update_nodes", "Nodes by pool and phase.", labels=["pool", "phase"])
-    phases = Counter((pool.name, str(node.phase)) for pool in report.pools for node in pool.nodes)
+    phases = Counter(
+        (pool.name, str(node.phase) if node.managed else "Unmanaged") for pool in report.pools for node in pool.nodes
+    )
     for key, count in sorted(phases.items()):
         nodes.add_metric(key, count)
     yield nodes

@@ -150,6 +150,8 @@ _BY_PHASE = {
 class Node(Struct, frozen=True, kw_only=True):
     """A node of a pool.
 
+    managed         its Machine Config Daemon has annotated it. False: a node that has just joined, or one of Windows,
+                    which has no such daemon; its `phase` is `oc`'s guess
     updating        it is being updated; `phase` can be UPDATED even so, if its daemon has not begun
     version         the release of its current MachineConfig, "" if unknown
     unavailable     it cannot take Pods, as it should with the image that it has; `why_unavailable` says why
@@ -162,6 +164,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
     name: str
     phase: Phase
+    managed: bool = True
     updating: bool = False
     version: str = ""
     unavailable: bool = False
@@ -197,7 +200,11 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """Numbers of nodes; a node can count in several. `outdated` counts all whose phase is not UPDATED."""
+    """Numbers of nodes; a node can count in several.
+
+    outdated   all whose phase is not UPDATED, as `oc` counts: also those that nobody manages yet
+    unmanaged  those that no Machine Config Daemon has annotated: whether they are updated is unknown
+    """
 
     total: int = 0
     available: int = 0
@@ -207,14 +214,29 @@ class Summary(Struct, frozen=True, kw_only=True):
     excluded: int = 0
     degraded: int = 0
     pending: int = 0
+    unmanaged: int = 0
 
     @property
     def updated(self) -> int:
         return self.total - self.outdated
 
     @property
+    def managed(self) -> int:
+        return self.total - self.unmanaged
+
+    @property
+    def left(self) -> int:
+        """The nodes that are known to be outdated."""
+        return self.outdated - self.unmanaged
+
+    @property
     def assessment(self) -> str:
         """Completed, Pending, Degraded, Excluded or Progressing: the first that applies."""
+        return self.assessment_by_oc if self.left else "Completed"
+
+    @property
+    def assessment_by_oc(self) -> str:
+        """The same, but nodes that nobody manages yet are outdated."""
         if not self.outdated:
             return "Completed"
         if self.pending == self.total:
@@ -403,5 +425,10 @@ class Report(Struct, frozen=True, kw_only=True):
     def updating(self) -> bool:
         """Whether an update is going on: of the control plane, or still of a pool of workers."""
         return self.control_plane.updating == "True" or any(
-            pool.summary.outdated for pool in self.pools if pool.name != MASTER
+            pool.summary.left for pool in self.pools if pool.name != MASTER
         )
+
+    @property
+    def updating_by_oc(self) -> bool:
+        """The same, but a worker that nobody manages yet is outdated."""
+        return self.updating or any(pool.summary.outdated for pool in self.pools if pool.name != MASTER)

@@ -90,3 +90,8 @@ class Sources(Struct, frozen=True, kw_only=True):
     records: tuple[UpdateRecord, ...] = ()
     informed: tuple[Informed, ...] = ()
     gaps: tuple[str, ...] = ()
+
+    @property
+    def nodes_known(self) -> bool:
+        """Whether pools and nodes could be read: without them a report has none, as if all were updated."""
+        return not isinstance(self.pools, Unknown) and not isinstance(self.nodes, Unknown)

@@ -117,7 +117,10 @@ def test_it_has_rights_of_its_own_beside_those_of_the_others(said: Said) -> None
         ("RoleBinding", "windlass-toy"),
         ("ClusterRole", "windlass-metrics-reader"),
     ]
-    assert said.documents("manifests", "rbac") == [*theirs, *(one for one in ours if one not in theirs)]
+    assert said.documents("manifests", "rbac", "machine-sync", "toy") == [
+        *theirs,
+        *(one for one in ours if one not in theirs),
+    ]
 
 
 def test_it_has_policies_and_crds(said: Said) -> None:
@@ -125,12 +128,22 @@ def test_it_has_policies_and_crds(said: Said) -> None:
         ("ValidatingAdmissionPolicy", "windlass-polite"),
         ("ValidatingAdmissionPolicyBinding", "windlass-polite"),
     ]
-    assert said.documents("manifests", "crds") == [("CustomResourceDefinition", "greetings.toys.example.com")]
+    assert said.documents("manifests", "crds", "machine-sync", "toy") == [
+        ("CustomResourceDefinition", "greetings.toys.example.com")
+    ]
     assert said.complaints == "note: machine-sync has no kinds of its own\n"
 
 
 def test_machine_sync_owns_no_kind_and_prints_nothing(said: Said) -> None:
     assert said("manifests", "crds", "machine-sync") == ""
+
+
+@pytest.mark.parametrize("what", ["rbac", "policies", "crds"])
+def test_without_a_name_nothing_is_printed_and_the_message_has_the_names(said: Said, what: str) -> None:
+    """What is printed goes into a cluster: rights of a capability that nobody meant must not be in it."""
+    assert said("manifests", what, code=64) == ""
+    remedy = f"which capability? Name it: `windlass manifests {what} machine-sync`; there are machine-sync, toy"
+    assert remedy in said.complaints
 
 
 def test_a_capability_that_is_not_there_is_a_usage_error(said: Said) -> None:

@@ -76,7 +76,7 @@ def test_a_platform_that_is_left_out_is_not_granted() -> None:
 
 
 def test_the_command_takes_names_of_namespaces() -> None:
-    text = printed("--machine-api-namespace=mapi", "--cluster-api-namespace=capi", "-n", "elsewhere")
+    text = printed("machine-sync", "--machine-api-namespace=mapi", "--cluster-api-namespace=capi", "-n", "elsewhere")
     assert "openshift-machine-api" not in text
     assert "windlass-system" not in text
     assert "namespace: elsewhere" in text
@@ -91,6 +91,6 @@ def test_the_namespace_of_the_machine_api_counts_for_openstack_where_it_serves_t
 
 @pytest.mark.parametrize("name", ["PowerVS", "openstack"])
 def test_a_platform_that_is_not_served_is_a_usage_error(name: str) -> None:
-    result = CliRunner().invoke(cli, ["manifests", "rbac", "--platform", name])
+    result = CliRunner().invoke(cli, ["manifests", "rbac", "machine-sync", "--platform", name])
     assert result.exit_code != 0
     assert "machine-sync serves AWS and OpenStack" in result.output

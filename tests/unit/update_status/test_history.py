@@ -148,6 +148,78 @@ def test_an_update_is_over_when_neither_operators_nor_pools_have_something_to_do
     assert (record.state, record.control_plane_completed, record.completed) == ("Completed", clock(8), clock(20))
 
 
+def completed() -> UpdateRecord:
+    """The record of an update that is over."""
+    done = operator("etcd", State.UPDATED, at(8))
+    (record,) = play(
+        (1, report(operator("etcd", State.PROGRESSING, at(1)), pools=[pool("worker", Phase.DRAINING)]), {}),
+        (20, report(done, pools=[pool("worker", Phase.UPDATED)], updating=False, completed=at(8)), {}),
+    )
+    assert record.state == "Completed"
+    return record
+
+
+@pytest.mark.parametrize("state", ["Completed", "Superseded"])
+@pytest.mark.parametrize("progressing", [True, False])
+def test_a_record_that_has_ended_stays_although_a_node_goes_back(state: str, progressing: bool) -> None:
+    ended = structs.replace(completed(), state=state)
+    back = report(
+        operator("etcd", State.UPDATED, at(8)),
+        pools=[pool("worker", Phase.UPDATED, Phase.DRAINING)],
+        updating=progressing,
+        completed=at(8),
+    )
+    assert followed([ended], back, {"health-1": insight("slow")}, now=at(3000)) == []
+
+
+def test_the_next_update_has_a_record_of_its_own_and_supersedes_none_that_was_completed() -> None:
+    (begun,) = followed([completed()], report(target="4.16.2"), {}, now=at(3000))
+    assert (begun.target, begun.state) == ("4.16.2", "Progressing")
+
+
+def test_a_worker_that_joins_and_that_nobody_manages_yet_ends_the_update_as_if_it_were_not_there() -> None:
+    done, joined = operator("etcd", State.UPDATED, at(8)), Node(name="new", phase=Phase.PENDING, managed=False)
+    workers = Pool(
+        name="worker",
+        summary=Summary(total=2, outdated=1, pending=1, unmanaged=1),
+        nodes=(Node(name="worker-0", phase=Phase.UPDATED), joined),
+    )
+    (record,) = play(
+        (1, report(operator("etcd", State.PROGRESSING, at(1)), pools=[pool("worker", Phase.DRAINING)]), {}),
+        (9, report(done, pools=[workers], completed=at(8)), {}),
+        (20, report(done, pools=[workers], updating=False, completed=at(8)), {}),
+    )
+    assert (record.state, record.completed) == ("Completed", clock(20))
+    assert record.pools == [Took(name="worker", started=clock(1), completed=clock(9))]
+    assert [one.name for one in record.nodes] == ["worker-0"]
+
+
+def unknown_history(found: Report) -> Report:
+    return structs.replace(found, control_plane=structs.replace(found.control_plane, versions=None))
+
+
+@pytest.mark.parametrize(("updating", "completed"), [("Unknown", at(8)), ("", at(8)), ("False", None)])
+def test_an_update_is_not_over_while_its_clusterversion_does_not_say_so(updating: str, completed: int | None) -> None:
+    (running,) = play((1, report(operator("etcd", State.PROGRESSING, at(1))), {}))
+    quiet = report(operator("etcd", State.UPDATED, at(8)), updating=False, completed=completed)
+    quiet = structs.replace(quiet, control_plane=structs.replace(quiet.control_plane, updating=updating))
+    assert followed([running], quiet, {}, now=at(20)) == []
+    assert followed([running], unknown_history(quiet), {}, now=at(20)) == []
+
+
+def test_an_update_is_not_over_while_its_nodes_cannot_be_read() -> None:
+    (running,) = play((1, report(pools=[pool("worker", Phase.DRAINING)]), {}))
+    unread = report(operator("etcd", State.UPDATED, at(8)), updating=False, completed=at(8))
+    assert followed([running], unread, {}, now=at(20), nodes_known=False) == []
+    (ended,) = followed([running], report(target="4.16.2", updating=False), {}, now=at(20), nodes_known=False)
+    assert ended.state == "Superseded"
+
+
+def test_a_pool_is_not_updated_while_its_nodes_cannot_be_read() -> None:
+    (running,) = play((1, report(pools=[pool("worker", Phase.DRAINING)]), {}))
+    assert followed([running], report(pools=[pool("worker")]), {}, now=at(20), nodes_known=False) == []
+
+
 def test_a_new_target_supersedes_the_update() -> None:
     first, second = play(
         (1, report(operator("etcd", State.PROGRESSING, at(1))), {"health-1": insight("slow")}),

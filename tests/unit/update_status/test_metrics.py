@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import structs
 
-from tests.unit.update_status.document.parts import NOW, report
+from tests.unit.update_status.document.parts import NOW, node, report
 from windlass.api.update import UpdateStatus
 from windlass.update_status.document import write
 from windlass.update_status.metrics import UpdateFigures
@@ -41,3 +41,10 @@ def test_control_11_no_text_of_an_informer_is_in_a_metric() -> None:
     labels = [sample.labels for each in found.values() for sample in each.samples]
     assert {"level": "Error", "informer": "fast"} in labels
     assert not any("words" in value for each in labels for value in each.values())
+
+
+def test_a_node_that_nobody_manages_yet_waits_for_no_update() -> None:
+    found = UpdateStatus(status=write(report(of=node(managed=False)), now=NOW))
+    cached: Any = SimpleNamespace(decode=lambda: found)
+    every = {one.name: one for one in UpdateFigures(lambda: [cached], present=lambda: NOW / SECOND).collect()}
+    assert [one.labels for one in every["windlass_update_nodes"].samples] == [{"pool": "worker", "phase": "Unmanaged"}]

@@ -11,7 +11,7 @@ def write(layout: Layout) -> None:
     try:
         import trustme
     except ImportError:
-        raise CloudError("a cloud with TLS needs trustme: pip install 'windlass[testing]'") from None
+        raise CloudError("a cloud with TLS needs the package trustme: pip install trustme") from None
     authority = trustme.CA()
     authority.cert_pem.write_to_path(layout.ca_file)
     authority.issue_cert(HOST, "localhost").private_key_and_cert_chain_pem.write_to_path(layout.certificate)

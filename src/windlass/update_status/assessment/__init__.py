@@ -45,7 +45,9 @@ def assess(sources: Sources, *, now: Moment, wall: Moment | None = None) -> Repo
     )
     if not report.updating:
         # Informers tell of an update; without one they are only tried.
-        return structs.replace(report, informed=tuple(structs.replace(one, told=()) for one in report.informed))
+        report = structs.replace(report, informed=tuple(structs.replace(one, told=()) for one in report.informed))
+    if not report.updating_by_oc:
+        return report
     report = find_insights(report, sources, pools.insights, now=now)
     report = explain(report, sources, now=now)
     return expect(report, records=sources.records, at_a_time=pools.at_a_time, now=now)

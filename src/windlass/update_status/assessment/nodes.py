@@ -1,7 +1,8 @@
 """Assesses a node: its phase by the annotations of the Machine Config Operator, and what needs attention.
 
-A MachineConfigNode, where it is served, knows when a step began; annotations do not. Of a drain, the taint that comes
-with the cordon knows it too.
+A node is managed once its Machine Config Daemon has annotated it with its configuration, as the Machine Config Operator
+counts. A MachineConfigNode, where it is served, knows when a step began; annotations do not. Of a drain, the taint that
+comes with the cordon knows it too.
 """
 
 from collections.abc import Mapping
@@ -93,6 +94,7 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
     found = Node(
         name=node.metadata.name,
         phase=phase,
+        managed=bool(said.get(CURRENT_CONFIG)),
         updating=updating,
         version=update.versions.get(said.get(CURRENT_CONFIG, ""), ""),
         unavailable=why is not None,

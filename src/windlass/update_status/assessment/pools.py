@@ -79,6 +79,7 @@ def summarize(nodes: Sequence[Node]) -> Summary:
         excluded=phases.count(Phase.PAUSED),
         degraded=len(degraded),
         pending=phases.count(Phase.PENDING),
+        unmanaged=sum(not node.managed for node in nodes),
     )
 
 

@@ -15,6 +15,7 @@ from windlass.update_status.report import (
     ControlPlane,
     Health,
     Level,
+    Node,
     Phase,
     Pool,
     Reference,
@@ -26,12 +27,11 @@ from windlass.update_status.report import (
 def pause_causes(report: Report) -> Iterator[Cause]:
     """A cause for each pool with nodes that wait because it is paused."""
     for pool in report.pools:
-        if any(node.phase is Phase.PAUSED for node in pool.nodes):
-            yield _of(pool, report.control_plane)
+        if waiting := [node for node in pool.nodes if node.phase is Phase.PAUSED and node.managed]:
+            yield _of(pool, waiting, report.control_plane)
 
 
-def _of(pool: Pool, plane: ControlPlane) -> Cause:
-    waiting = [node for node in pool.nodes if node.phase is Phase.PAUSED]
+def _of(pool: Pool, waiting: list[Node], plane: ControlPlane) -> Cause:
     begun = [node.name for node in pool.nodes if node.updating]
     texts = [f"Its nodes keep their version until it is unpaused: {listed([node.name for node in waiting])}."]
     if begun:

@@ -31,7 +31,7 @@ from windlass.update_status.controller.snapshot import Snapshot
 from windlass.update_status.document import health_insights, write
 from windlass.update_status.history import followed, kept
 from windlass.update_status.report import Report
-from windlass.update_status.sources import Unknown
+from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import of_datetime
 
 NAME: Final = "cluster"
@@ -89,7 +89,8 @@ def _recorded(
         return
     known = {each.metadata.name: each for each in seen.records if isinstance(each, Present)}
     records = [each.object for each in known.values()]
-    changed = followed(records, report, health_insights(after), now=of_datetime(now))
+    known_nodes = isinstance(seen.sources, Sources) and seen.sources.nodes_known
+    changed = followed(records, report, health_insights(after), now=of_datetime(now), nodes_known=known_nodes)
     for record in changed:
         before = known.get(record.metadata.name)
         yield from events(target(stored), before.object if before else None, record)

@@ -69,7 +69,7 @@ MOST_REASON: Final = 1024
 MULTI: Final = "multi"
 
 OperatorReason = Literal["Updated", "Pending", "Progressing", "CannotDetermine"]
-NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed"]
+NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed", "CannotDetermine"]
 
 
 @lru_cache(maxsize=64)
@@ -260,7 +260,7 @@ _HEALTH: Final[dict[Health, Literal["AsExpected", "Unavailable", "Degraded"]]] =
 def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], pen: Pen) -> PoolCondition:
     status: Status = "False"
     reason: Literal["Progressing", "Pending", "Updated", "Excluded"]
-    if not summary.outdated:
+    if not summary.left:
         reason = "Updated"
     elif summary.progressing:
         status, reason = "True", "Progressing"
@@ -287,7 +287,7 @@ def machine_config_pool(pool: Pool, before: MachineConfigPoolInsight | None, pen
         resource=_pool_of(pool.name),
         scope_type=scope_of_pool(pool.name),
         assessment=_POOL[summary.assessment],
-        completion=round(summary.updated / summary.total * 100) if summary.total else 100,
+        completion=round(summary.updated / summary.managed * 100) if summary.managed else 100,
         paused=pool.paused,
         expected_end=_expected_end(pool.expected, before.expected_end if before else None, pen),
         summaries=(
@@ -300,6 +300,7 @@ def machine_config_pool(pool: Pool, before: MachineConfigPoolInsight | None, pen
             NodeCount(type="Degraded", count=summary.degraded),
             NodeCount(type="Pending", count=summary.pending),
         ),
+        unmanaged=summary.unmanaged,
     )
 
 
@@ -326,13 +327,14 @@ _PHASES: Final = {
     Phase.PENDING: _PhaseText("Pending", "The update of the node is pending", None),
     Phase.UPDATED: _PhaseText("Completed", "The node is updated", "0s"),
 }
+_UNMANAGED: Final = _PhaseText("CannotDetermine", "No Machine Config Daemon has annotated the node yet", None)
 
 
 def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) -> NodeInsight:
-    phase = _PHASES[node.phase]
+    phase = _PHASES[node.phase] if node.managed else _UNMANAGED
     name = f"Node {node.name}"
     stood = before.conditions if before else ()
-    updating: Status = "True" if node.updating else "False"
+    updating: Status = "True" if node.updating else "False" if node.managed else "Unknown"
     available: Status = "False" if node.unavailable else "True"
     degraded: Status = "True" if node.degraded else "False"
     seen = next((one.reason for one in stood if one.type == "Updating"), None)
@@ -365,7 +367,7 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) ->
         pool_resource=_pool_of(pool),
         scope_type=scope_of_pool(pool),
         version=_node_version(node, pen),
-        estimated_to_complete=_estimate(node),
+        estimated_to_complete=_estimate(node) if node.managed else None,
         # The conditions have the whole text, so that nothing is lost.
         message=fitting(node.message, MOST_NODE_MESSAGE),
         step=node.step,

@@ -205,23 +205,26 @@ def _pool(name: str, insights: Sequence[Union]) -> Pool:
         paused=found.paused if found else False,
         expected=_estimate(found.expected_end) if found else None,
         summary=_summary(found) if found else Summary(),
-        nodes=tuple(_node(one.node) for one in insights if one.node),
+        nodes=tuple(_node(one.node, paused=found.paused if found else False) for one in insights if one.node),
     )
 
 
 def _summary(found: MachineConfigPoolInsight) -> Summary:
     counts = {one.type.lower(): one.count for one in found.summaries}
-    return structs.replace(Summary(), **counts)
+    return structs.replace(Summary(unmanaged=found.unmanaged), **counts)
 
 
-def _node(found: NodeInsight) -> Node:
+def _node(found: NodeInsight, *, paused: bool) -> Node:
     updating, available, degraded = (
         _condition(found.conditions, kind) for kind in ("Updating", "Available", "Degraded")
     )
+    managed = updating.reason != "CannotDetermine"
+    guessed = Phase.PAUSED if paused else Phase.PENDING
     is_unavailable, is_degraded = available.status == "False", degraded.status == "True"
     return Node(
         name=found.name,
-        phase=_PHASES.get(updating.reason, Phase.PENDING),
+        phase=_PHASES.get(updating.reason, Phase.PENDING) if managed else guessed,
+        managed=managed,
         updating=updating.status == "True",
         version=found.version or "",
         unavailable=is_unavailable,

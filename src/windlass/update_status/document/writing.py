@@ -146,7 +146,7 @@ def _workers(report: Report, pen: Pen, invalid: list[str]) -> list[Pool]:
     if len(found) <= MOST_POOLS:
         return found
     pen.said.append(f"{len(found) - MOST_POOLS} pools were left out")
-    busiest = sorted(found, key=lambda pool: (not pool.summary.outdated, not pool.summary.total))[:MOST_POOLS]
+    busiest = sorted(found, key=lambda pool: (not pool.summary.left, not pool.summary.total))[:MOST_POOLS]
     return [pool for pool in found if pool in busiest]
 
 
@@ -160,13 +160,13 @@ def _overview(report: Report, now: Moment) -> Overview:
     plane = report.control_plane
     found = progress(plane, now)
     workers = [pool.summary for pool in report.pools if pool.name != MASTER]
-    updated, total = sum(one.updated for one in workers), sum(one.total for one in workers)
+    updated, managed = sum(one.updated for one in workers), sum(one.managed for one in workers)
     return Overview(
         updating=report.updating,
         assessment=found.assessment,
         target=fitting(target_version(plane.versions), _MOST_TARGET),
         operators=f"{plane.updated}/{len(plane.operators)} ({insights.percent(found)}%)",
-        workers=f"{updated}/{total}",
+        workers=f"{updated}/{managed}",
         health=_health(report.insights),
     )
 

@@ -44,7 +44,7 @@ def expect(report: Report, *, records: Iterable[UpdateRecord], at_a_time: Mappin
         left = nodes_left(pool, past, at_a_time=at_a_time.get(pool.name, 1), now=now)
         if left is None:
             pools.append(structs.replace(pool, expected=None))
-            if pool.name == MASTER and pool.summary.outdated:
+            if pool.name == MASTER and pool.summary.left:
                 before = structs.replace(before, to_end=None)  # its nodes are paused: nobody knows for how long
             continue
         if before.to_nodes is not None and not begun(pool):

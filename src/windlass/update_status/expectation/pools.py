@@ -22,14 +22,14 @@ _UNDER_WAY: Final = frozenset({Phase.DRAINING, Phase.UPDATING, Phase.REBOOTING})
 
 def begun(pool: Pool) -> bool:
     """Whether a node of the pool is being updated, or is updated while others are not."""
-    return any(node.phase in _UNDER_WAY for node in pool.nodes) or 0 < pool.summary.updated < pool.summary.total
+    return any(node.phase in _UNDER_WAY for node in pool.nodes) or 0 < pool.summary.updated < pool.summary.managed
 
 
 def nodes_left(pool: Pool, past: Past, *, at_a_time: int, now: Moment) -> Left | None:
     """What is left for the pool if it goes on now. None: nothing is left, or nobody knows, as while it is paused."""
-    waiting = sum(node.phase is Phase.PENDING for node in pool.nodes)
+    waiting = sum(node.phase is Phase.PENDING and node.managed for node in pool.nodes)
     going_on = [node for node in pool.nodes if node.phase in _UNDER_WAY or (node.updating and not node.updated)]
-    paused = pool.paused or any(node.phase is Phase.PAUSED for node in pool.nodes)
+    paused = pool.paused or any(node.phase is Phase.PAUSED and node.managed for node in pool.nodes)
     if paused or not (waiting or going_on):
         return None
     known = past.nodes(pool.name)

@@ -75,7 +75,7 @@ async def read_live(
     sources = structs.replace(sources, gaps=tuple(gaps))
     now = clock()
     report = assess(sources, now=now)
-    if report.updating:
+    if report.updating_by_oc:
         found, trouble = await _alerts(api, alerts)
         sources = structs.replace(sources, alerts=found, alerts_trouble=trouble)
     if steps and report.updating:

@@ -36,7 +36,7 @@ class Details(StrEnum):
 
 def render(report: Report, *, now: Moment, details: Details) -> str:
     """The report as it is at `now`, in whole lines."""
-    if not report.updating:
+    if not report.updating_by_oc:
         return NOT_UPDATING
     every_node = details in (Details.ALL, Details.NODES)
     sections = [control_plane(report.control_plane, now)]

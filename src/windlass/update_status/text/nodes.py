@@ -85,7 +85,7 @@ def _pool(pool: Pool) -> tuple[str, ...]:
     summary = pool.summary
     if not summary.total:
         return pool.name, "Empty", "", "0 Total"
-    return pool.name, summary.assessment, pool_completion(summary), pool_status(summary)
+    return pool.name, summary.assessment_by_oc, pool_completion(summary), pool_status(summary)
 
 
 def _nodes(nodes: Sequence[Node], *, every_node: bool) -> str:

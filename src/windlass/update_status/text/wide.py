@@ -30,7 +30,7 @@ from windlass.update_status.report import (
 from windlass.update_status.text.control_plane import estimated, in_state, operator_health, target_version
 from windlass.update_status.text.health import in_order as insights_in_order
 from windlass.update_status.text.nodes import in_order as nodes_in_order
-from windlass.update_status.text.nodes import node_estimate, node_version, pool_completion
+from windlass.update_status.text.nodes import node_estimate, node_version
 from windlass.update_status.text.safe import safe_lines, safe_table
 from windlass.update_status.times import (
     MINUTE,
@@ -174,23 +174,34 @@ def _left(found: Estimate | None, now: Moment) -> tuple[str, str]:
 
 
 def _pool(pool: Pool) -> tuple[str, ...]:
-    """Nodes that wait because their pool is paused are counted as paused: somebody wants it so."""
+    """Nodes that wait because their pool is paused are counted as paused: somebody wants it so.
+
+    `oc` counts nodes that nobody manages yet among those that wait.
+    """
     summary = pool.summary
+    pending, excluded = summary.pending, summary.excluded
+    if pool.paused:
+        excluded -= summary.unmanaged
+    else:
+        pending -= summary.unmanaged
     if not summary.total:
         return pool.name, "Empty", "", "0 Total" + (", the pool is paused" if pool.paused else "")
     counts = [
         f"{summary.available} Available",
         f"{summary.progressing} Progressing",
         f"{summary.draining} Draining",
-        *(f"{count} {word}" for count, word in ((summary.pending, "Pending"), (summary.degraded, "Degraded")) if count),
+        *(f"{count} {word}" for count, word in ((pending, "Pending"), (summary.degraded, "Degraded")) if count),
     ]
     if pool.paused:
-        counts.append(f"{summary.excluded} Paused on purpose" if summary.excluded else "the pool is paused")
+        counts.append(f"{excluded} Paused on purpose" if excluded else "the pool is paused")
+    if summary.unmanaged:
+        counts.append(f"{summary.unmanaged} not managed yet")
     if summary.degraded:
         assessment = "Degraded"
     else:
         assessment = "Paused" if summary.assessment == "Excluded" else summary.assessment
-    return pool.name, assessment, pool_completion(summary), ", ".join(counts)
+    share = f"{summary.updated / summary.managed * 100:.0f}% " if summary.managed else ""
+    return pool.name, assessment, f"{share}({summary.updated}/{summary.managed})", ", ".join(counts)
 
 
 def _nodes(pools: Sequence[Pool], unassigned: Sequence[str], now: Moment) -> str:
@@ -211,7 +222,7 @@ def _node(node: Node, pool: str, now: Moment) -> tuple[str, ...]:
         node.name,
         pool,
         node.assessment,
-        node.phase,
+        node.phase if node.managed else "not managed",
         node.step or "-",
         _age(node.first_seen if node.since is None else node.since, now),
         node_version(node),

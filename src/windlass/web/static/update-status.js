@@ -124,7 +124,7 @@ function facts(update, parts, updated, total) {
   else if (update.updating && plane.progressing.status === "True") fact("Control plane left", estimate(plane));
   fact("Operators", `${updated} of ${total}`, h("span", { class: "muted" }, " updated"));
   const pools = all(parts, "pool").map(([, one]) => one.summary);
-  const nodes = pools.reduce((sum, one) => sum + (one?.total ?? 0), 0);
+  const nodes = pools.reduce((sum, one) => sum + (one?.total ?? 0) - (one?.unmanaged ?? 0), 0);
   const done = pools.reduce((sum, one) => sum + (one?.updated ?? 0), 0);
   if (nodes) fact("Nodes", `${done} of ${nodes}`, h("span", { class: "muted" }, " updated"));
   fact("Attention", attentionInShort(parts));
@@ -165,7 +165,9 @@ function planeProgress(operators, updated) {
 }
 
 function poolProgress(pool) {
-  const { total = 0, updated = 0, progressing = 0, degraded = 0, excluded = 0 } = pool.summary ?? {};
+  const { total = 0, updated = 0, progressing = 0, degraded = 0, unmanaged = 0, ...rest } = pool.summary ?? {};
+  // A node that nobody manages yet counts as paused in a paused pool.
+  const excluded = Math.max(0, (rest.excluded ?? 0) - (pool.paused ? unmanaged : 0));
   return {
     name: `Pool ${pool.name}`,
     expectedEnd: pool.expectedEnd,
@@ -177,7 +179,8 @@ function poolProgress(pool) {
       ["bad", degraded, "degraded"],
       ["busy", progressing, "in progress"],
       ["warn", excluded, "paused"],
-      ["calm", Math.max(0, total - updated - degraded - progressing - excluded), "waiting"],
+      ["calm", Math.max(0, total - updated - degraded - progressing - excluded - unmanaged), "waiting"],
+      ["calm", unmanaged, "not managed yet"],
     ],
     unit: "node",
   };
@@ -280,6 +283,7 @@ class Pools {
 }
 
 const GROUPS = [
+  ["Not managed yet", (node) => !node.managed],
   ["Pending", (node) => node.phase === "Pending"],
   ["Paused", (node) => node.phase === "Paused"],
   ["Updated", () => true],
@@ -338,7 +342,7 @@ function nodeColumns() {
     {
       title: "State",
       node: (node) => [
-        badge(node.phase, tone(node.phase)),
+        node.managed ? badge(node.phase, tone(node.phase)) : badge("Not managed yet", "calm"),
         BAD_NODE.includes(node.assessment) ? badge(node.assessment, "bad") : null,
         node.step ? h("span", { class: "step" }, node.step) : null,
       ],

@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 from click.testing import CliRunner
 
+from windlass.cli.capabilities import CAPABILITIES
 from windlass.cli.program import cli
 from windlass.machine_sync import policies
 
@@ -26,12 +27,19 @@ def test_yaml_says_what_the_documents_say() -> None:
 
 
 def test_expressions_are_written_as_blocks_that_people_can_read() -> None:
-    assert "''" not in [line.strip() for line in printed().splitlines()]
-    assert "\\n" not in printed()
+    assert "''" not in [line.strip() for line in printed(*CAPABILITIES).splitlines()]
+    assert "\\n" not in printed(*CAPABILITIES)
 
 
 def test_the_command_takes_names_of_namespaces_and_accounts() -> None:
-    text = printed("--machine-api-namespace=mapi", "--cluster-api-namespace=capi", "-n", "elsewhere", "--exempt=capo")
+    text = printed(
+        "machine-sync",
+        "--machine-api-namespace=mapi",
+        "--cluster-api-namespace=capi",
+        "-n",
+        "elsewhere",
+        "--exempt=capo",
+    )
     assert "openshift-machine-api" not in text
     assert "windlass-system" not in text
     assert "'system:serviceaccount:elsewhere:windlass-machine-sync'" in text
@@ -40,10 +48,10 @@ def test_the_command_takes_names_of_namespaces_and_accounts() -> None:
 
 
 def test_a_platform_can_be_left_out() -> None:
-    assert "awsmachines" not in printed("--platform=OpenStack")
+    assert "awsmachines" not in printed("machine-sync", "--platform=OpenStack")
 
 
 def test_a_platform_that_is_not_served_is_a_usage_error() -> None:
-    result = CliRunner().invoke(cli, ["manifests", "policies", "--platform=PowerVS"])
+    result = CliRunner().invoke(cli, ["manifests", "policies", "machine-sync", "--platform=PowerVS"])
     assert result.exit_code != 0
     assert "machine-sync serves AWS and OpenStack" in result.output

@@ -11,12 +11,14 @@ from windlass.api.machineconfiguration import (
     MachineConfigPool,
     MachineConfigPoolSpec,
 )
+from windlass.update_status.assessment import assess
 from windlass.update_status.assessment.control_plane import Problem
 from windlass.update_status.assessment.nodes import PAUSED_DOCS
 from windlass.update_status.assessment.pools import PoolsFound, assess_pools, at_a_time, summarize
 from windlass.update_status.report import Impact, Level, Node, Phase, Reference, Scope, Summary
 from windlass.update_status.selectors import selects
 from windlass.update_status.sources import Known, Sources, Unknown
+from windlass.update_status.text import Details, render
 
 from .objects import MASTER, RELEASES, START, TARGET, WORKER, cluster_version, item, node, operator, pool, said, sources
 
@@ -306,3 +308,36 @@ def test_nodes_are_compared_with_the_history_not_with_the_desired_version() -> N
 def test_so_many_nodes_at_a_time(most: int | str | None, nodes: int, expected: int) -> None:
     pool = MachineConfigPool(spec=MachineConfigPoolSpec(max_unavailable=most))
     assert at_a_time(pool, nodes) == expected
+
+
+AT_REST = cluster_version(said("Progressing", "False"), history=[item(TARGET, started=0, completed=60)])
+DONE = node("worker-0", current="new", desired="new")
+
+
+def just_joined(name: str = "worker-new") -> ClusterNode:
+    """Its kubelet has registered it; no Machine Config Daemon has run on it yet."""
+    return node(name, current=None, desired=None, state=None)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_worker_that_nobody_manages_yet_is_not_outdated(paused: bool) -> None:
+    found = sources(version=AT_REST, pools=(MASTER, pool("worker", paused=paused)), nodes=(DONE, just_joined()))
+    report = assess(found, now=START)
+    _, workers = report.pools
+    assert [each.managed for each in workers.nodes] == [True, False]
+    assert (workers.summary.left, workers.summary.managed, workers.summary.assessment) == (0, 1, "Completed")
+    assert not report.updating
+    assert not report.causes
+
+
+def test_the_text_says_of_such_a_worker_what_oc_says() -> None:
+    report = assess(sources(version=AT_REST, nodes=(DONE, just_joined())), now=START)
+    text = render(report, now=START, details=Details.NONE)
+    assert "worker        Progressing   50% (1/2)    1 Available, 0 Progressing, 0 Draining" in text.splitlines()
+    assert "Machine Config Daemon is processing the node" in text
+
+
+def test_a_worker_whose_machine_config_is_not_known_counts_as_outdated() -> None:
+    """It is managed, and a cluster whose MachineConfigs cannot be read must not look as if it were updated."""
+    gone = node("worker-1", current="pruned", desired="pruned")
+    assert assess(sources(version=AT_REST, nodes=(DONE, gone)), now=START).updating

@@ -115,6 +115,59 @@ def test_a_healthy_update_from_its_beginning_to_its_record(play: Play) -> None:
     play(story)
 
 
+async def updated(world: World) -> UpdateRecord:
+    """The record of an update that has been played to its end."""
+    for step in world.cluster.healthy_update(TARGET):
+        playing = asyncio.ensure_future(step.play())
+        while not playing.done():
+            await asyncio.sleep(0.5)
+            await world.settle()
+        await playing
+    await world.settle()
+    (record,) = world.records()
+    assert record.state == "Completed"
+    return record
+
+
+@pytest.mark.parametrize("system", ["linux", "windows"])
+def test_a_worker_that_joins_after_an_update_changes_nothing_about_it(play: Play, system: str) -> None:
+    """One of Windows has no Machine Config Daemon, so it stays so."""
+
+    async def story(world: World) -> None:
+        record, told = await updated(world), world.events()
+        labels = {"node-role.kubernetes.io/worker": "", "kubernetes.io/os": system}
+        await world.api.create(Node, {"metadata": {"name": "worker-new", "labels": labels}})
+        await asyncio.sleep(3600)
+        assert (await world.settle()).writes == 1
+        status = await world.status()
+        assert status.overview
+        assert (status.overview.updating, status.overview.workers) == (False, "6/6")
+        assert world.records() == [record]
+        assert world.events() == told
+        await world.cluster.cvo.start("4.16.2")
+        await world.settle()
+        assert sorted(one.state for one in world.records()) == ["Completed", "Progressing"]
+        assert "UpdateSuperseded" not in world.events()
+
+    play(story)
+
+
+@pytest.mark.parametrize("kind", [MachineConfigPool, Node])
+def test_an_update_is_not_over_while_its_nodes_are_not_served(play: Play, kind: type[MachineConfigPool | Node]) -> None:
+    async def story(world: World) -> None:
+        await world.cluster.cvo.start(TARGET)
+        await world.settle()
+        for found in world.api.listing(ClusterOperator):
+            await world.cluster.cvo.finish(found.name)
+        await world.cluster.cvo.complete()
+        world.api.uninstall(kind)
+        await world.settle()
+        (record,) = world.records()
+        assert (record.state, record.pools) == ("Progressing", [])
+
+    play(story)
+
+
 def test_what_goes_wrong_is_an_insight_an_event_and_a_line_of_the_record(play: Play) -> None:
     async def story(world: World) -> None:
         await world.cluster.cvo.start(TARGET)

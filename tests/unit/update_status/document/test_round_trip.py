@@ -11,7 +11,7 @@ from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.document import NothingWritten, read, write
 from windlass.update_status.document.validity import trouble
-from windlass.update_status.report import Report
+from windlass.update_status.report import Phase, Report
 from windlass.update_status.sources import Sources
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
@@ -73,6 +73,22 @@ def test_the_object_remembers_when_things_were_first_seen() -> None:
 
 def of_a_degraded_node() -> Report:
     return parts.report(parts.degraded_node(), of=parts.node(degraded=True, why_degraded="disk full"))
+
+
+@pytest.mark.parametrize(("phase", "paused"), [(Phase.PENDING, False), (Phase.PAUSED, True)])
+def test_a_node_that_nobody_manages_yet_is_neither_outdated_nor_updated(phase: Phase, paused: bool) -> None:
+    plain = parts.report(of=parts.node(phase=phase, managed=False, version=""))
+    report = structs.replace(plain, pools=tuple(structs.replace(pool, paused=paused) for pool in plain.pools))
+    status = write(report, now=NOW)
+    assert trouble(status) == ""
+    (pool,) = status.worker_pools
+    assert [(one.status, one.reason) for one in pool.conditions] == [("False", "Updated")]
+    (node,) = (entry.insight.node for one in pool.informers for entry in one.insights if entry.insight.node)
+    updating = node.conditions[0]
+    assert (updating.status, updating.reason, node.estimated_to_complete) == ("Unknown", "CannotDetermine", None)
+    assert status.overview
+    assert status.overview.workers == "0/0"
+    assert parts.unobserved(read(status, now=NOW)) == report
 
 
 @given(reports)

@@ -388,3 +388,23 @@ def test_expected_ends_are_ranges_with_what_they_are_estimated_from() -> None:
 def test_what_is_left_is_counted_from_the_present(later: int, left: str) -> None:
     found = report(None, structs.replace(pool("worker", node("w-0")), expected=SOON))
     assert re.search(f" {left} +4 nodes", wide(found, NOW + later))
+
+
+@pytest.mark.parametrize(
+    ("phase", "paused", "status"),
+    [
+        (Phase.PENDING, False, "2 Available, 1 Progressing, 1 Draining, 1 not managed yet"),
+        (Phase.PAUSED, True, "2 Available, 1 Progressing, 1 Draining, the pool is paused, 1 not managed yet"),
+    ],
+)
+def test_nodes_that_nobody_manages_yet_are_told_apart(phase: Phase, paused: bool, status: str) -> None:
+    joined = structs.replace(node("w-2", phase, unavailable="no daemon"), managed=False)
+    workers = pool("worker", node("w-0", Phase.DRAINING), node("w-1", Phase.UPDATED), joined, paused=paused)
+    found = report(control_plane(PENDING), workers)
+    pools, nodes = (section(found, title).splitlines() for title in ("Pools", "Nodes"))
+    assert "50% (1/2)" in pools[1]
+    assert status in pools[1]
+    assert "not managed" in next(line for line in nodes if line.startswith("w-2"))
+    (as_json,) = tree(found, now=NOW)["pools"]
+    assert as_json["summary"]["unmanaged"] == 1
+    assert [one["managed"] for one in as_json["nodes"]] == [True, True, False]

@@ -24,7 +24,7 @@ def facts(report: Report, *, now: Moment) -> Facts:
         found[f"operator {operator.name}"] = _operator(operator)
     for pool in report.pools:
         found[f"pool {pool.name}"] = (
-            f"{pool.summary.assessment}, {pool.summary.updated} of {pool.summary.total} updated"
+            f"{pool.summary.assessment}, {pool.summary.updated} of {pool.summary.managed} updated"
         )
         for node in pool.nodes:
             found[f"node {node.name}"] = _node(node)
@@ -48,6 +48,7 @@ def _operator(operator: Operator) -> str:
 
 
 def _node(node: Node) -> str:
+    phase = str(node.phase) if node.managed else "not managed yet"
     if not node.message:
-        return str(node.phase)
-    return f"{node.phase}, {node.assessment}: {node.message}"
+        return phase
+    return f"{phase}, {node.assessment}: {node.message}"

@@ -21,6 +21,8 @@ def is_stalled(report: Report, *, now: Moment) -> bool:
     if not report.updating:
         return False
     if report.control_plane.updating != "True":
-        left = [node for pool in report.pools for node in pool.nodes if node.phase is not Phase.UPDATED]
+        left = [
+            node for pool in report.pools for node in pool.nodes if node.managed and node.phase is not Phase.UPDATED
+        ]
         return bool(left) and all(node.phase is Phase.PAUSED for node in left)
     return progress(report.control_plane, now).assessment == STALLED
