@@ -30,6 +30,8 @@ def migration_plane(windlass_planes: PlanePool) -> ControlPlane:
     )
     if not cluster_api.runs(plane.blocking):
         cluster_api.start(plane.blocking, kubeconfig=plane.kubeconfig(cluster_api.NAME), flags=CORE_FLAGS)
+    else:
+        cluster_api.admit(plane.blocking)
     return plane
 
 

@@ -39,7 +39,14 @@ NOT_ADOPTABLE = Deviation(
     {"cluster_api.metadata.ownerReferences[0].controller"},
 )
 
+TAINTED = Deviation(
+    "upstream refuses a machine with taints; ours mirrors it, without taints while Cluster API takes none",
+    {"error", "infra_machine", "cluster_api", *CONDITION},
+)
+
 DEVIATIONS: dict[str, Deviation] = {
+    "AWS-mapi-auth-conversion-error-taints": TAINTED,
+    "OpenStack-mapi-auth-conversion-error-taints": TAINTED,
     **dict.fromkeys(
         (
             "AWS-mapi-auth-create-mirror",

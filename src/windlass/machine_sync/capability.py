@@ -18,21 +18,28 @@ NAME: Final = "machine-sync"
 
 
 def capability(
-    *, home: str = HOME, namespaces: Namespaces | None = None, platforms: Iterable[str] = SERVED
+    *,
+    home: str = HOME,
+    namespaces: Namespaces | None = None,
+    platforms: Iterable[str] = SERVED,
+    takes_taints: bool = False,
 ) -> Capability:
-    """For machines in `namespaces`, with rights and policies for `platforms` (names as in `Infrastructure`)."""
+    """For machines in `namespaces`, with rights and policies for `platforms` (names as in `Infrastructure`).
+
+    `takes_taints`: Cluster API's feature gate for taints is on, see `Platform`.
+    """
     places = namespaces or Namespaces()
     chosen = tuple(platforms)
 
     def frame() -> "Frame":
         from windlass.machine_sync.service import frame
 
-        return frame(places)
+        return frame(places, takes_taints=takes_taints)
 
     def planner() -> "Planner":
         from windlass.machine_sync.planning import planner
 
-        return planner(places)
+        return planner(places, takes_taints=takes_taints)
 
     def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
         from windlass.machine_sync.policies import policies

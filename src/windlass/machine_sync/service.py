@@ -14,6 +14,8 @@ import asyncio
 import importlib
 from typing import Any
 
+from msgspec.structs import replace
+
 from windlass.capability.service import Frame, ProcessSettings
 from windlass.kube.client import Client
 from windlass.kube.process.lease import LeaseTimes
@@ -24,14 +26,17 @@ from windlass.machine_sync.constants import MACHINE_API_FINALIZER, Namespaces
 from windlass.machine_sync.metrics import AuthorityFigures, IdleFigures
 
 
-def frame(namespaces: Namespaces) -> Frame:
-    """For machines in `namespaces`. Without an election it does not look for OpenShift's operator either."""
+def frame(namespaces: Namespaces, *, takes_taints: bool = False) -> Frame:
+    """For machines in `namespaces`; `takes_taints`: see `Platform`.
+
+    Without an election it does not look for OpenShift's operator either.
+    """
 
     def elect(client: Client, times: LeaseTimes) -> Candidacy:
         return Candidacy(client, namespace=namespaces.cluster_api, times=times)
 
     def work(manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings) -> Activation:
-        activation = _activation(manager, candidacy, settings, namespaces)
+        activation = _activation(manager, candidacy, settings, namespaces, takes_taints=takes_taints)
 
         def idle() -> Idle | None:
             if isinstance(activation.latest, Idle):
@@ -49,7 +54,12 @@ def frame(namespaces: Namespaces) -> Frame:
 
 
 def _activation(
-    manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings, namespaces: Namespaces
+    manager: Manager,
+    candidacy: Candidacy | None,
+    settings: ProcessSettings,
+    namespaces: Namespaces,
+    *,
+    takes_taints: bool,
 ) -> Activation:
     async def start(platform: str) -> None:
         # In a thread, for probes have to be answered meanwhile.
@@ -58,7 +68,8 @@ def _activation(
         from windlass.machine_sync.platforms import PLATFORMS
 
         how: dict[str, Any] = {"workers": settings.workers, "resync": settings.resync}
-        for make in makers(platform=PLATFORMS[platform], namespaces=namespaces, **how):
+        served = replace(PLATFORMS[platform], takes_taints=takes_taints)
+        for make in makers(platform=served, namespaces=namespaces, **how):
             name = await manager.start(make)
             running.append(name)
         if candidacy:

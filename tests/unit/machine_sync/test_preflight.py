@@ -293,10 +293,17 @@ NOS: list[tuple[str, Candidate, Check, str]] = [
         "spec.selector of the MachineSets differs",
     ),
     (
-        "taints",
+        "the name of a Node",
+        candidate(mapi_changes={"spec__metadata__name": "n"}),
+        Check.CONVERTIBLE,
+        'spec.metadata.name: Invalid value: "n": name is not supported',
+    ),
+    (
+        "taints that Cluster API does not have",
         candidate(mapi_changes={"spec__taints": [{"key": "a", "effect": "NoSchedule"}]}),
         Check.CONVERTIBLE,
-        "taints are not currently supported",
+        "Cluster API takes taints only with its feature gate MachineTaintPropagation: turn the gate on and run "
+        "machine-sync with --machine-taint-propagation, or remove the taints",
     ),
     (
         "drain time-out",
@@ -317,10 +324,10 @@ NOS: list[tuple[str, Candidate, Check, str]] = [
         "can not be nil",
     ),
     (
-        "set with taints",
+        "set with taints that Cluster API does not have",
         set_candidate(mapi_changes={"spec__template__spec__taints": [{"key": "a", "effect": "NoSchedule"}]}),
         Check.CONVERTIBLE,
-        "taints are not currently supported",
+        'spec.taints: Invalid value: [{"key":"a","effect":"NoSchedule"}]: not on the object in Cluster API',
     ),
     (
         "out of sync",

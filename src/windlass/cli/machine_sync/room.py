@@ -1,7 +1,7 @@
 """Declares Machine sync's own texts and options on the command line."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,12 +24,23 @@ platform_option = click.option(
 )
 
 
+def _options(function: Any) -> Any:
+    gate = click.option(
+        "--machine-taint-propagation",
+        "takes_taints",
+        is_flag=True,
+        help="Cluster API's manager runs with its feature gate MachineTaintPropagation: mirror taints there too.",
+    )
+    return sides.namespace_options(gate(function))
+
+
 def _make(
     *,
     home: str,
     machine_api_namespace: str = MACHINE_API_NAMESPACE,
     cluster_api_namespace: str = CLUSTER_API_NAMESPACE,
     platforms: tuple[str, ...] = (),
+    takes_taints: bool = False,
 ) -> "Capability":
     from windlass.machine_sync.activation import SERVED
     from windlass.machine_sync.capability import capability
@@ -38,7 +49,7 @@ def _make(
     if odd := sorted(set(platforms) - set(SERVED)):
         raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {' and '.join(SERVED)}")
     places = Namespaces(machine_api_namespace, cluster_api_namespace)
-    return capability(home=home, namespaces=places, platforms=platforms or SERVED)
+    return capability(home=home, namespaces=places, platforms=platforms or SERVED, takes_taints=takes_taints)
 
 
 def _rules() -> "list[Rules]":
@@ -60,13 +71,14 @@ def _check(
     *,
     machine_api_namespace: str = MACHINE_API_NAMESPACE,
     cluster_api_namespace: str = CLUSTER_API_NAMESPACE,
+    takes_taints: bool = False,
 ) -> None:
     sides.namespaces(settings, machine_api_namespace, cluster_api_namespace)
 
 
 ROOM = Room(
     make=_make,
-    options=sides.namespace_options,
+    options=_options,
     manifest_options=platform_option,
     run="""Keep Machines and MachineSets of the Machine API and of Cluster API in sync, both ways, and move authority
     from one API to the other, while the feature gate MachineAPIMigration is enabled.""",

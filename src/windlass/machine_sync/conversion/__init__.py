@@ -50,6 +50,7 @@ conditions. Ours differ where those of the operator are wrong:
 | `machine_to_machine_api`, `machine_to_cluster_api` | the part of a Machine that all platforms share |
 | `machine_set_to_machine_api`, `machine_set_to_cluster_api` | MachineSets |
 | `metadata` | labels, annotations and hooks in both directions |
+| `taints` | taints in both directions |
 | `machine_status` | addresses and times, the same in both directions |
 | `template_name`, `selector` | names of infra templates; selectors as text |
 | `provider_spec`, `unmarshal` | provider specs read as OpenShift reads them |

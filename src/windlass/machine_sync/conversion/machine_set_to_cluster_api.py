@@ -123,6 +123,7 @@ def _spec(
                 failure_domain=made.failure_domain,
                 min_ready_seconds=spec.min_ready_seconds or None,
                 deletion=made.deletion,
+                taints=made.taints,
             ),
         ),
         deletion=capi.MachineSetDeletion(order=spec.delete_policy or _RANDOM),

@@ -14,7 +14,7 @@ from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, CLUSTER_API_NAMESPACE
-from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid, invalid_json
+from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid
 from windlass.machine_sync.conversion.machine_status import converted_addresses, printed_time
 from windlass.machine_sync.conversion.machine_to_machine_api import DELETION_TIMEOUT
 from windlass.machine_sync.conversion.metadata import (
@@ -27,6 +27,7 @@ from windlass.machine_sync.conversion.metadata import (
     without_tracking,
 )
 from windlass.machine_sync.conversion.result import Conversion
+from windlass.machine_sync.conversion.taints import cluster_api_taints
 
 INFRA_GROUP: Final = "infrastructure.cluster.x-k8s.io"
 
@@ -83,12 +84,14 @@ def cluster_api_machine(
     """
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     status, address_errors = _status(source)
+    taints, taint_errors, taint_losses = cluster_api_taints(source.spec.taints)
     errors = [
         *unfit,
         *infra.found.errors,
         *infra.status_errors,
         *address_errors,
-        *_unsupported(source.spec),
+        *unsupported_names("spec.metadata", source.spec.metadata),
+        *taint_errors,
         *infra.provider_id_errors,
     ]
     if not cluster:
@@ -97,6 +100,7 @@ def cluster_api_machine(
     dropped_fields = [*infra.found.losses, *unknown]
     if nested.owner_references:
         dropped_fields.append(dropped("spec.metadata.ownerReferences", nested.owner_references, by="Cluster API"))
+    dropped_fields += taint_losses
     warnings, losses = tuple(map(str, infra.found.warnings)), tuple(map(str, dropped_fields))
     if errors:
         texts = tuple(dict.fromkeys(map(str, errors)))
@@ -130,6 +134,7 @@ def cluster_api_machine(
             provider_id=source.spec.provider_id or "",
             failure_domain=infra.failure_domain,
             deletion=_DELETION,
+            taints=taints,
         ),
         status=status,
     )
@@ -192,14 +197,6 @@ def _status(source: mapi.Machine) -> tuple[capi.MachineStatus, list[FieldError]]
         ),
     )
     return converted, errors
-
-
-def _unsupported(spec: mapi.MachineSpec) -> list[FieldError]:
-    """An error for each field that Cluster API cannot express."""
-    errors = unsupported_names("spec.metadata", spec.metadata)
-    if spec.taints:
-        errors.append(invalid_json("spec.taints", spec.taints, "taints are not currently supported"))
-    return errors
 
 
 def unsupported_names(path: str, metadata: mapi.NestedMeta) -> list[FieldError]:

@@ -21,6 +21,7 @@ from windlass.machine_sync.conversion.metadata import (
     without_tracking,
 )
 from windlass.machine_sync.conversion.result import Conversion
+from windlass.machine_sync.conversion.taints import machine_api_taints
 
 _PHASES: Final = {
     "Deleted": "Deleting",
@@ -66,6 +67,7 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
     status, address_errors = _status(source.status, provider.status)
     unsupported = _unsupported(source.spec)
     _lose(source, provider.found)
+    taints = machine_api_taints(source.spec.taints, provider.found)
     warnings, losses = tuple(map(str, provider.found.warnings)), tuple(map(str, provider.found.losses))
     if errors or address_errors or unsupported:
         texts = tuple(map(str, [*errors, *address_errors, *unsupported]))
@@ -95,6 +97,7 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
             if nested_labels or nested_annotations
             else _NO_NESTED_META,
             lifecycle_hooks=hooks,
+            taints=taints,
             provider_spec=mapi.ProviderSpec(value=provider.spec),
             provider_id=source.spec.provider_id or None,
         ),
@@ -149,8 +152,6 @@ def _lose(machine: capi.Machine, found: Findings) -> None:
         found.lose("spec.bootstrap.configRef", spec.bootstrap.config_ref, by="the Machine API")
     if spec.readiness_gates:
         found.lose("spec.readinessGates", spec.readiness_gates, by="the Machine API")
-    if spec.taints:
-        found.lose("spec.taints", spec.taints, by="the Machine API")
 
 
 def _unsupported_timeout(name: str, seconds: int) -> FieldError:

@@ -25,6 +25,7 @@ from windlass.machine_sync.documents.outcome import (
     outcomes,
 )
 from windlass.machine_sync.documents.pairing import DocumentIndex
+from windlass.machine_sync.mirroring import taints
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 _MACHINE = mapi.Machine.RESOURCE
@@ -53,7 +54,8 @@ def _machine(document: Document, index: DocumentIndex, referred: Referred, notes
     cluster = UNSET if found is None else referred.decode(found, platform.infra_cluster)
     converted = platform.to_cluster_api(machine, infrastructure, infra_cluster=cluster)
     results = () if converted.errors else (converted.machine, converted.infra_machine)
-    return ConversionOutcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
+    needed = taints.needs_gate(converted.machine.spec.taints) if converted.machine is not None else ()
+    return ConversionOutcome(document.title, results, converted.errors, (*converted.remarks, *needed), tuple(notes))
 
 
 def _machine_set(document: Document, index: DocumentIndex, referred: Referred, notes: list[str]) -> ConversionOutcome:
@@ -63,8 +65,10 @@ def _machine_set(document: Document, index: DocumentIndex, referred: Referred, n
     check_content(document, _SET, notes, api=_API, is_one=value is not None)
     infrastructure = _infrastructure(document, index, referred, notes=notes)
     converted = cluster_api_machine_set(_platform(infrastructure, value, notes), machine_set, infrastructure)
-    results = () if converted.machine_set is None else (converted.machine_set, converted.infra_template)
-    return ConversionOutcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
+    made = converted.machine_set
+    results = () if made is None else (made, converted.infra_template)
+    needed = taints.needs_gate(made.spec.template.spec.taints) if made is not None else ()
+    return ConversionOutcome(document.title, results, converted.errors, (*converted.remarks, *needed), tuple(notes))
 
 
 def _infrastructure(

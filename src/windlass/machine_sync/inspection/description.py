@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from windlass.api import capi
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
 from windlass.capability.planning import KeyPlan, Survey, as_json, plan_of
@@ -84,7 +86,7 @@ async def look(
         events,
         sides.troubles,
     )
-    await _plan(sight, client, places, now=now)
+    await _plan(sight, client, places, has_taints=_has_taints(sides.cluster_api), now=now)
     return sight
 
 
@@ -169,12 +171,16 @@ class _Sides:
         return None
 
 
-async def _plan(sight: Sight, client: Api, places: Namespaces, *, now: datetime) -> None:
-    """The plan of the controller of this kind, if there is one for this cluster."""
+async def _plan(sight: Sight, client: Api, places: Namespaces, *, has_taints: bool, now: datetime) -> None:
+    """The plan of the controller of this kind, if there is one for this cluster.
+
+    Whether the process mirrors taints cannot be read. A mirror that `has_taints` shows that it does.
+    """
     survey = Survey(client)
     try:
         sight.standing = await standing_of(survey)
-        asked = deciders(survey, platform=sight.standing.platform, namespaces=places)
+        platform = replace(sight.standing.platform, takes_taints=has_taints)
+        asked = deciders(survey, platform=platform, namespaces=places)
         decider = next((one for one in asked if one.kind == sight.row.kind), None)
         if decider is None:
             sight.no_plan = f"no controller looks after {sight.row.kind}s"
@@ -190,6 +196,14 @@ async def _plan(sight: Sight, client: Api, places: Namespaces, *, now: datetime)
 
 def _found(item: Object[Any] | None) -> Present[Any] | Unreadable | None:
     return read(item) if item is not None else None
+
+
+def _has_taints(item: Object[Any] | None) -> bool:
+    found = _found(item)
+    if not isinstance(found, Present):
+        return False
+    spec = found.object.spec
+    return bool((spec.template.spec if isinstance(found.object, capi.MachineSet) else spec).taints)
 
 
 def _described(item: Object[Any] | None) -> Described | None:

@@ -43,7 +43,7 @@ from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_
 from windlass.machine_sync.machine import collected, deletion, mirror_in_cluster_api, mirror_in_machine_api
 from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
-from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring import migration, taints
 from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority
 
 PROVISIONING: Final = "Provisioning"
@@ -150,6 +150,8 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
     there = [meta for part in move.parts if (meta := part.metadata) is not None]
     if len(there) < len(move.parts) or any(meta.deletion_timestamp is not None for meta in there):
         return plan.then(WaitFor("its Cluster API objects to exist and not be deleted before authority moves"))
+    if lost := _lost_taints(seen, found):
+        return plan.then(WaitFor(f"its taints to be in Cluster API before authority moves: {lost}"))
     if _being_provisioned(seen, found):
         return plan.then(WaitFor("the machine to be provisioned before authority moves"))
     if not migration.taken_up(move):
@@ -157,6 +159,12 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
     if move.spec == MACHINE_API and MACHINE_API_FINALIZER not in found.metadata.finalizers:
         return Plan((*plan.actions, _held_by_machine_api(found)), plan.next)
     return migration.begin(move, plan)
+
+
+def _lost_taints(seen: MachineSnapshot, found: Present[mapi.Machine]) -> str:
+    if seen.move.spec != CLUSTER_API or not isinstance(seen.cluster_api, Present):
+        return ""
+    return taints.lost(found.object.spec.taints, seen.cluster_api.object.spec.taints)
 
 
 def _held_by_machine_api(found: Present[mapi.Machine]) -> AddFinalizer:

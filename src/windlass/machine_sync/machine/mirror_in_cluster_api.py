@@ -42,7 +42,7 @@ from windlass.machine_sync.machine.propagation import claimed_metadata, owned_sp
 from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine.set_name import set_name_label
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name, set_owner
-from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring import conditions, metadata, taints
 from windlass.machine_sync.mirroring.collector import is_going
 from windlass.machine_sync.mirroring.extent import extent
 from windlass.machine_sync.mirroring.finalizers import hold
@@ -115,6 +115,10 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
     made = _made(seen, source, adoptable=True, now=now)
     if not isinstance(made, _Made):
         return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
+    if withheld := taints.withheld(seen.platform, source.object.spec.taints):
+        # The mirror in the Machine API follows from it, so they would be lost in both.
+        fault = Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {withheld[0]}")
+        return failed(seen, fault, now=now)
     why = "Cluster API is authoritative and has no Machine yet"
     return with_warnings(
         source,
@@ -170,7 +174,8 @@ def _made(
     owner = set_owner(source.metadata, mapi.MachineSet.RESOURCE.api_version)
     if owner is not None:
         labels[SET_NAME_LABEL] = set_name_label(owner.name)
-    return _Made(converted.machine, converted.infra_machine, labels, references, converted.remarks)
+    remarks = (*converted.remarks, *taints.withheld(seen.platform, source.object.spec.taints))
+    return _Made(converted.machine, converted.infra_machine, labels, references, remarks)
 
 
 def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> WaitFor | None:
@@ -236,7 +241,8 @@ def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:
     spec: dict[str, Any] = tree(converted.spec)
     # An existing infra machine keeps its name: another name would be another instance.
     spec["infrastructureRef"]["name"] = infra_machine_name(seen)
-    return spec
+    mirror = seen.cluster_api.object.spec.taints if isinstance(seen.cluster_api, Present) else []
+    return taints.put(spec, taints.of_cluster_api(seen.platform, converted.spec.taints, mirror))
 
 
 def _status(mirror: Present[capi.Machine], converted: capi.Machine, *, now: datetime) -> Merge:

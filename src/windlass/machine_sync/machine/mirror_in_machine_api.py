@@ -24,7 +24,7 @@ from windlass.machine_sync.conversion.selector import selected_keys
 from windlass.machine_sync.machine import infra_resources, owners
 from windlass.machine_sync.machine.reasons import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring import conditions, metadata, taints
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
 
@@ -98,6 +98,7 @@ def _update(
     desired_spec["providerSpec"] = seen.platform.mirrored_provider_spec(
         observed_spec.get("providerSpec"), desired_spec.get("providerSpec")
     )
+    taints.put(desired_spec, taints.of_machine_api(converted.spec.taints, mirror.object.spec.taints))
     observed_metadata = mirror.tree["metadata"]
     content = Merge(
         target=target(mirror),

@@ -29,12 +29,13 @@ OWNED: Final[Mapping[str, Any]] = {
     "providerID": None,
     "failureDomain": None,
     "deletion.nodeDeletionTimeoutSeconds": None,
+    "taints": None,
 }
 """The spec fields of a Cluster API Machine that follow the Machine API: those that conversion sets.
 
-All other fields (version, minReadySeconds, taints, ...) have no counterpart there, and stay as they are.
+All other fields (version, minReadySeconds, ...) have no counterpart there, and stay as they are.
 """
-_PROPAGATED: Final = ("bootstrap.dataSecretName", "deletion.nodeDeletionTimeoutSeconds")
+_PROPAGATED: Final = ("bootstrap.dataSecretName", "deletion.nodeDeletionTimeoutSeconds", "taints")
 """Those of them that the set writes too."""
 
 

@@ -27,7 +27,7 @@ from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, E
 from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, mirror_in_machine_api, selectors
 from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring import migration, taints
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority
 
 
@@ -128,9 +128,17 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
     mirror = seen.cluster_api
     if isinstance(mirror, Present) and selectors.difference(found.object, mirror.object):
         return plan.then(WaitFor("the selectors of both MachineSets to be the same before authority moves"))
+    if lost := _lost_taints(seen, found):
+        return plan.then(WaitFor(f"its taints to be in Cluster API before authority moves: {lost}"))
     if not migration.taken_up(move):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     return migration.begin(move, plan)
+
+
+def _lost_taints(seen: MachineSetSnapshot, found: Present[mapi.MachineSet]) -> str:
+    if seen.move.spec != CLUSTER_API or not isinstance(seen.cluster_api, Present):
+        return ""
+    return taints.lost(found.object.spec.template.spec.taints, seen.cluster_api.object.spec.template.spec.taints)
 
 
 def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:

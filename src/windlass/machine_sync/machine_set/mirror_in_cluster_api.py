@@ -39,7 +39,7 @@ from windlass.machine_sync.machine.owners import OwnerNotFound, not_found, of_cl
 from windlass.machine_sync.machine_set import infra_templates, selectors
 from windlass.machine_sync.machine_set.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring import conditions, metadata, taints
 from windlass.machine_sync.mirroring.extent import extent, generation_after
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
@@ -60,10 +60,11 @@ OWNED: Final[Mapping[str, Any]] = {
     "template.spec.failureDomain": None,
     "template.spec.minReadySeconds": 0,
     "template.spec.deletion.nodeDeletionTimeoutSeconds": None,
+    "template.spec.taints": None,
 }
 """The spec fields of an existing mirror that follow the authority, each with the meaning of its absence.
 
-All other fields (machineNaming, version, taints, ...) have no counterpart in the Machine API and stay as they are; the
+All other fields (machineNaming, version, ...) have no counterpart in the Machine API and stay as they are; the
 selector cannot be changed.
 """
 
@@ -88,7 +89,7 @@ def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet],
     mirror = seen.cluster_api
     if not isinstance(mirror, Present):
         return _create(seen, source, made, marks=MARKS, why="mirror of the Machine API MachineSet")
-    content = _content(mirror, made)
+    content = _content(seen, mirror, made)
     return with_warnings(
         source,
         (*made.warnings, *selectors.difference(source.object, mirror.object)),
@@ -112,6 +113,9 @@ def create_unpaused(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], 
     made = _made(seen, source, paused=False)
     if not isinstance(made, _Made):
         return _stopped(seen, made, now=now)
+    if withheld := taints.withheld(seen.platform, source.object.spec.template.spec.taints):
+        # The mirror in the Machine API follows from it, so they would be lost in both.
+        return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {withheld[0]}"), now=now)
     return _create(seen, source, made, marks={}, why="Cluster API is authoritative and has no MachineSet yet")
 
 
@@ -142,7 +146,8 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     template = infra_templates.ensure(seen, converted.infra_template, references, paused=paused)
     if not isinstance(template, Create | Merge):
         return template
-    return _Made(converted.machine_set, converted.remarks, references, template)
+    remarks = (*converted.remarks, *taints.withheld(seen.platform, source.object.spec.template.spec.taints))
+    return _Made(converted.machine_set, remarks, references, template)
 
 
 def _no_infrastructure(seen: MachineSetSnapshot) -> str:
@@ -165,16 +170,24 @@ def _create(
 ) -> Plan:
     body = {
         "metadata": {**_metadata({}, made, marks=marks), "finalizers": [SYNC_FINALIZER]},
-        "spec": tree(made.machine_set.spec),
+        "spec": _spec(seen, made),
     }
     aim = Target(capi.MachineSet, seen.name, seen.namespaces.cluster_api)
     create = Create(target=aim, body=body, why=why)
     return with_warnings(source, made.warnings, *_hold(seen), made.template, create)
 
 
-def _content(mirror: Present[capi.MachineSet], made: _Made) -> Merge:
-    observed, observed_spec = mirror.tree["metadata"], mirror.tree.get("spec") or {}
+def _spec(seen: MachineSetSnapshot, made: _Made) -> dict[str, Any]:
     spec: dict[str, Any] = tree(made.machine_set.spec)
+    mirror = seen.cluster_api.object.spec.template.spec.taints if isinstance(seen.cluster_api, Present) else []
+    converted = made.machine_set.spec.template.spec.taints
+    taints.put(spec["template"]["spec"], taints.of_cluster_api(seen.platform, converted, mirror))
+    return spec
+
+
+def _content(seen: MachineSetSnapshot, mirror: Present[capi.MachineSet], made: _Made) -> Merge:
+    observed, observed_spec = mirror.tree["metadata"], mirror.tree.get("spec") or {}
+    spec = _spec(seen, made)
     labels = ((observed_spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if SET_NAME_LABEL in labels:
         # Cluster API's own default for a set without a selector.

@@ -29,7 +29,7 @@ from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.machine_set.reasons import FROM_CLUSTER_API, Reason, failed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.mirroring import metadata
+from windlass.machine_sync.mirroring import metadata, taints
 from windlass.machine_sync.mirroring.extent import extent
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
@@ -165,6 +165,8 @@ def _spec(
         made["authoritativeAPI"] = there["authoritativeAPI"]
     if "providerSpec" in there:
         made["providerSpec"] = seen.platform.mirrored_provider_spec(there["providerSpec"], made.get("providerSpec"))
+    there_too = mirror.object.spec.template.spec.taints
+    taints.put(made, taints.of_machine_api(converted.spec.template.spec.taints, there_too))
     return spec
 
 

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from windlass.capability.planning import Ground, Planner
 from windlass.kube.control.seen import Present, Reader
 from windlass.machine_sync.constants import Namespaces
@@ -10,12 +12,13 @@ from windlass.machine_sync.planning.deciders import deciders, scope
 from windlass.machine_sync.planning.standing import Standing, remedy_for, standing_of
 
 
-def planner(namespaces: Namespaces) -> Planner:
-    """For machines in `namespaces`."""
+def planner(namespaces: Namespaces, *, takes_taints: bool = False) -> Planner:
+    """For machines in `namespaces`; `takes_taints`: see `Platform`."""
 
     async def ground(reader: Reader, *, whole: bool) -> Ground:
         standing = await standing_of(reader)
-        deciding = partial(deciders, platform=standing.platform, namespaces=namespaces)
+        platform = replace(standing.platform, takes_taints=takes_taints)
+        deciding = partial(deciders, platform=platform, namespaces=namespaces)
         # A must-gather has no FeatureGate, so its absence means nothing there.
         if whole or isinstance(standing.gate, Present):
             return Ground(deciding, _warnings(standing), _notes(standing))

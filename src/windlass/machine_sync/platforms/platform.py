@@ -54,6 +54,8 @@ class Platform(Struct, frozen=True, kw_only=True):
 
     `provider_spec_leftovers` are fields of a provider spec that conversion may not know. Where conversion leaves them
     empty, a mirror keeps its own value.
+
+    `takes_taints`: Cluster API propagates the taints of Machines on this cluster, and admits them (`mirroring.taints`).
     """
 
     name: str
@@ -71,6 +73,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_machine_leftovers: Mapping[str, Any] = {}
     infra_machine_mutable: frozenset[str] = frozenset()
     infra_machine_reports_pause: bool | None = True
+    takes_taints: bool = False
 
     def to_machine_api(
         self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any

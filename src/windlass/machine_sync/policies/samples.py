@@ -43,6 +43,8 @@ CORE: Final = Samples(
     values={
         "bootstrap.configRef": {"kind": "x", "name": "x", "apiGroup": "x"},
         "deletion.nodeDeletionTimeoutSeconds": 10,
+        "taints": [{"key": "x", "effect": "NoSchedule", "propagation": "Always"}],
+        "taints[].propagation": "Always",
     },
 )
 

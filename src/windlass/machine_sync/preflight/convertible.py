@@ -17,6 +17,7 @@ from windlass.machine_sync.conversion import (
     to_cluster_api,
     to_machine_api,
 )
+from windlass.machine_sync.mirroring import taints
 from windlass.machine_sync.preflight.report import SIDE, Answer, Answers, Candidate, hidden, there
 
 
@@ -24,9 +25,27 @@ def convertible(candidate: Candidate, found: Any) -> Answers:
     to_cluster, to_machine = list(_towards_cluster_api(candidate, found)), list(_towards_machine_api(candidate))
     forth, back = (to_cluster, to_machine) if candidate.target == CLUSTER_API else (to_machine, to_cluster)
     yield from forth
+    if candidate.target == CLUSTER_API:
+        yield from _taints(candidate, found)
     for answer, text in back:
         if answer is Answer.NO:
             yield answer, f"{SIDE[candidate.source]} could not mirror it afterwards: {text}"
+
+
+def _taints(candidate: Candidate, found: Any) -> Answers:
+    """Conversion knows taints, but it does not know whether Cluster API takes them: the mirror shows it."""
+    mirror = there(candidate.cluster_api)
+    if mirror is None:
+        # `infrastructure` says why.
+        return
+    ours, theirs = (
+        one.spec.template.spec.taints if candidate.kind is mapi.MachineSet else one.spec.taints
+        for one in (found, mirror)
+    )
+    if lost := taints.lost(ours, theirs):
+        yield Answer.NO, lost
+    if added := taints.added(ours, theirs):
+        yield Answer.WARNING, added
 
 
 def _towards_cluster_api(candidate: Candidate, found: Any) -> Answers:

@@ -115,7 +115,9 @@ CLUSTER_API = Part(
     module="sigs.k8s.io/cluster-api",
     version="v1.14.2",
     programs=(Program("cluster-api-core", "sigs.k8s.io/cluster-api/core"),),
-    crds="core/config/crd/bases",
+    crds="core/config",
+    # The second one registers the webhooks that the manager serves.
+    crd_files=("crd/bases/*.yaml", "webhook/manifests.yaml"),
 )
 CLUSTER_API_AWS = Part(
     name="cluster-api-provider-aws",

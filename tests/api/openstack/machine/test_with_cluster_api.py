@@ -41,6 +41,8 @@ def plane(windlass_planes: PlanePool) -> ControlPlane:
     plane = windlass_planes.plane("openstack", crds=[*crds.documents(*crds.CLUSTER_API_CORE), CRDS])
     if not cluster_api.runs(plane.blocking):
         cluster_api.start(plane.blocking, flags=["--feature-gates=ReconcilerRateLimiting=false"])
+    else:
+        cluster_api.admit(plane.blocking)
     return plane
 
 

@@ -48,6 +48,8 @@ SINGLE_SECURITY_GROUP: Final = Reason(
     re.compile(r"\.ports\[\]\.securityGroups$"),
 )
 
+TAINTS: Final = Reason("a Machine with taints is refused; ours converts them")
+
 CRASH_ERRORS: Final = {
     "openstack-capi2mapi-t-set-template-null": (
         "provided MachineSet, OpenStackMachineTemplate and OpenStackCluster can not be nil",
@@ -97,6 +99,9 @@ _CASES: Final[dict[str, dict[Reason, str]]] = {
         CRASHES: """
             t-infra-null
         """,
+        TAINTS: """
+            real-mixed-095 real-mixed-098 real-mixed-199 t-taints
+        """,
         NO_ROOT_VOLUME: """
             fuzz-loose-008 fuzz-loose-023 fuzz-loose-026 fuzz-loose-056 fuzz-loose-077 fuzz-strict-000
             fuzz-strict-001 fuzz-strict-003 fuzz-strict-004 fuzz-strict-006 fuzz-strict-009 fuzz-strict-010
@@ -115,6 +120,9 @@ _CASES: Final[dict[str, dict[Reason, str]]] = {
     "openstack-mapi2capi": {
         CRASHES: """
             t-infra-null t-set-providerspec-wrong-type
+        """,
+        TAINTS: """
+            real-mixed-017 real-mixed-020 real-mixed-116 real-mixed-164 real-mixed-182 t-many-errors t-taints
         """,
         NETWORK_OPTIONS: """
             fuzz-loose-041 fuzz-strict-019 fuzz-strict-022 fuzz-strict-052 fuzz-strict-060 fuzz-strict-087

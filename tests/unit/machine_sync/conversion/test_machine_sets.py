@@ -312,7 +312,7 @@ class TestToMachineAPI:
         machine = capi.MachineSpec(
             bootstrap=capi.Bootstrap(config_ref=capi.ContractReference(kind="K")),
             readiness_gates=[capi.ReadinessGate(condition_type="T")],
-            taints=[capi.Taint(key="k")],
+            taints=[capi.Taint(key="k", propagation="OnInitialization")],
         )
         identity = capo.IdentityReference(name="s", region="r")
         result = self.converted(
@@ -322,10 +322,10 @@ class TestToMachineAPI:
             "spec.identityRef.region",
             "spec.bootstrap.configRef",
             "spec.readinessGates",
-            "spec.taints",
+            "spec.taints[0].propagation",
             "spec.machineNaming",
         ]
-        assert all(text.endswith(" has no equivalent in the Machine API and is dropped") for text in result.losses)
+        assert all(" has no equivalent in the Machine API and " in text for text in result.losses)
 
 
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))

@@ -263,14 +263,6 @@ def test_names_of_the_node_are_errors(spec: mapi.NestedMeta, error: str) -> None
     assert converted(spec=mapi.MachineSpec(metadata=spec)).error == error
 
 
-def test_taints_are_an_error() -> None:
-    taint = mapi.Taint(key="k", value="<v>", effect="NoSchedule")
-    assert converted(spec=mapi.MachineSpec(taints=[taint])).error == (
-        r'spec.taints: Invalid value: [{"key":"k","value":"\u003cv\u003e","effect":"NoSchedule"}]: '
-        "taints are not currently supported"
-    )
-
-
 @pytest.mark.parametrize("infrastructure", [None, Infrastructure()])
 def test_a_cluster_without_a_name_is_an_error(infrastructure: Infrastructure | None) -> None:
     assert converted(infrastructure=infrastructure).errors == (
@@ -310,7 +302,8 @@ def test_errors_come_in_the_order_of_the_parts_and_each_once() -> None:
         "status.s",
         "status.addresses",
         "spec.metadata.name",
-        "spec.taints",
+        "spec.taints[0].key",
+        "spec.taints[0].effect",
         "spec.providerID",
         "infrastructure.status.infrastructureName",
     ]

@@ -181,16 +181,15 @@ def test_the_provider_id_is_copied_unless_empty(given: str, expected: str | None
     assert machine(converted(spec=capi.MachineSpec(provider_id=given))).spec.provider_id == expected
 
 
-def test_ready_seconds_gates_config_and_taints_are_dropped_with_a_warning() -> None:
+def test_ready_seconds_gates_and_config_are_dropped_with_a_warning() -> None:
     spec = capi.MachineSpec(
         bootstrap=capi.Bootstrap(config_ref=capi.ContractReference(kind="K", name="n")),
         min_ready_seconds=5,
         readiness_gates=[capi.ReadinessGate(condition_type="T")],
-        taints=[capi.Taint(key="k")],
     )
     result = converted(spec=spec)
     assert result.machine == converted().machine
-    lost = ["spec.minReadySeconds", "spec.bootstrap.configRef", "spec.readinessGates", "spec.taints"]
+    lost = ["spec.minReadySeconds", "spec.bootstrap.configRef", "spec.readinessGates"]
     assert [text.partition(":")[0] for text in result.losses] == lost
 
 

@@ -97,7 +97,7 @@ def test_each_machine_fails_or_succeeds_by_itself() -> None:
     outcomes = list(convert_to_cluster_api(documents(broken, tainted, machine(), infrastructure())))
     assert [one.errors for one in outcomes] == [
         ("spec.providerID: expected str | null, got int (in YAML, quote it) (input:1)",),
-        ('spec.taints: Invalid value: [{"key":"k","effect":"e"}]: taints are not currently supported',),
+        ('spec.taints[0].effect: Invalid value: "e": must be one of NoSchedule, PreferNoSchedule, NoExecute',),
         (),
     ]
 

@@ -155,16 +155,16 @@ async def test_deleting_all_at_once() -> None:
 
 
 async def test_deleting_a_machine_that_never_had_a_mirror() -> None:
-    tainted = changed(MAPI_MACHINE, spec__taints=[{"key": "k", "effect": "NoSchedule"}])
-    start = world(**{**ALONE, "machine_api": tainted})
+    odd = changed(MAPI_MACHINE, spec__metadata__name="n")
+    start = world(**{**ALONE, "machine_api": odd})
     report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME), *ALL, stays_mirrored=False))
     assert not {MAPI_AT_END, CAPI_AT_END, INFRA_AT_END} & set(report.end)
 
 
 async def test_deleting_a_machine_beside_one_of_cluster_api_that_is_no_mirror() -> None:
     """Its instance is its own, so its own controllers end it."""
-    tainted = changed(MAPI_MACHINE, spec__taints=[{"key": "k", "effect": "NoSchedule"}])
-    start = world(machine_api=tainted, cluster_api=CAPI_MACHINE, infra_machine=INFRA)
+    odd = changed(MAPI_MACHINE, spec__metadata__name="n")
+    start = world(machine_api=odd, cluster_api=CAPI_MACHINE, infra_machine=INFRA)
     report = await crash_everywhere(scenario(start, deleting(mapi.Machine, NAME), *ALL, stays_mirrored=False))
     assert set(report.end) & {MAPI_AT_END, CAPI_AT_END} == set()
 
@@ -199,9 +199,9 @@ async def test_a_machine_that_cannot_be_read_can_be_deleted_from_either_side(who
 
 async def test_failing_and_healing() -> None:
     start = await at_rest(**ALONE)
-    taint = patching(mapi.Machine, NAME, {"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}})
-    heal = patching(mapi.Machine, NAME, {"spec": {"taints": None}})
-    report = await crash_everywhere(scenario(start, taint, *ALL))
+    fail = patching(mapi.Machine, NAME, {"spec": {"metadata": {"name": "n"}}})
+    heal = patching(mapi.Machine, NAME, {"spec": {"metadata": {"name": None}}})
+    report = await crash_everywhere(scenario(start, fail, *ALL))
     assert synchronized(report.end[MAPI_AT_END])["reason"] == "FailedToConvertMAPIMachineToCAPI"
-    report = await crash_everywhere(scenario(start, taint, heal, *ALL))
+    report = await crash_everywhere(scenario(start, fail, heal, *ALL))
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"

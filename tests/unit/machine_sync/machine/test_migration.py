@@ -122,7 +122,7 @@ class TestBegin:
 
     def test_one_that_fails_meanwhile_still_comes_back_by_itself(self) -> None:
         case = asked(under_machine_api(), "ClusterAPI")
-        broken = changed(case["machine_api"], status__phase="Provisioning", spec__taints=[{"key": "k", "effect": "e"}])
+        broken = changed(case["machine_api"], status__phase="Provisioning", spec__metadata__name="n")
         assert isinstance(decided(**settled(**{**case, "machine_api": broken})).next, Retry)
 
     @pytest.mark.parametrize("side", ["infra_machine", "cluster_api"])

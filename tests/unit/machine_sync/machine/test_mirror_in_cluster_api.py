@@ -184,8 +184,8 @@ class TestFirstMachineOfClusterApi:
         assert decided(**{**self.CASE, "infra_machine": going}).needed == ()
 
     def test_what_cannot_be_converted_is_a_condition_and_nothing_is_made(self) -> None:
-        tainted = changed(self.CASE["machine_api"], spec__taints=[{"key": "k", "effect": "NoSchedule"}])
-        plan = decided(**{**self.CASE, "machine_api": tainted})
+        odd = changed(self.CASE["machine_api"], spec__metadata__name="n")
+        plan = decided(**{**self.CASE, "machine_api": odd})
         assert writes(plan) == [("Merge status", "machine_api")]
         assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
         assert isinstance(plan.next, Retry)
@@ -297,7 +297,7 @@ class TestFailures:
         return {**case, "machine_api": changed(case["machine_api"], metadata__generation=5, **fields)}
 
     def test_ms20_a_failure_is_an_error_and_keeps_generation_and_status(self) -> None:
-        plan = decided(**self.failing(spec__taints=[{"key": "k", "effect": "NoSchedule"}]))
+        plan = decided(**self.failing(spec__metadata__name="n"))
         event, write = plan.needed
         assert isinstance(write, Merge)
         assert list(write.patch["status"]) == ["conditions"]
@@ -309,11 +309,11 @@ class TestFailures:
         assert (condition(plan)["status"], condition(plan)["severity"]) == ("False", "Error")
         assert condition(plan)["reason"] == "FailedToConvertMAPIMachineToCAPI"
         assert condition(plan)["message"].startswith(
-            "failed to convert Machine API machine to Cluster API machine: spec.taints"
+            "failed to convert Machine API machine to Cluster API machine: spec.metadata.name"
         )
 
     def test_it_is_written_once(self) -> None:
-        case = self.failing(spec__taints=[{"key": "k", "effect": "NoSchedule"}])
+        case = self.failing(spec__metadata__name="n")
         again = decided(**after(decided(**case), **case))
         assert again.needed == ()
         assert isinstance(again.next, Retry)

@@ -269,10 +269,10 @@ class TestToClusterApi:
         ("case", "reason", "text"),
         [
             pytest.param(
-                {"machine_api": changed(MAPI_SET, spec__template__spec__taints=[{"key": "k", "effect": "NoSchedule"}])},
+                {"machine_api": changed(MAPI_SET, spec__template__spec__metadata__name="n")},
                 "FailedToConvertMAPIMachineSetToCAPI",
-                "failed to convert MAPI machine set to CAPI machine set: spec.taints: Invalid value: "
-                '[{"key":"k","effect":"NoSchedule"}]: taints are not currently supported',
+                "failed to convert MAPI machine set to CAPI machine set: spec.metadata.name: Invalid value: "
+                '"n": name is not supported',
                 id="not-convertible",
             ),
             pytest.param(
@@ -667,9 +667,8 @@ class TestMigration:
 
     async def test_mg3_a_set_that_cannot_be_synchronized_does_not_move(self) -> None:
         case = await mirrored()
-        taints = [{"key": "k", "effect": "NoSchedule"}]
         case["machine_api"] = changed(
-            case["machine_api"], spec__authoritativeAPI="ClusterAPI", spec__template__spec__taints=taints
+            case["machine_api"], spec__authoritativeAPI="ClusterAPI", spec__template__spec__metadata__name="n"
         )
         plan = decided(**case)
         assert condition(plan)["reason"] == "FailedToConvertMAPIMachineSetToCAPI"
