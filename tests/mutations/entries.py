@@ -396,6 +396,60 @@ _DECIDING = (
         ("        and set_owner(source, capi.MachineSet.RESOURCE.api_version) is None\n", ""),
     ),
     *_in(
+        "machine_sync/mirroring/removal.py",
+        "machine_sync/machine/test_removal.py",
+        ("        return bool(self.cause or self.unknown)", "        return bool(self.cause)"),
+        ("        return bool(self.cause or self.unknown)", "        return bool(self.unknown)"),
+        (
+            "    except Forbidden as error:\n        return Removal(kind, unknown=str(error))",
+            "    except Forbidden:\n        return Removal(kind)",
+        ),
+        ("            return Removal(kind, unknown=found.why)", "            continue"),
+        ('((home, f"namespace {namespace}"), (crd,', "((crd,"),
+    ),
+    *_in(
+        "machine_sync/machine/deletion.py",
+        "machine_sync/machine/test_removal.py",
+        ("    if not cause and (owner", "    if (owner"),
+        ("            *(_given_up_infra(seen) or (_disowned_infra(seen),)),\n", ""),
+        ("or not _paused(infra):\n        return ()", "or False:\n        return ()"),
+        (
+            "    if seen.removal.cause:\n        return Plan.of(_off_infra",
+            "    if False:\n        return Plan.of(_off_infra",
+        ),
+    ),
+    *_in(
+        "machine_sync/machine/observe.py",
+        "machine_sync/machine/test_removal.py",
+        ("    if theirs and not ours and said", "    if theirs and said"),
+        (
+            "        return await self._with_removal(await self._of_its_authority(seen))",
+            "        return await self._of_its_authority(seen)",
+        ),
+    ),
+    *_in(
+        "machine_sync/machine_set/deletion.py",
+        "machine_sync/machine_set/test_removal.py",
+        ("    return seen.removal.spares or _went", "    return _went"),
+        ("    if seen.acting and not seen.removal.cause:", "    if seen.acting:"),
+        ("    if seen.acting and seen.removal.unknown:", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/release.py",
+        "machine_sync/test_release.py",
+        (
+            "    if found.meta.deletion_timestamp is None or not found.paused:",
+            "    if found.meta.deletion_timestamp is None:",
+        ),
+        ("        return found.authority == CLUSTER_API", "        return True"),
+        (" and one.meta.deletion_timestamp is None for one in theirs)", " for one in theirs)"),
+        ("    return any(AUTHORITY_ANNOTATION in one.meta.annotations for one in holders)", "    return True"),
+        (
+            '            orphan = [Delete(target=found.target, propagation="Orphan"',
+            '            orphan = [Delete(target=found.target, propagation=""',
+        ),
+    ),
+    *_in(
         "machine_sync/machine/owners.py",
         "machine_sync/machine/test_deletion.py",
         ("if mirror is not None and (goes or", "if mirror is not None and (False or"),

@@ -16,7 +16,8 @@ import pytest
 
 from tests.unit.machine_sync.trees import Tree
 from windlass.api import capi, config, mapi
-from windlass.api.core import Event
+from windlass.api.apiextensions import CustomResourceDefinition
+from windlass.api.core import Event, Namespace
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Plan, Retry
 from windlass.kube.control.rounds import Ending
@@ -65,6 +66,8 @@ def began(row: Tree) -> MemoryApi:
         platform.infra_template,
         platform.infra_cluster,
         config.Infrastructure,
+        CustomResourceDefinition,
+        Namespace,
         Event,
         clock=lambda: NOW,
     )

@@ -65,6 +65,17 @@ class Candidacy(Election):
             return None
         return Idle(f"{THEIRS} works: {holder} holds Lease {self.namespace}/{self.name}", "LeaseHeld")
 
+    @property
+    def blocked(self) -> str:
+        """For readiness: why this process cannot compete although there is work, and what to do about it."""
+        if not self._standing.on or not self.refused:
+            return ""
+        return (
+            f"cannot compete for Lease {self.namespace}/{self.name}: {self.refused}. If namespace {self.namespace} is "
+            "being deleted, stop Machine sync and run `windlass release --all`, which removes the finalizers that "
+            "hold it"
+        )
+
     def stand(self) -> None:
         """There is work: compete for the Lease."""
         self._standing.turn_on()

@@ -5,6 +5,9 @@ uninstalled, no program removes the finalizer, and none of these objects could e
 wrong, and admission policies rely on them. So both are removed in one write: the policies that protect the annotations
 accept no other.
 
+A mirror that is being deleted, for example with its namespace, is paused, so the controllers of its API never remove
+their finalizers from it. They are removed too, and what it owns is orphaned, because the instance stays.
+
 This module decides what to write. It reads metadata only, so that objects that cannot be decoded are released too.
 
     one = group(MACHINES, machine_api, cluster_api, infra)[0]        # a Mirrored: Holder values that belong together
@@ -15,24 +18,28 @@ Pure: nothing here reads a cluster.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.control.plan import Merge, Plan, Target
+from windlass.kube.control.plan import Action, Delete, Merge, Plan, Target
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
     BOOKKEEPING,
     CLUSTER_API,
+    INFRA_FINALIZER_SUFFIX,
     MACHINE_API,
+    MACHINE_API_FINALIZER,
     MACHINE_SET_LABEL,
     MIGRATING,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
+from windlass.machine_sync.mirroring.collector import FOREGROUND, ORPHAN
 from windlass.machine_sync.platforms import PLATFORMS
 
 CLUSTER_API_GROUP = capi.Machine.RESOURCE.group
@@ -195,9 +202,32 @@ def group(
     return [Mirrored(family.name, name, tuple(members[name])) for name in sorted(members)]
 
 
-def plan(holders: Iterable[Holder]) -> Plan:
-    """Remove what is ours, infrastructure first, so that the Machine API object, which users look at, comes last."""
-    return Plan(tuple(_let_go(found) for found in reversed(reading_order(holders)) if found.held))
+def plan(holders: Iterable[Holder], *, orphaned: Collection[str] = ()) -> Plan:
+    """Remove what is ours, infrastructure first, so that the Machine API object, which users look at, comes last.
+
+    `orphaned`: uids of those whose deletion has orphaned what they own; the collector leaves no trace of that.
+    """
+    holders = list(holders)
+    held = [found for found in reversed(reading_order(holders)) if found.held]
+    return Plan(
+        tuple(
+            action
+            for found in held
+            for action in _let_go(found, ends=ends(found, holders), orphaned=found.meta.uid in orphaned)
+        )
+    )
+
+
+def ends(found: Holder, holders: Iterable[Holder]) -> bool:
+    """It is a mirror that is being deleted: with its own finalizers removed it is gone, and its authority stays."""
+    if found.meta.deletion_timestamp is None or not found.paused:
+        return False
+    if found.kind in _IN_THE_MACHINE_API:
+        return found.authority == CLUSTER_API
+    theirs = [one for one in holders if one.kind in _IN_THE_MACHINE_API]
+    if theirs:
+        return all(one.authority in ("", MACHINE_API) and one.meta.deletion_timestamp is None for one in theirs)
+    return any(AUTHORITY_ANNOTATION in one.meta.annotations for one in holders)
 
 
 def reading_order(holders: Iterable[Holder]) -> list[Holder]:
@@ -210,19 +240,33 @@ def stays(holders: Iterable[Holder]) -> list[Stay]:
     holders = list(holders)
     # While status names no authority, the Machine API's controllers act.
     authority = next((found.authority or MACHINE_API for found in holders if found.kind in _IN_THE_MACHINE_API), "")
-    return [_stay(found, authority) for found in holders if found.paused]
+    return [_stay(found, authority) for found in holders if found.paused and not ends(found, holders)]
 
 
-def _let_go(found: Holder) -> Merge:
+def _let_go(found: Holder, *, ends: bool, orphaned: bool) -> list[Action]:
     meta = found.meta
-    finalizers = [finalizer for finalizer in meta.finalizers if finalizer != SYNC_FINALIZER]
+    before = meta.finalizers
+    after = [finalizer for finalizer in before if finalizer != SYNC_FINALIZER]
+    orphan: list[Action] = []
+    if ends:
+        after = [finalizer for finalizer in after if not _of_its_api(finalizer)]
+        if found.kind not in _IN_THE_MACHINE_API and not orphaned and ORPHAN not in before:
+            orphan = [Delete(target=found.target, propagation="Orphan", why="the instance stays, and so what it owns")]
+            before, after = [*before, ORPHAN], [*after, ORPHAN]
     annotations = {key: value for key, value in meta.annotations.items() if key not in BOOKKEEPING}
-    return Merge(
+    merge = Merge(
         target=found.target,
-        observed={"metadata": {"finalizers": meta.finalizers, "annotations": meta.annotations}},
-        desired={"metadata": {"finalizers": finalizers, "annotations": annotations}},
+        observed={"metadata": {"finalizers": before, "annotations": meta.annotations}},
+        desired={"metadata": {"finalizers": after, "annotations": annotations}},
         why="Machine sync releases it",
     )
+    return [*orphan, merge]
+
+
+def _of_its_api(finalizer: str) -> bool:
+    """A finalizer of the controllers that are paused, or of the collector, which deletes what the object owns."""
+    domain = finalizer.partition("/")[0]
+    return finalizer in (MACHINE_API_FINALIZER, FOREGROUND) or f".{domain}".endswith(INFRA_FINALIZER_SUFFIX)
 
 
 def _stay(found: Holder, authority: str) -> Stay:

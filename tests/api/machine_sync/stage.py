@@ -100,7 +100,7 @@ async def new_stage(plane: PlaneAccess, platform: str) -> AsyncIterator["Stage"]
 
 
 class Stage:
-    """See the module. `namespaces` are the two of this test; `admin` may do everything."""
+    """See the module. `namespaces` are the two of this test; `admin` may do everything; Machine sync is `user`."""
 
     def __init__(self, plane: PlaneAccess, admin: Client, *, namespaces: Namespaces, example: Example) -> None:
         self.plane = plane
@@ -108,23 +108,23 @@ class Stage:
         self.namespaces = namespaces
         self.example = example
         self.account: Path
+        self.user = ""
 
     # who we are
 
-    async def grant(self) -> None:
-        """Make the ServiceAccount that Machine sync runs as, with the permissions that we ship and no others."""
-        account = DEFAULT_SERVICE_ACCOUNT.within(self.namespaces.cluster_api)
+    async def grant(self, home: str = "") -> None:
+        """Make the ServiceAccount that Machine sync runs as, with the permissions that we ship and no others.
+
+        `home` is its namespace, by default that of Cluster API.
+        """
+        account = DEFAULT_SERVICE_ACCOUNT.within(home or self.namespaces.cluster_api)
         await self.plane.apply(
             *rbac.documents(namespaces=self.namespaces, service_account=account, platforms=[self.example.name])
         )
         self.account = await self.plane.service_account_kubeconfig(account.namespace, account.name)
+        self.user = f"system:serviceaccount:{account.namespace}:{account.name}"
         where = {"namespace": self.namespaces.cluster_api, "name": LEASE_NAME}
         await allowed(self.plane.blocking.rest, self.user, "get", "leases.coordination.k8s.io", **where)
-
-    @property
-    def user(self) -> str:
-        """Who Machine sync is, as the API server says it."""
-        return f"system:serviceaccount:{self.namespaces.cluster_api}:{DEFAULT_SERVICE_ACCOUNT.name}"
 
     @asynccontextmanager
     async def syncing(

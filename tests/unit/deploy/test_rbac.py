@@ -42,7 +42,8 @@ def test_there_is_no_wildcard() -> None:
 def test_only_what_has_no_namespace_is_granted_cluster_wide() -> None:
     role, reader = named(rbac.documents(), "ClusterRole")
     assert {resource for rule in role["rules"] for resource in rule["resources"]} == {
-        *("clusterversions", "featuregates", "infrastructures", "subjectaccessreviews", "tokenreviews")
+        *("clusterversions", "featuregates", "infrastructures", "subjectaccessreviews", "tokenreviews"),
+        *("customresourcedefinitions", "namespaces"),
     }
     assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.waiting import until
 from windlass.api.coordination import Lease, LeaseSpec
-from windlass.kube.errors import Fenced
+from windlass.kube.errors import Fenced, Forbidden, Status
 from windlass.kube.process.tasks import end
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.activation import Idle
@@ -17,7 +17,7 @@ from windlass.machine_sync.candidacy import Candidacy
 from windlass.machine_sync.constants import LEASE_NAME
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.logs import captured
-from windlass.testing.memory import MemoryApi
+from windlass.testing.memory import MemoryApi, refusals
 
 PLACE = "openshift-cluster-api"
 OPERATOR = "capi-controllers-6d9f_1"
@@ -206,3 +206,32 @@ def test_who_is_ahead_is_logged_at_each_change_and_only_then(ground: Ground) -> 
         f"Machine sync idles: {HELD.why}",
         "Machine sync stands by: windlass_two holds the Lease",
     ]
+
+
+def test_readiness_says_so_while_it_may_not_compete(ground: Ground) -> None:
+    """The Role goes with a namespace that is being deleted, and the Lease too."""
+
+    async def scenario() -> None:
+        ground.start(ground.lead(ground.one))
+        refusal = Forbidden(Status("Failure", "leases is forbidden", "Forbidden", 403))
+        ground.api.fail_next("get", Lease, refusal, times=5)
+        assert ground.one.blocked == ""
+        ground.one.stand()
+        await until(lambda: ground.one.blocked)
+        assert ground.one.blocked.startswith(f"cannot compete for Lease {PLACE}/{LEASE_NAME}: leases is forbidden")
+        assert "run `windlass release --all`" in ground.one.blocked
+        await until(lambda: ground.one.leading)
+        assert ground.one.blocked == ""
+
+    ground.run(scenario)
+
+
+def test_a_failure_that_passes_does_not_make_it_unready(ground: Ground) -> None:
+    async def scenario() -> None:
+        ground.api.fail_next("get", Lease, refusals.internal("etcd is slow"), times=5)
+        ground.one.stand()
+        ground.start(ground.lead(ground.one))
+        await asyncio.sleep(3)
+        assert ground.one.blocked == ""
+
+    ground.run(scenario)

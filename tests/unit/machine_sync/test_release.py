@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import capa, capi, capo, mapi
-from windlass.kube.control.plan import Merge
+from windlass.kube.control.plan import Delete, Merge
 from windlass.kube.object import Object
 from windlass.machine_sync import release
 from windlass.machine_sync.constants import (
@@ -195,3 +195,64 @@ def test_a_machine_of_cluster_api_that_runs_leaves_only_its_copy_paused() -> Non
 
     assert str(stay.holder) == "machine.machine.openshift.io/worker-0"
     assert stay.why == "status.authoritativeAPI is ClusterAPI"
+
+
+class TestMirrorsThatAreBeingDeleted:
+    """Their controllers are paused, so nobody else removes what holds them, or the namespace that goes."""
+
+    GOING = "2026-05-01T12:00:00Z"
+
+    def test_one_in_cluster_api_is_finished_and_what_it_owns_is_orphaned(self) -> None:
+        for kind, theirs in (
+            (capi.Machine, "machine.cluster.x-k8s.io"),
+            (capi.MachineSet, "cluster.x-k8s.io/machineset"),
+            (capo.OpenStackMachine, "openstackmachine.infrastructure.cluster.x-k8s.io"),
+        ):
+            found = self.going(kind, theirs, annotations=PAUSED)
+            orphan, merge = plan([self.authority(), found]).actions[:2]
+            assert isinstance(orphan, Delete)
+            assert orphan.propagation == "Orphan"
+            assert isinstance(merge, Merge)
+            assert merge.patch["metadata"]["finalizers"] == ["example.com/mine", "orphan"]
+
+    def test_once_its_deletion_has_orphaned_what_it_owns_it_is_not_deleted_again(self) -> None:
+        found = self.going(capi.Machine, "machine.cluster.x-k8s.io", annotations=PAUSED)
+        merge, _ = plan([self.authority(), found], orphaned={found.meta.uid}).actions
+        assert isinstance(merge, Merge)
+        assert merge.patch["metadata"]["finalizers"] == ["example.com/mine"]
+
+    def test_one_in_the_machine_api_is_finished(self) -> None:
+        found = self.going(mapi.Machine, "machine.machine.openshift.io", status={"authoritativeAPI": "ClusterAPI"})
+        assert written(found)["finalizers"] == ["example.com/mine"]
+        assert stays([found]) == []
+
+    def test_an_authority_keeps_the_finalizers_of_those_who_delete_its_instance(self) -> None:
+        for authority in ("MachineAPI", "Migrating", ""):
+            status = {"authoritativeAPI": authority}
+            found = self.going(mapi.Machine, "machine.machine.openshift.io", status=status)
+            assert "machine.machine.openshift.io" in written(found)["finalizers"]
+        found = self.going(capi.Machine, "machine.cluster.x-k8s.io")
+        assert "machine.cluster.x-k8s.io" in written(found)["finalizers"]
+
+    @pytest.mark.parametrize("status", [{"authoritativeAPI": "ClusterAPI"}, {"authoritativeAPI": "Migrating"}])
+    def test_one_that_is_only_paused_is_no_mirror(self, status: Any) -> None:
+        found = self.going(capi.Machine, "machine.cluster.x-k8s.io", annotations=PAUSED)
+        theirs = machine(mapi.Machine, status=status)
+        assert not release.ends(found, [theirs, found])
+        assert not release.ends(found, [found]), "nothing says that the Machine API has the machine"
+
+    def test_while_its_authority_is_being_deleted_too_the_instance_may_not_be_gone(self) -> None:
+        found = self.going(capi.Machine, "machine.cluster.x-k8s.io", annotations=PAUSED)
+        assert not release.ends(found, [self.authority(deletionTimestamp=self.GOING), found])
+
+    def test_the_mark_tells_of_an_authority_that_is_gone(self) -> None:
+        marks = {**PAUSED, AUTHORITY_ANNOTATION: "MachineAPI"}
+        found = self.going(capi.MachineSet, "cluster.x-k8s.io/machineset", annotations=marks)
+        assert release.ends(found, [found])
+
+    def going(self, kind: Any, theirs: str, **more: Any) -> Holder:
+        held = [theirs, SYNC_FINALIZER, "example.com/mine"]
+        return machine(kind, finalizers=held, deletionTimestamp=self.GOING, **more)
+
+    def authority(self, **metadata: Any) -> Holder:
+        return machine(mapi.Machine, status={"authoritativeAPI": "MachineAPI"}, **metadata)

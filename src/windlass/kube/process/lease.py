@@ -67,7 +67,10 @@ def own_identity() -> str:
 
 
 class Election:
-    """One candidate for the Lease `namespace/name`. `identity` must be this process's alone."""
+    """One candidate for the Lease `namespace/name`. `identity` must be this process's alone.
+
+    `refused`: the API server's answer while it does not permit this process to compete, for readiness.
+    """
 
     def __init__(
         self,
@@ -98,6 +101,7 @@ class Election:
         self._leading = False
         self._held_back = 0
         self._warned_at = float("-inf")
+        self.refused = ""
         self._log = Logger(__name__).bind(lease=f"{namespace}/{name}", identity=identity)
 
     @property
@@ -133,15 +137,17 @@ class Election:
                 async with asyncio.timeout(self._attempt_timeout):
                     took = await self._try_to_take()
                 if took:
+                    self.refused = ""
                     self._log.info("leading", transitions=self._record.lease_transitions)
                     return
                 if self._rival.holder != ahead:
                     ahead = self._rival.holder
                     self.tell_holder(ahead)
                 pause = min(self._jittered(self.times.retry), max(self._rival.remaining, 0.1))
-                trouble = ""
+                trouble = self.refused = ""
             except (KubeError, TimeoutError) as error:
                 pause = self._jittered(self.times.retry)
+                self.refused = str(error) if isinstance(error, Forbidden) else ""
                 if (text := _describe(error)) != trouble:
                     trouble = text
                     self._log.warning("cannot compete for the lease", error=text)

@@ -1,7 +1,8 @@
-"""Tells whether a user deleted a mirror, or a controller did because of the mirror's owner.
+"""Tells whether a user deleted a mirror, or something else did: its owner is gone, or its kind or namespace goes.
 
 | mirror | its owner | the deletion was made by |
 |---|---|---|
+| in either API, whose CRD or namespace is being deleted | any | the API server (`mirroring.removal`) |
 | in either API | none | a user |
 | in either API | is gone, or was recreated under its name | the collector |
 | in either API | stays | a user |
@@ -26,7 +27,9 @@ from windlass.machine_sync.mirroring.collector import FOREGROUND, is_going, is_g
 
 
 def in_machine_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
-    """The collector deleted the Machine API mirror, or a set that has adopted it did."""
+    """The collector deleted the Machine API mirror, or a set that has adopted it did; or it goes with its namespace."""
+    if seen.removal.spares:
+        return True
     owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
     return owner is not None and (
         adopted(seen, mirror) or is_gone(owner, seen.machine_api_set) or is_going(seen.machine_api_set)
@@ -44,7 +47,9 @@ def adopted(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
 
 
 def in_cluster_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
-    """The collector deleted the Cluster API mirror."""
+    """The collector deleted the Cluster API mirror, or it goes with its CRD or namespace."""
+    if seen.removal.spares:
+        return True
     owner = set_owner(mirror, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
         cluster = cluster_owner(mirror)

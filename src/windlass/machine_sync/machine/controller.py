@@ -21,6 +21,7 @@ from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Nam
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import BY_MACHINE, MachineObserver
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
+from windlass.machine_sync.mirroring.removal import looks_at
 from windlass.machine_sync.platforms import Platform
 
 NAME = "machine-sync"
@@ -100,6 +101,7 @@ def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission,
             if platform.provider_status is not None
             else []
         ),
+        *looks_at(namespaces, mapi.Machine, capi.Machine, platform.infra_machine),
         emits_events(namespace=ours),
         emits_events(namespace=theirs),
         blocks_deletion_of(mapi.MachineSet, namespace=ours),

@@ -61,7 +61,7 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
         case _ if stopped is not None:
             return refused(seen, stopped, now=now)
         case Unreadable() as found:
-            return _unreadable(seen, found)
+            return _unreadable(seen, found, now=now)
         case Present() as found:
             plan = _mirrored(seen, found, now=now)
             return _with_move(seen, found, plan)
@@ -113,7 +113,7 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     said = authority(found.object)
     if said == MACHINE_API:
         first = (
-            deletion.of_machine_api(seen, found.metadata)
+            deletion.of_machine_api(seen, found.metadata, now=now)
             or migration.unheard(found, now=now)
             or migration.recreated(seen.move)
         )
@@ -124,13 +124,13 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
         return _filled(found) or migration.released(seen.move)
     if source is not None:
         first = (
-            deletion.of_both(seen, source, found.metadata)
+            deletion.of_both(seen, source, found.metadata, now=now)
             or migration.unheard(found, now=now)
             or migration.recreated(seen.move)
         )
         return first if first is not None else _from_cluster_api(seen, now=now)
     if found.deleting:
-        return deletion.of_mirror_alone(seen)
+        return deletion.of_mirror_alone(seen, now=now)
     return _filled(found) or admitted(seen, mirror_in_cluster_api.create_unpaused(seen, found, now=now), now=now)
 
 
@@ -204,18 +204,19 @@ def _from_cluster_api(seen: MachineSnapshot, *, now: datetime) -> Plan:
     return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text, retry=False), now=now)
 
 
-def _unreadable(seen: MachineSnapshot, found: Unreadable) -> Plan:
+def _unreadable(seen: MachineSnapshot, found: Unreadable, *, now: datetime) -> Plan:
     """The Machine API Machine cannot be read: its mirror is left alone, but it can be deleted.
 
     The authority is in its status, which cannot be read either; the mark on a Cluster API mirror says it too.
     """
     source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
-        going = deletion.of_both(seen, source, found.metadata)
+        going = deletion.of_both(seen, source, found.metadata, now=now)
     elif source is None and infra is not None and PAUSED_ANNOTATION not in infra.annotations:
-        going = deletion.of_mirror_alone(seen) if found.metadata.deletion_timestamp is not None else None
+        deleting = found.metadata.deletion_timestamp is not None
+        going = deletion.of_mirror_alone(seen, now=now) if deleting else None
     else:
-        going = deletion.of_machine_api(seen, found.metadata)
+        going = deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
     note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the Machine."

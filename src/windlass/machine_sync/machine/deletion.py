@@ -7,10 +7,12 @@ Cluster API is authoritative:
 | stays | being deleted by a user | the Cluster API Machine is deleted too |
 | stays | being deleted because of its MachineSet | the mirror is released; machine and instance stay with Cluster API |
 | stays, and belongs to no MachineSet | being deleted, adopted by a MachineSet | the same |
+| stays | being deleted with its CRD or namespace | the same |
 | stays, and its MachineSet may be deleted | being deleted because of its MachineSet | wait: that MachineSet decides |
 | being deleted | exists | mirror deleted; then finalizers of, in order: infra provider, Cluster API, us |
 | being deleted | gone | our finalizers are removed: there is no mirror left to clean up |
 | gone | being deleted | the infra machine is deleted if it exists, then the mirror is released |
+| gone | being deleted with its CRD or namespace | infra machine and mirror are released |
 
 The Machine API is authoritative:
 
@@ -18,17 +20,22 @@ The Machine API is authoritative:
 |---|---|---|
 | stays | being deleted by a user | the Machine API Machine is deleted too |
 | stays | being deleted because of its owner | the mirror gives up its infra machine, is released and recreated |
+| stays | being deleted with its CRD or namespace | the same, and the condition names them |
+| stays | gone, and so goes the infra machine with its CRD or namespace | the infra machine is released |
 | being deleted | exists or gone | mirror and infra machine deleted; then finalizers of, in order: the Machine API, us |
 | gone, by force | exists | an Event: the mirror stays, paused, until a user deletes it |
 | gone, by force | being deleted | our finalizers are removed, and Cluster API's, which is paused |
 
-`collected` tells who deleted a mirror: if it was the garbage collector, or a MachineSet that has adopted the mirror,
-the authority stays.
+`collected` tells who deleted a mirror. If it was the garbage collector, a MachineSet that has adopted the mirror, or
+the API server because the CRD or the namespace is being deleted, the authority stays. While it is unknown, only the
+condition is written.
 
 Each step waits until the controller that must act first has removed its finalizer; a watch event wakes the next
 reconcile. A mirror's own controllers are paused, so we remove their finalizers; if they are not paused, we leave that
 to them. All rules use metadata only, so that an object whose content cannot be read can be deleted too.
 """
+
+from datetime import datetime
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta, tree
@@ -42,7 +49,8 @@ from windlass.machine_sync.constants import (
     MACHINE_API_FINALIZER,
     PAUSED_ANNOTATION,
 )
-from windlass.machine_sync.machine import collected
+from windlass.machine_sync.machine import collected, infra_machine
+from windlass.machine_sync.machine.reasons import failed, removed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN, is_going
@@ -52,7 +60,7 @@ _NO_MIRROR = "it has no mirror any more"
 _MIRRORS_NOTHING = "nothing is left that it mirrors"
 
 
-def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan | None:
+def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan | None:
     """Both Machines exist and Cluster API is authoritative. None: neither is being deleted."""
     if source.deletion_timestamp is not None:
         return _follow_cluster_api(seen, source, mirror)
@@ -63,10 +71,15 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Pl
         return Plan.of(Delete(target=target_of(capi.Machine, source), why=why)).then(
             WaitFor("Cluster API to delete the machine")
         )
-    if owner := _going_set(seen, source):
+    if seen.removal.unknown:
+        return failed(seen, removed(seen), now=now)
+    cause = seen.removal.cause
+    if not cause and (owner := _going_set(seen, source)):
         return Plan().then(WaitFor(f"MachineSet {owner} to be gone, and the machine with it or without an owner"))
     why = "goes with the MachineSet that it belonged to in the Machine API"
-    if collected.adopted(seen, mirror):
+    if cause:
+        why = f"is deleted because {cause} is being deleted"
+    elif collected.adopted(seen, mirror):
         why = "was deleted while it belonged to a MachineSet of the Machine API, which the machine does not belong to"
     note = f"Its mirror {why}; machine {seen.name} stays in Cluster API, and is no longer synchronized."
     return Plan.of(
@@ -116,12 +129,16 @@ def of_left_behind(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
     )
 
 
-def of_mirror_alone(seen: MachineSnapshot) -> Plan:
+def of_mirror_alone(seen: MachineSnapshot, *, now: datetime) -> Plan:
     """The mirror is being deleted, Cluster API is authoritative and has no Machine (any more).
 
     The Machine API controllers are paused for this Machine, so we remove their finalizer. The infra machine is deleted
     first: while it exists, the instance may exist too.
     """
+    if seen.removal.unknown:
+        return failed(seen, removed(seen), now=now)
+    if seen.removal.cause:
+        return Plan.of(_off_infra(seen), _off_machine_api_mirror(seen))
     infra = metadata_of(seen.infra_machine)
     if infra is not None:
         waiting = WaitFor(f"the infrastructure provider to delete {infra.name}")
@@ -136,14 +153,14 @@ def of_mirror_alone(seen: MachineSnapshot) -> Plan:
     return Plan.of(_off_machine_api_mirror(seen))
 
 
-def of_machine_api(seen: MachineSnapshot, source: ObjectMeta) -> Plan | None:
+def of_machine_api(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan | None:
     """The Machine API is authoritative, and its Machine exists. None: nothing is being deleted."""
     mirror, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if source.deletion_timestamp is None:
         if mirror is None or mirror.deletion_timestamp is None:
-            return None
+            return _left_infra(seen, now=now) if mirror is None else None
         if collected.in_cluster_api(seen, mirror):
-            return _lost(seen, source)
+            return _lost(seen, source, now=now)
         return Plan.of(
             Delete(target=target_of(mapi.Machine, source), why="its Cluster API mirror is being deleted")
         ).then(WaitFor("the Machine API to delete the machine"))
@@ -200,12 +217,21 @@ def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: Objec
     return Plan.of(off_infra, _off_machine_api_mirror(seen), _off_source(seen))
 
 
-def _lost(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
-    """The collector deleted the Cluster API mirror: release it; it is recreated if the machine stays.
+def _lost(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:
+    """No user deleted the Cluster API mirror: release it; it is recreated if the machine stays.
 
     First its owner reference is removed from the infra machine. Otherwise the collector would delete that too, and with
     it the object in which its provider keeps the instance.
     """
+    if seen.removal.unknown:
+        return failed(seen, removed(seen), now=now)
+    if seen.removal.cause:
+        why = f"{seen.removal.cause} is being deleted, and the machine stays"
+        return Plan.of(
+            *failed(seen, removed(seen), now=now).actions,
+            *(_given_up_infra(seen) or (_disowned_infra(seen),)),
+            let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why),
+        )
     owner = set_owner(source, mapi.MachineSet.RESOURCE.api_version)
     here = metadata_of(seen.machine_api_set)
     if is_going(seen.cluster_api_set) and owner and here and not is_going(seen.machine_api_set):
@@ -216,6 +242,20 @@ def _lost(seen: MachineSnapshot, source: ObjectMeta) -> Plan:
         _disowned_infra(seen),
         let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why),
     )
+
+
+def _left_infra(seen: MachineSnapshot, *, now: datetime) -> Plan | None:
+    """The mirror is gone, and no other can be created, which would recreate the infra machine that is being deleted."""
+    if not seen.removal.cause:
+        return None
+    return Plan((*failed(seen, removed(seen), now=now).actions, *_given_up_infra(seen)))
+
+
+def _given_up_infra(seen: MachineSnapshot) -> tuple[Action, ...]:
+    infra = metadata_of(seen.infra_machine)
+    if infra is None or infra.deletion_timestamp is None or not _paused(infra):
+        return ()
+    return infra_machine.given_up(seen, infra)
 
 
 def _disowned_infra(seen: MachineSnapshot) -> Merge | Delete | None:

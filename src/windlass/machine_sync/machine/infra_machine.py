@@ -25,7 +25,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api import capi, mapi
-from windlass.api.meta import OwnerReference, owner_reference, tree
+from windlass.api.meta import ObjectMeta, OwnerReference, owner_reference, tree
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, RemoveFinalizers, Target, target, target_of
 from windlass.kube.control.seen import Present, metadata_of
@@ -121,6 +121,28 @@ def unpause(seen: MachineSnapshot, *, why: str) -> Merge | None:
     )
 
 
+def given_up(seen: MachineSnapshot, meta: ObjectMeta) -> tuple[Delete, RemoveFinalizers]:
+    """Release an infra machine that is paused and being deleted, and keep what it owns, for the instance stays."""
+    aim = target_of(seen.platform.infra_machine, meta)
+    theirs = [finalizer for finalizer in meta.finalizers if finalizer != SYNC_FINALIZER]
+    orphan = Delete(
+        target=aim,
+        propagation="Orphan",
+        deleting=ORPHAN in theirs or not theirs,
+        why="its deletion did not orphan what it owns, and the instance stays",
+    )
+    # Its provider is paused, so it never removes its finalizer. Together with the orphaning, which leaves no trace once
+    # done.
+    held = tuple(finalizer for finalizer in meta.finalizers if finalizer not in COLLECTORS)
+    off = RemoveFinalizers(
+        target=aim,
+        observed=(*held, ORPHAN) if theirs else held,
+        finalizers=held,
+        why="it is no longer the infrastructure machine of a mirror; the instance stays",
+    )
+    return orphan, off
+
+
 def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | None:
     """The status converted from that of the Machine; None if the platform converts none: the provider's own stays."""
     found = seen.infra_machine
@@ -158,22 +180,7 @@ def _recreate(
         why = f"{', '.join(change.path for change in differ)} cannot be changed on an existing {kind}"
         delete = Delete(target=target(found), pin=True, propagation="Orphan" if theirs else "", why=why)
         return Ensured((*_announce(kind, differ, source), delete), RECREATING)
-    orphan = Delete(
-        target=target(found),
-        propagation="Orphan",
-        deleting=ORPHAN in theirs or not theirs,
-        why="its deletion did not orphan what it owns, and the instance stays",
-    )
-    # Its provider is paused, so it never removes its finalizer. Together with the orphaning, which leaves no trace once
-    # done.
-    held = tuple(finalizer for finalizer in meta.finalizers if finalizer not in COLLECTORS)
-    off = RemoveFinalizers(
-        target=target(found),
-        observed=(*held, ORPHAN) if theirs else held,
-        finalizers=held,
-        why="it is recreated; the instance stays",
-    )
-    return Ensured((orphan, off), RECREATING)
+    return Ensured(given_up(seen, meta), RECREATING)
 
 
 def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine]) -> list[Emit]:

@@ -10,7 +10,7 @@ from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, Unreadable, metadata_of
+from windlass.kube.control.seen import Absent, IndexedReader, NotServedKind, Present, Seen, Unreadable, metadata_of
 from windlass.machine_sync import constants
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
@@ -23,6 +23,8 @@ from windlass.machine_sync.machine.decide import proceed
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import migration
+from windlass.machine_sync.mirroring.collector import is_going
+from windlass.machine_sync.mirroring.removal import created, why_deleted
 from windlass.machine_sync.mirroring.synchronized import authority, behind, disagree
 from windlass.machine_sync.platforms import Platform
 
@@ -60,7 +62,19 @@ class MachineObserver:
             last=last,
             namespaces=self._namespaces,
         )
-        return await self._of_its_authority(seen)
+        if isinstance(machine_api, NotServedKind) or isinstance(cluster_api, NotServedKind):
+            return seen
+        # Before, since a move of authority depends on it; and after, since later looks may show another deletion.
+        seen = await self._with_removal(seen)
+        return await self._with_removal(await self._of_its_authority(seen))
+
+    async def _with_removal(self, seen: MachineSnapshot) -> MachineSnapshot:
+        kind = _removed(seen)
+        if kind is None or kind is seen.removal.kind:
+            return seen
+        home = self._namespaces.machine_api if kind is mapi.Machine else self._namespaces.cluster_api
+        removal = await why_deleted(self._reader, kind, namespace=home, last=seen.last)
+        return replace(seen, removal=removal)
 
     async def _of_its_authority(self, seen: MachineSnapshot) -> MachineSnapshot:
         machine_api = seen.machine_api
@@ -80,6 +94,8 @@ class MachineObserver:
         source, mirror = metadata_of(seen.cluster_api), metadata_of(seen.machine_api)
         if source is None and mirror is None:
             return seen
+        if source is not None and seen.removal.cause and is_going(seen.machine_api):
+            return await self._of_removed(seen)
         if source is None or (mirror is None and SYNC_FINALIZER in source.finalizers):
             # It has our finalizer and no mirror: both may be gone, and only the cache of mirrors shows that yet. If it
             # lacks the finalizer, the write that adds it fails if it is gone.
@@ -110,6 +126,8 @@ class MachineObserver:
 
     async def _from_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
         mirror = metadata_of(seen.cluster_api)
+        if seen.removal.cause and not source.deleting:
+            return await self._of_removed(seen)
         if source.deleting and mirror is None:
             seen = replace(seen, cluster_api=await self._cluster_api(capi.Machine, seen.name, confirm=True))
         goes = mirror is not None and mirror.deletion_timestamp is not None
@@ -125,6 +143,14 @@ class MachineObserver:
         if not source.deleting:
             seen = await self._to_convert(seen, source.metadata)
         return seen if mirror is None else await self._owning_cluster(seen, mirror)
+
+    async def _of_removed(self, seen: MachineSnapshot) -> MachineSnapshot:
+        """Only the infra machine, from the cache: nothing else decides, and our rights go with the namespace."""
+        kind, name = self._platform.infra_machine, _infra_reference(seen)
+        known = {infra.name for infra in self._reader.known(kind, BY_MACHINE, seen.name)}
+        looks = [await self._cluster_api(kind, each) for each in ([name] if name else sorted({seen.name, *known}))]
+        found = (one for one in looks if metadata_of(one) is not None)
+        return replace(seen, infra_machine=next(found, Absent()))
 
     async def _owning_cluster(self, seen: MachineSnapshot, mirror: ObjectMeta) -> MachineSnapshot:
         """The Cluster that owns a Cluster API mirror which is being deleted: it may be deleted because of the
@@ -231,6 +257,21 @@ class MachineObserver:
 
     async def _machine_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.machine_api, confirm=confirm, live=live)
+
+
+def _removed(seen: MachineSnapshot) -> type[KubernetesObject] | None:
+    """The kind whose CRD and namespace matter: that of a mirror that is being deleted, of an infra machine that is left
+    of one, or of what could not be created."""
+    if (kind := created(seen.last)) is not None:
+        return kind
+    ours, theirs = is_going(seen.machine_api), is_going(seen.cluster_api)
+    said = authority(seen.machine_api.object) if isinstance(seen.machine_api, Present) else ""
+    if ours and not theirs and said != constants.MACHINE_API:
+        return mapi.Machine
+    if theirs and not ours and said != constants.CLUSTER_API and not isinstance(seen.machine_api, Absent):
+        return capi.Machine
+    left = isinstance(seen.cluster_api, Absent) and is_going(seen.infra_machine) and not ours
+    return seen.platform.infra_machine if left and said == constants.MACHINE_API else None
 
 
 def _is_to_get_an_owner(mirror: ObjectMeta | None, kind: type[KubernetesObject]) -> bool:

@@ -18,6 +18,7 @@ class Reason(StrEnum):
     """Reasons of the `Synchronized` condition of a Machine."""
 
     RESOURCE_SYNCHRONIZED = "ResourceSynchronized"
+    MIRROR_REMOVED = "MirrorRemoved"
     PROGRESSING_TO_CREATE_INFRA = "ProgressingToCreateCAPIInfraMachine"
     FAILED_TO_GET_INFRA = "FailedToGetCAPIInfraResources"
     FAILED_TO_CONVERT_TO_MAPI = "FailedToConvertCAPIMachineToMAPI"
@@ -45,7 +46,17 @@ def failed(seen: MachineSnapshot, fault: Fault, *, now: datetime) -> Plan:
 
 def refused(seen: MachineSnapshot, result: Result, *, now: datetime) -> Plan:
     """The API server refused a write of the last round, not just temporarily: report which, and try again later."""
-    return failed(seen, blame(result), now=now)
+    return failed(seen, removed(seen) if seen.removal.cause else blame(result), now=now)
+
+
+def removed(seen: MachineSnapshot) -> Fault:
+    """The mirror is being deleted, or cannot be created, and no user wants that: its kind or namespace goes."""
+    of_machine_api = seen.removal.kind is mapi.Machine
+    api = "the Machine API" if of_machine_api else "Cluster API"
+    reason = Reason.MIRROR_REMOVED
+    if seen.removal.unknown:
+        reason = Reason.FAILED_TO_UPDATE_MAPI if of_machine_api else Reason.FAILED_TO_UPDATE_CAPI
+    return Fault(reason, seen.removal.remains("machine", api=api))
 
 
 def blame(result: Result) -> Fault:

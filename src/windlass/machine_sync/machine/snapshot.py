@@ -12,6 +12,7 @@ from windlass.kube.control.seen import Absent, Seen, metadata_of
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.mirroring.move import Move, Pausable
+from windlass.machine_sync.mirroring.removal import Removal
 from windlass.machine_sync.platforms import Platform
 
 
@@ -29,6 +30,8 @@ class MachineSnapshot(Struct, frozen=True):
     `cluster` is the core Cluster of this cluster. It is read only while the Machine API has a Machine without an owner
     to convert, or while a mirror that the Cluster owns is being deleted. `infrastructure` describes this cluster to
     conversion.
+
+    `removal` is why the mirror, or an infra machine without a Machine, is being deleted, or why nothing can be created.
     """
 
     name: str
@@ -41,6 +44,7 @@ class MachineSnapshot(Struct, frozen=True):
     cluster_api_set: Seen[capi.MachineSet] = Absent()
     cluster: Seen[capi.Cluster] = Absent()
     infrastructure: Seen[config.Infrastructure] = Absent()
+    removal: Removal = Removal()
     last: Outcome = Outcome()
     namespaces: Namespaces = Namespaces()
 

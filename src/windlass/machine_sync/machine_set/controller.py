@@ -24,6 +24,7 @@ from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of
 from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, MachineSetObserver
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.mirroring.removal import looks_at
 from windlass.machine_sync.platforms import Platform
 
 NAME = "machine-set-sync"
@@ -97,6 +98,7 @@ def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission,
         writes(capi.MachineSet, "patch", subresource="status", namespace=theirs),
         writes(capi.Machine, "delete", namespace=theirs),
         writes(platform.infra_template, "create", "patch", "delete", namespace=theirs),
+        *looks_at(namespaces, mapi.MachineSet, capi.MachineSet, platform.infra_template),
         emits_events(namespace=ours),
         emits_events(namespace=theirs),
         blocks_deletion_of(capi.Cluster, namespace=theirs),

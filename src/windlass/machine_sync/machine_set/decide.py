@@ -41,7 +41,7 @@ def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
     if seen.last.failed is not None:
         return Plan().retry(blame(seen.last.failed).message)
     if isinstance(seen.machine_api, Unreadable):
-        return _unreadable(seen, seen.machine_api)
+        return _unreadable(seen, seen.machine_api, now=now)
     source = metadata_of(seen.cluster_api)
     if source is None:
         return Plan.nothing("the MachineSet exists in neither API")
@@ -73,15 +73,17 @@ def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: d
 
     def in_sync() -> bool:
         if seen.move.source == MACHINE_API:
-            return migration.up_to_date(mirror_in_cluster_api.create_or_update(seen, found, now=now))
-        return migration.up_to_date(_mirror_in_machine_api(seen, found, now=now))
+            copying = mirror_in_cluster_api.create_or_update(seen, found, now=now)
+            return not deletion.is_lost(seen) and migration.up_to_date(copying)
+        # Deleting the mirror leaves the set to Cluster API. As the authority it would take the set along.
+        return not found.deleting and migration.up_to_date(_mirror_in_machine_api(seen, found, now=now))
 
     return migration.proceed(seen.move, in_sync=in_sync, now=now)
 
 
 def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
     first = (
-        deletion.of_machine_api(seen, source.metadata)
+        deletion.of_machine_api(seen, source.metadata, now=now)
         or migration.unheard(source, now=now)
         or migration.recreated(seen.move)
     )
@@ -141,7 +143,7 @@ def _lost_taints(seen: MachineSetSnapshot, found: Present[mapi.MachineSet]) -> s
     return taints.lost(found.object.spec.template.spec.taints, seen.cluster_api.object.spec.template.spec.taints)
 
 
-def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:
+def _unreadable(seen: MachineSetSnapshot, found: Unreadable, *, now: datetime) -> Plan:
     """The Machine API MachineSet cannot be read: its mirror is left alone, but it can be deleted.
 
     The authority is in its status, which cannot be read either; the mark on a Cluster API mirror says it too.
@@ -150,7 +152,7 @@ def _unreadable(seen: MachineSetSnapshot, found: Unreadable) -> Plan:
     if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
         going = deletion.of_cluster_api(seen, source, found.metadata)
     else:
-        going = deletion.of_machine_api(seen, found.metadata)
+        going = deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
     note = (

@@ -6,7 +6,9 @@ The Machine API is authoritative:
 |---|---|---|
 | stays | being deleted, by a user | the Machine API MachineSet is deleted too, with the same propagation |
 | stays | being deleted, because of its Cluster | it is released, and recreated as soon as there is a Cluster |
+| stays | being deleted with its CRD or namespace | it is released, and the condition names them |
 | being deleted, not with Orphan | exists, with machines that are no mirrors | these are deleted |
+| being deleted with its CRD or namespace | the same | these stay with Cluster API |
 | being deleted | exists, paused | it is deleted with Orphan, the templates too; its finalizers are removed |
 | being deleted | exists, not paused | the same, but Cluster API's finalizer is left to Cluster API |
 | being deleted | gone | the templates are deleted; then our finalizer is removed |
@@ -33,6 +35,8 @@ step waits for the one before; a watch event wakes the next reconcile. All rules
 whose content cannot be read can be deleted too.
 """
 
+from datetime import datetime
+
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
@@ -40,6 +44,7 @@ from windlass.kube.control.seen import Absent, metadata_of
 from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine_set import infra_templates
+from windlass.machine_sync.machine_set.reasons import failed, removed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import is_going, is_gone, propagation
@@ -52,16 +57,18 @@ _NO_MIRROR = "it has no mirror any more"
 _MIRRORS_NOTHING = "nothing is left that it mirrors"
 
 
-def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan | None:
+def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta, *, now: datetime) -> Plan | None:
     """The Machine API is authoritative, and its MachineSet exists. None: nothing is being deleted."""
     mirror = metadata_of(seen.cluster_api)
     if source.deletion_timestamp is None:
         if mirror is None or mirror.deletion_timestamp is None:
             return None
-        return _with_its_mirror(seen, source, mirror)
+        return _with_its_mirror(seen, source, mirror, now=now)
     if mirror is None:
         return of_machine_api_alone(seen)
-    if seen.acting:
+    if seen.acting and seen.removal.unknown:
+        return failed(seen, removed(seen), now=now)
+    if seen.acting and not seen.removal.cause:
         return _until_machines_are_gone(seen)
     removals = [
         Delete(
@@ -106,9 +113,10 @@ def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectM
         return Plan.of(delete) if delete.needed else _after_cluster_api(seen, source)
     if mirror.deletion_timestamp is None:
         return None
+    cause = f", because {seen.removal.cause} is being deleted" if seen.removal.cause else ""
     note = (
-        f"Its mirror in the Machine API is being deleted. MachineSet {seen.name} stays, and so do its machines that "
-        "Cluster API is the authority of; they are no longer synchronized."
+        f"Its mirror in the Machine API is being deleted{cause}. MachineSet {seen.name} stays, and so do its machines "
+        "that Cluster API is the authority of; they are no longer synchronized."
     )
     return Plan.of(
         Emit(
@@ -146,11 +154,21 @@ def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
     return Plan.of(_off_cluster_api(seen), _off_machine_api(seen, why=_MIRRORS_NOTHING))
 
 
-def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan:
-    cluster = cluster_owner(mirror)
-    if cluster is not None and (is_gone(cluster, seen.cluster) or is_going(seen.cluster)):
-        why = f"it was deleted because of Cluster {cluster.name}, and the Machine API MachineSet stays"
-        return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why))
+def is_lost(seen: MachineSetSnapshot) -> bool:
+    """The mirror is being deleted, and by no user who wants that of the authority."""
+    mirror = metadata_of(seen.cluster_api)
+    if mirror is None or mirror.deletion_timestamp is None:
+        return False
+    return seen.removal.spares or _went_with_cluster(seen, mirror)
+
+
+def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan:
+    if seen.removal.unknown:
+        return failed(seen, removed(seen), now=now)
+    report = failed(seen, removed(seen), now=now).actions if seen.removal.cause else ()
+    if is_lost(seen):
+        why = "no user deleted it, and the Machine API MachineSet stays"
+        return Plan.of(*report, let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why))
     return Plan.of(
         Delete(
             target=target_of(mapi.MachineSet, source),
@@ -158,6 +176,11 @@ def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: Objec
             why="its Cluster API mirror is being deleted",
         )
     )
+
+
+def _went_with_cluster(seen: MachineSetSnapshot, mirror: ObjectMeta) -> bool:
+    cluster = cluster_owner(mirror)
+    return cluster is not None and (is_gone(cluster, seen.cluster) or is_going(seen.cluster))
 
 
 def _until_machines_are_gone(seen: MachineSetSnapshot) -> Plan:

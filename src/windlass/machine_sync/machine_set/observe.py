@@ -34,6 +34,7 @@ from windlass.machine_sync.machine_set.decide import proceed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.collector import ORPHAN, is_going, propagation
+from windlass.machine_sync.mirroring.removal import created, why_deleted
 from windlass.machine_sync.mirroring.synchronized import behind, disagree
 from windlass.machine_sync.platforms import Platform
 
@@ -60,6 +61,17 @@ class MachineSetObserver:
         self._namespaces = namespaces
 
     async def __call__(self, name: str, last: Outcome) -> MachineSetSnapshot:
+        return await self._with_removal(await self._observe(name, last))
+
+    async def _with_removal(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
+        kind = _removed(found)
+        if kind is None or kind is found.removal.kind:
+            return found
+        home = self._namespaces.machine_api if kind is mapi.MachineSet else self._namespaces.cluster_api
+        removal = await why_deleted(self._reader, kind, namespace=home, last=found.last)
+        return replace(found, removal=removal)
+
+    async def _observe(self, name: str, last: Outcome) -> MachineSetSnapshot:
         machine_api = await self._machine_api(name)
         # If a mirror has to be created, its absence decides.
         cluster_api = await self._cluster_api(capi.MachineSet, name, confirm=not isinstance(machine_api, Absent))
@@ -78,6 +90,10 @@ class MachineSetObserver:
             return found
         if isinstance(machine_api, Absent):
             return await self._without_machine_api(found)
+        found = await self._with_removal(found)
+        if found.removal.cause:
+            # Nothing else decides, and our rights go with the namespace.
+            return self._with_templates(found)
         if is_going(machine_api) != is_going(cluster_api) and not isinstance(cluster_api, Absent):
             # Whether the other set stays, and has the uid that we know, decides about a MachineSet.
             found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, name, live=True))
@@ -210,6 +226,19 @@ class MachineSetObserver:
         return await self._reader.see(
             mapi.MachineSet, name, namespace=self._namespaces.machine_api, confirm=confirm, live=confirm
         )
+
+
+def _removed(found: MachineSetSnapshot) -> type[KubernetesObject] | None:
+    """The kind whose CRD and namespace matter: that of a mirror that is being deleted, of a set with Machines that are
+    to be deleted with it, or of what could not be created."""
+    if (kind := created(found.last)) is not None:
+        return kind
+    ours, theirs = is_going(found.machine_api), is_going(found.cluster_api)
+    if isinstance(found.machine_api, Absent) or not (ours or theirs):
+        return None
+    if ours and (found.acting or (not theirs and not _is_mirror_in_cluster_api(found))):
+        return mapi.MachineSet
+    return capi.MachineSet if not ours and _is_mirror_in_cluster_api(found) else None
 
 
 def _is_mirror_in_cluster_api(found: MachineSetSnapshot) -> bool:

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     """Reasons of the `Synchronized` condition of a MachineSet."""
 
     RESOURCE_SYNCHRONIZED = "ResourceSynchronized"
+    MIRROR_REMOVED = "MirrorRemoved"
     FAILED_TO_GET_CAPI = "FailedToGetCAPIMachineSet"
     FAILED_TO_GET_INFRA = "FailedToGetCAPIInfraResources"
     FAILED_TO_CONVERT_TO_MAPI = "FailedToConvertCAPIMachineSetToMAPI"
@@ -39,7 +40,17 @@ def failed(seen: MachineSetSnapshot, fault: Fault, *, now: datetime) -> Plan:
 
 def refused(seen: MachineSetSnapshot, result: Result, *, now: datetime) -> Plan:
     """The API server refused a write of the last round, not just temporarily: report which, and try again later."""
-    return failed(seen, blame(result), now=now)
+    return failed(seen, removed(seen) if seen.removal.cause else blame(result), now=now)
+
+
+def removed(seen: MachineSetSnapshot) -> Fault:
+    """The mirror is being deleted, or cannot be created, and no user wants that: its kind or namespace goes."""
+    of_machine_api = seen.removal.kind is mapi.MachineSet
+    api = "the Machine API" if of_machine_api else "Cluster API"
+    reason = Reason.MIRROR_REMOVED
+    if seen.removal.unknown:
+        reason = Reason.FAILED_TO_UPDATE_MAPI if of_machine_api else Reason.FAILED_TO_UPDATE_CAPI
+    return Fault(reason, seen.removal.remains("MachineSet", api=api))
 
 
 def blame(result: Result) -> Fault:

@@ -10,6 +10,7 @@ from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
 from windlass.machine_sync.mirroring.move import Move, Pausable
+from windlass.machine_sync.mirroring.removal import Removal
 from windlass.machine_sync.platforms import Platform
 
 
@@ -41,7 +42,9 @@ class MachineSetSnapshot(Struct, frozen=True):
       belong to `cluster_api` and their mirrors still to `machine_api`;
     * `owned`: the names of the Machines that belong to the MachineSet that is the mirror;
     * `disowned`: only `cluster_api` is being deleted, and the garbage collector has removed it from the owners of
-      Machines.
+      Machines;
+    * `removal`: why the mirror is being deleted, or `machine_api` if there are `acting` Machines; it is also read when
+      an object could not be created.
 
     `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, or that of a
     mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is read with it.
@@ -59,6 +62,7 @@ class MachineSetSnapshot(Struct, frozen=True):
     infra_cluster: Seen[Any] = Absent()
     cluster: Seen[capi.Cluster] = Absent()
     infrastructure: Seen[config.Infrastructure] = Absent()
+    removal: Removal = Removal()
     last: Outcome = Outcome()
     namespaces: Namespaces = Namespaces()
 

@@ -4,7 +4,8 @@ from functools import partial
 from typing import Any, Final
 
 from windlass.api import capi, config, mapi
-from windlass.api.core import Event
+from windlass.api.apiextensions import CustomResourceDefinition
+from windlass.api.core import Event, Namespace
 from windlass.api.meta import KubernetesObject
 from windlass.capability.planning import Decider, Inventory, Scope
 from windlass.capability.planning.decider import add_indexes
@@ -82,4 +83,4 @@ def kinds() -> tuple[type[KubernetesObject], ...]:
         for kind in (platform.infra_machine, platform.infra_template, platform.infra_cluster)
     ]
     singletons = (config.Infrastructure, config.FeatureGate, config.ClusterVersion)
-    return (*MIRRORED, capi.Cluster, *of_platforms, *singletons, Event)
+    return (*MIRRORED, capi.Cluster, *of_platforms, *singletons, CustomResourceDefinition, Namespace, Event)

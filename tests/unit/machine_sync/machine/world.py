@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from windlass.api import capi, config, mapi
-from windlass.api.core import Event
+from windlass.api.apiextensions import CustomResourceDefinition
+from windlass.api.core import Event, Namespace
 from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
@@ -59,6 +60,8 @@ def empty(platform: Platform = OPENSTACK) -> MemoryApi:
         platform.infra_machine,
         platform.infra_cluster,
         config.Infrastructure,
+        CustomResourceDefinition,
+        Namespace,
         Event,
         clock=lambda: NOW,
     )

@@ -5,6 +5,8 @@ from typing import Any, Final
 import pytest
 
 from windlass.api import capi, capo, capo_cluster, config, mapi
+from windlass.api.apiextensions import CustomResourceDefinition
+from windlass.api.core import Namespace
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine_set.controller import machine_set_controller
@@ -129,6 +131,8 @@ def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = Non
         capo.OpenStackMachineTemplate,
         capo_cluster.OpenStackCluster,
         config.Infrastructure,
+        CustomResourceDefinition,
+        Namespace,
     )
     objects: list[tuple[type[Any], Tree | None]] = [
         (mapi.MachineSet, machine_api),

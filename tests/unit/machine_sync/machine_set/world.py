@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from windlass.api import capi, config, mapi
-from windlass.api.core import Event
+from windlass.api.apiextensions import CustomResourceDefinition
+from windlass.api.core import Event, Namespace
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.object import Object
@@ -57,6 +58,8 @@ def empty(platform: Platform = OPENSTACK) -> MemoryApi:
         platform.infra_template,
         platform.infra_cluster,
         config.Infrastructure,
+        CustomResourceDefinition,
+        Namespace,
         Event,
         clock=lambda: NOW,
     )

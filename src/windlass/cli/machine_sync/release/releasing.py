@@ -20,6 +20,7 @@ from windlass.cli.conventions.settings import Settings
 from windlass.cli.machine_sync.selection import Selection
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
+from windlass.kube.control.plan import Delete, Merge
 from windlass.kube.errors import Conflict, Failure, KubeError, NotFound, NotServed
 from windlass.kube.process.lease import held
 from windlass.machine_sync import release as rules
@@ -166,10 +167,13 @@ async def let_go(client: Client, executor: Executor, holders: Sequence[Holder]) 
     again."""
     changed: list[Holder] = []
     gone: list[Holder] = []
+    orphaned: set[str] = set()
     error: Failure | None = None
     for _ in range(ATTEMPTS):
-        outcome = await executor.apply(rules.plan(holders))
-        done = {result.action.target.uid for result in outcome.results if result.error is None}
+        outcome = await executor.apply(rules.plan(holders, orphaned=orphaned))
+        made = [result.action for result in outcome.results if result.error is None]
+        orphaned |= {action.target.uid for action in made if isinstance(action, Delete)}
+        done = {action.target.uid for action in made if isinstance(action, Merge)}
         changed += [found for found in holders if found.meta.uid in done]
         error = outcome.error
         if not isinstance(error, Conflict | NotFound):
