@@ -41,7 +41,7 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
-from windlass.machine_sync.machine import collected, deletion, mirror_in_cluster_api, mirror_in_machine_api
+from windlass.machine_sync.machine import collected, deletion, infra_owner, mirror_in_cluster_api, mirror_in_machine_api
 from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import belongs, migration
@@ -58,6 +58,7 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
+    seen = infra_owner.without_others(seen)
     stopped = seen.last.failed
     match seen.machine_api:
         case Present() as found if found.object.status.authoritative_api == MIGRATING:
