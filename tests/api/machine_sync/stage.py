@@ -405,6 +405,28 @@ class Stage:
         assert found is not None
         return found
 
+    async def source_that(self, name: str, holds: Callable[[Tree], Any], *, within: float = PATIENCE) -> Tree:
+        """The Machine of Cluster API, once this holds for it."""
+        found = await eventually(
+            lambda: self.get(capi.Machine, name),
+            lambda tree: tree is not None and holds(tree),
+            within=within,
+            what=f"the Machine {name} of Cluster API",
+        )
+        assert found is not None
+        return found
+
+    async def set_that(self, name: str, holds: Callable[[Tree], Any], *, within: float = PATIENCE) -> Tree:
+        """The MachineSet of the Machine API, once this holds for it."""
+        found = await eventually(
+            lambda: self.get(mapi.MachineSet, name),
+            lambda tree: tree is not None and holds(tree),
+            within=within,
+            what=f"the MachineSet {name}",
+        )
+        assert found is not None
+        return found
+
     async def told(self, name: str, reason: str, *, within: float = PATIENCE) -> Tree:
         """The first Event about `name` with this reason, once there is one."""
 

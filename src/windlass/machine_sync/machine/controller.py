@@ -19,19 +19,18 @@ from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Namespaces
 from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.machine.observe import BY_MACHINE, MachineObserver
+from windlass.machine_sync.machine.observe import BY_INFRA_MACHINE, BY_MACHINE, MachineObserver
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
 from windlass.machine_sync.mirroring.removal import looks_at
 from windlass.machine_sync.platforms import Platform
 
 NAME = "machine-sync"
 
-BY_INFRA_MACHINE = "infra-machine"
 BY_CLUSTER = "cluster"
 BY_SET = "machine-set"
 BY_AUTHORITY = "authority"
-"""Indexes. Of Cluster API Machines: by the infra machine that they refer to, by cluster name, by owning MachineSet. Of
-Machine API Machines: by owning MachineSet, and by authority."""
+"""Indexes. Of Cluster API Machines: by cluster name, by owning MachineSet. Of Machine API Machines: by owning
+MachineSet, and by authority."""
 
 
 def machine_controller(

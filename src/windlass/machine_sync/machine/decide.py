@@ -8,6 +8,7 @@
 | - | not owned by a v1beta2 MachineSet | | nothing: an independent machine |
 | - | owned by a MachineSet that the Machine API does not have, or by an earlier one of its name | | nothing |
 | - | owned by a MachineSet that the Machine API has too | | a mirror is created, authority ClusterAPI |
+| exists | of its name, but another machine | | neither is written; a condition says so (`mirroring.belongs`) |
 | exists | any | empty | spec is used, and the next status write fills it in |
 | exists | - or marked as a mirror | empty, spec ClusterAPI | becomes ClusterAPI, before anything acts because of it |
 | exists | any | Migrating | authority moves forward or back (`mirroring.migration`) |
@@ -40,13 +41,16 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
-from windlass.machine_sync.machine import collected, deletion, mirror_in_cluster_api, mirror_in_machine_api
+from windlass.machine_sync.machine import collected, deletion, infra_owner, mirror_in_cluster_api, mirror_in_machine_api
 from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
-from windlass.machine_sync.mirroring import migration, taints
-from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority
+from windlass.machine_sync.mirroring import belongs, migration, taints
+from windlass.machine_sync.mirroring.finalizers import let_go
+from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority, report_only
 
 PROVISIONING: Final = "Provisioning"
+
+_NEVER_MIRRORED: Final = "it was never mirrored"
 
 
 def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
@@ -54,6 +58,7 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
+    seen = infra_owner.without_others(seen)
     stopped = seen.last.failed
     match seen.machine_api:
         case Present() as found if found.object.status.authoritative_api == MIGRATING:
@@ -109,6 +114,8 @@ def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> 
 
 def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:
     """A Machine of the Machine API whose authority is not moving."""
+    if why := belongs.name_conflict(found, seen.cluster_api):
+        return _apart(seen, found, why, now=now)
     source = metadata_of(seen.cluster_api)
     said = authority(found.object)
     if said == MACHINE_API:
@@ -132,6 +139,23 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     if found.deleting:
         return deletion.of_mirror_alone(seen, now=now)
     return _filled(found) or admitted(seen, mirror_in_cluster_api.create_unpaused(seen, found, now=now), now=now)
+
+
+def _apart(seen: MachineSnapshot, found: Present[mapi.Machine], why: str, *, now: datetime) -> Plan:
+    """Two machines have one name: each is deleted without the other, and nothing else is done."""
+    undecided = not found.object.status.authoritative_api
+    if found.deleting:
+        if undecided and found.object.spec.provider_id:
+            return fill_authority(found, "")  # It has an instance, which only its own API can delete.
+        theirs = (MACHINE_API_FINALIZER,) if undecided else ()  # Its controllers do not act while it is undecided.
+        return Plan.of(let_go(mapi.Machine, found, *theirs, why=_NEVER_MIRRORED))
+    plan = report_only(Fault(Reason.NAME_CONFLICT, why, retry=False), found, now=now)
+    going = metadata_of(seen.cluster_api)
+    if going is None or going.deletion_timestamp is None:
+        return plan
+    infra = let_go(seen.platform.infra_machine, seen.infra_machine, why=_NEVER_MIRRORED)
+    released = Plan.of(infra, let_go(capi.Machine, seen.cluster_api, why=_NEVER_MIRRORED))
+    return Plan((*plan.actions, *released.actions), plan.next)
 
 
 def _filled(found: Present[mapi.Machine]) -> Plan | None:

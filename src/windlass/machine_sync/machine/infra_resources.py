@@ -2,7 +2,7 @@
 
 from windlass.api import capi
 from windlass.api.meta import KubernetesObject
-from windlass.kube.control.seen import Absent, NotServedKind, Unreadable
+from windlass.kube.control.seen import Absent, NotServedKind, Unreadable, metadata_of
 from windlass.machine_sync.machine.owners import not_found
 from windlass.machine_sync.machine.reasons import Reason
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
@@ -29,13 +29,36 @@ def missing(seen: MachineSnapshot, machine: capi.Machine) -> Fault | None:
 
 
 def unreadable(seen: MachineSnapshot) -> Fault | None:
-    """Why the infra machine cannot be read; None if it can, or does not exist."""
+    """Why the infra machine cannot be used; None if it can, or does not exist."""
+    if seen.infra_of_another is not None:
+        return _of_another(seen, *seen.infra_of_another)
     match seen.infra_machine:
         case Unreadable(why=why):
             return _not_fetched(f"failed to get Cluster API infrastructure machine: {why}", retry=False)
         case NotServedKind(why=why):
             return _not_fetched(f"failed to get Cluster API infrastructure machine: {why}")
     return None
+
+
+def made_otherwise(seen: MachineSnapshot, fields: list[str]) -> Fault:
+    """The infra machine was made beforehand, and is not what the Machine would make."""
+    infra, kind = metadata_of(seen.infra_machine), seen.platform.infra_machine.RESOURCE.kind
+    name = infra.name if infra is not None else seen.name
+    return _not_fetched(
+        f"{kind} {name} was made beforehand, and differs from what this Machine makes in {', '.join(fields)}: delete "
+        "it, or change the Machine or that object until they agree"
+    )
+
+
+def _of_another(seen: MachineSnapshot, infra: str, owner: str) -> Fault:
+    kind = seen.platform.infra_machine.RESOURCE.kind
+    source = metadata_of(seen.cluster_api)
+    remedy = "delete this Machine, and create it with another name"
+    if source is not None:
+        remedy = (
+            f"let spec.infrastructureRef of Machine {source.namespace}/{source.name} name the {kind} of that Machine"
+        )
+    return _not_fetched(f"{kind} {infra} belongs to Machine {owner} of Cluster API, so it is left alone: {remedy}")
 
 
 def _not_fetched(text: str, *, retry: bool = True) -> Fault:

@@ -37,7 +37,7 @@ from windlass.machine_sync.constants import (
     SET_NAME_LABEL,
     SYNC_FINALIZER,
 )
-from windlass.machine_sync.machine import infra_machine, infra_resources, owners
+from windlass.machine_sync.machine import infra_machine, infra_owner, infra_resources, owners
 from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
 from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed
 from windlass.machine_sync.machine.set_name import set_name_label
@@ -70,9 +70,13 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
     """The plan that makes the mirror equal to the converted Machine, or that reports why it cannot be made."""
     if isinstance(seen.cluster_api, Present) and (fault := infra_resources.missing(seen, seen.cluster_api.object)):
         return failed(seen, fault, now=now)
+    if seen.infra_of_another is not None and (fault := infra_resources.unreadable(seen)):
+        return failed(seen, fault, now=now)
     made = _made(seen, source, adoptable=False, now=now)
     if not isinstance(made, _Made):
         return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
+    if infra_owner.made_beforehand(seen) and (fault := _made_otherwise(seen, made, source)):
+        return failed(seen, fault, now=now)
     finalizers = hold(
         (mapi.Machine, seen.machine_api),
         (capi.Machine, seen.cluster_api),
@@ -118,6 +122,8 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
     if withheld := taints.withheld(seen.platform, source.object.spec.taints):
         # The mirror in the Machine API follows from it, so they would be lost in both.
         fault = Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {withheld[0]}")
+        return failed(seen, fault, now=now)
+    if fault := _made_otherwise(seen, made, source):
         return failed(seen, fault, now=now)
     why = "Cluster API is authoritative and has no Machine yet"
     return with_warnings(
@@ -176,6 +182,12 @@ def _made(
         labels[SET_NAME_LABEL] = set_name_label(owner.name)
     remarks = (*converted.remarks, *taints.withheld(seen.platform, source.object.spec.taints))
     return _Made(converted.machine, converted.infra_machine, labels, references, remarks)
+
+
+def _made_otherwise(seen: MachineSnapshot, made: _Made, source: Present[mapi.Machine]) -> Fault | None:
+    """The infra machine exists, and is not the one that would be created. Its provider would act on it as it is."""
+    fields = infra_owner.unlike(seen, made.infra_machine, provider_id=source.object.spec.provider_id or "")
+    return infra_resources.made_otherwise(seen, fields) if fields else None
 
 
 def _comes_or_goes(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> WaitFor | None:

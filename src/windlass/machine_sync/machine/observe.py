@@ -20,6 +20,7 @@ from windlass.machine_sync.constants import (
     Namespaces,
 )
 from windlass.machine_sync.machine.decide import proceed
+from windlass.machine_sync.machine.infra_owner import other_owner
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import migration
@@ -33,6 +34,8 @@ INFRASTRUCTURE = "cluster"
 
 BY_MACHINE: Final = "machine"
 """Index of infra machines: by their machine."""
+BY_INFRA_MACHINE: Final = "infra-machine"
+"""Index of Cluster API Machines: by the infra machine that they refer to."""
 
 _EVER: Final = datetime.fromtimestamp(0, UTC)
 """Any time, for a plan of which only the kinds of its objects are used."""
@@ -227,17 +230,22 @@ class MachineObserver:
         """The absence of the infra machine always decides something, so it is confirmed; that of the infra cluster only
         delays."""
         found = seen.cluster_api
+        infra: Seen[Any]
         if not isinstance(found, Present):
-            return replace(seen, infra_machine=await self._left_infra(seen.name, live=live))
+            infra = await self._left_infra(seen.name, live=live)
+            return replace(seen, infra_machine=infra, infra_users=self._users(infra))
         spec = found.object.spec
-        infra: Seen[Any] = Absent(confirmed=True)
+        infra = Absent(confirmed=True)
         infra_cluster: Seen[Any] = Absent()
         if spec.infrastructure_ref.name:
             name = spec.infrastructure_ref.name
             infra = await self._cluster_api(self._platform.infra_machine, name, confirm=True, live=live)
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
-        return replace(seen, infra_machine=infra, infra_cluster=infra_cluster)
+        if _is_mirror(seen) and self._of_another(seen.name, infra):
+            # Somebody changed the mirror's reference. Its own infra machine is still there, and the name is set back.
+            infra = await self._left_infra(seen.name, live=live)
+        return replace(seen, infra_machine=infra, infra_users=self._users(infra), infra_cluster=infra_cluster)
 
     async def _left_infra(self, name: str, *, live: bool) -> Seen[Any]:
         """The infra machine to which no Machine of Cluster API refers, found by our annotation or by its name.
@@ -248,9 +256,21 @@ class MachineObserver:
         known = {infra.name for infra in self._reader.indexed(kind, BY_MACHINE, name)}
         for other in sorted(known - {name}) if name not in known else ():
             found = await self._cluster_api(kind, other, live=True)
-            if not isinstance(found, Absent):
+            # Anybody may have put our annotation on the infra machine of another Machine.
+            if not isinstance(found, Absent) and not self._of_another(name, found):
                 return found
         return await self._cluster_api(kind, name, confirm=True, live=live)
+
+    def _of_another(self, name: str, infra: Seen[Any]) -> bool:
+        meta = metadata_of(infra)
+        return meta is not None and bool(other_owner(name, meta, self._users(infra)))
+
+    def _users(self, infra: Seen[Any]) -> tuple[str, ...]:
+        """The Machines of Cluster API that name the infra machine. Those that were known count while none are served:
+        then nothing is written for a Machine."""
+        meta = metadata_of(infra)
+        found = self._reader.known(capi.Machine, BY_INFRA_MACHINE, meta.name) if meta is not None else ()
+        return tuple(sorted(machine.name for machine in found))
 
     async def _cluster_api(self, kind: type[Any], name: str, *, confirm: bool = False, live: bool = False) -> Seen[Any]:
         return await self._reader.see(kind, name, namespace=self._namespaces.cluster_api, confirm=confirm, live=live)
@@ -277,6 +297,12 @@ def _removed(seen: MachineSnapshot) -> type[KubernetesObject] | None:
 def _is_to_get_an_owner(mirror: ObjectMeta | None, kind: type[KubernetesObject]) -> bool:
     """Its authority has a MachineSet as owner and it has none: just adopted, or orphaned by a set."""
     return mirror is not None and set_owner(mirror, kind.RESOURCE.api_version) is None
+
+
+def _is_mirror(seen: MachineSnapshot) -> bool:
+    """The Machine of Cluster API is the mirror, according to the status of the other one."""
+    found = seen.machine_api
+    return isinstance(found, Present) and authority(found.object) == constants.MACHINE_API
 
 
 def _infra_reference(seen: MachineSnapshot) -> str:

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     FAILED_TO_UPDATE_CAPI = "FailedToUpdateCAPIMachine"
     FAILED_TO_CREATE_INFRA = "FailedToCreateCAPIInfraMachine"
     FAILED_TO_UPDATE_INFRA = "FailedToUpdateCAPIInfraMachine"
+    NAME_CONFLICT = "NameConflict"
 
 
 FROM_CLUSTER_API = Verdict(True, Reason.RESOURCE_SYNCHRONIZED, "Successfully synchronized CAPI Machine to MAPI")

@@ -23,6 +23,9 @@ class MachineSnapshot(Struct, frozen=True):
     `cluster_api` refers to; without such a Machine, the infra machine of the machine's name and the infra cluster of
     this cluster.
 
+    `infra_users` are the Machines of Cluster API that name `infra_machine`. `infra_of_another`: the infra machine that
+    was found belongs to another Machine; its name, and the name of its owner (`infra_owner`).
+
     `machine_api_set` and `cluster_api_set` are the two MachineSets called like the one that owns the machine (Absent
     without an owner): the owner of the Cluster API Machine, unless the Machine API is authoritative or has the only
     Machine. While a mirror is being deleted, `cluster_api_set` is the one that the Cluster API Machine belongs to.
@@ -39,6 +42,8 @@ class MachineSnapshot(Struct, frozen=True):
     machine_api: Seen[mapi.Machine]
     cluster_api: Seen[capi.Machine]
     infra_machine: Seen[Any] = Absent()
+    infra_users: tuple[str, ...] = ()
+    infra_of_another: tuple[str, str] | None = None
     infra_cluster: Seen[Any] = Absent()
     machine_api_set: Seen[mapi.MachineSet] = Absent()
     cluster_api_set: Seen[capi.MachineSet] = Absent()

@@ -5,6 +5,7 @@
 | - | - | | nothing |
 | - | being deleted | | templates and our finalizer are removed (`deletion.of_cluster_api_alone`) |
 | - | exists | | nothing: an independent MachineSet; users create the mirror if they want one |
+| exists | of its name, but another MachineSet | | neither is written; a condition says so (`mirroring.belongs`) |
 | exists | any | empty | filled from spec |
 | exists | any | Migrating | authority moves forward or back (`mirroring.migration`) |
 | exists | recreated | ClusterAPI | Migrating and back, which lets the recorded generation go down |
@@ -19,16 +20,20 @@ When the mirror is up to date and spec names the other authority, authority begi
 """
 
 from datetime import datetime
+from typing import Final
 
-from windlass.api import mapi
+from windlass.api import capi, mapi
 from windlass.kube.control.plan import Done, Emit, Plan, WaitFor, target_of
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
 from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, mirror_in_machine_api, selectors
 from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.mirroring import migration, taints
-from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority
+from windlass.machine_sync.mirroring import belongs, migration, taints
+from windlass.machine_sync.mirroring.finalizers import let_go
+from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only
+
+_NEVER_MIRRORED: Final = "it was never mirrored"
 
 
 def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
@@ -57,6 +62,8 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
         return proceed(seen, found, now=now) if stopped is None else migration.stuck(found, blame(stopped))
     if stopped is not None:
         return refused(seen, stopped, now=now)
+    if why := belongs.name_conflict(found, seen.cluster_api):
+        return _apart(seen, found, why, now=now)
     if not said:
         return fill_authority(found, "neither spec nor status names an authority")
     if said == MACHINE_API:
@@ -66,6 +73,18 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
     else:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
     return _with_move(seen, found, plan)
+
+
+def _apart(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], why: str, *, now: datetime) -> Plan:
+    """Two MachineSets have one name: each is deleted without the other, and nothing else is done."""
+    if found.deleting:
+        return Plan.of(let_go(mapi.MachineSet, found, why=_NEVER_MIRRORED))
+    plan = report_only(Fault(Reason.NAME_CONFLICT, why, retry=False), found, now=now)
+    going = metadata_of(seen.cluster_api)
+    if going is None or going.deletion_timestamp is None:
+        return plan
+    released = Plan.of(let_go(capi.MachineSet, seen.cluster_api, why=_NEVER_MIRRORED))
+    return Plan((*plan.actions, *released.actions), plan.next)
 
 
 def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:

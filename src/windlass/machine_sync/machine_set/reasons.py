@@ -27,6 +27,7 @@ class Reason(StrEnum):
     FAILED_TO_UPDATE_CAPI = "FailedToUpdateCAPIMachineSet"
     FAILED_TO_CREATE_TEMPLATE = "FailedToCreateCAPIInfraMachineTemplate"
     FAILED_TO_UPDATE_TEMPLATE = "FailedToUpdateCAPIInfraMachineTemplate"
+    NAME_CONFLICT = "NameConflict"
 
 
 FROM_CLUSTER_API = Verdict(True, Reason.RESOURCE_SYNCHRONIZED, "Successfully synchronized CAPI MachineSet to MAPI")

@@ -186,6 +186,13 @@ def failed(fault: Fault, machine_api: Seen[Any], *, source: Target | None, now: 
     return plan.retry(fault.message) if fault.retry else plan
 
 
+def report_only(fault: Fault, found: Present[Any], *, now: datetime) -> Plan:
+    """Report the fault, and leave an empty status.authoritativeAPI empty: then no controller acts on the object."""
+    observed = (found.tree.get("status") or {}).get("conditions") or []
+    write = status_fields(found, {"conditions": put(observed, fault.verdict.condition, now=now)}, why=fault.reason)
+    return Plan.of(_event(target(found), fault), write) if write.needed else Plan.nothing(fault.message)
+
+
 def _event(about: Target, fault: Fault, *, occasion: str = "") -> Emit:
     reason = "SynchronizationWarning" if fault.retry else "SynchronizationError"
     note = f"{fault.message}. {fault.remedy}" if fault.remedy else fault.message

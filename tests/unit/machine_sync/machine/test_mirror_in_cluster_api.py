@@ -175,9 +175,30 @@ class TestFirstMachineOfClusterApi:
         (owner,) = first.needed[1].body["metadata"]["ownerReferences"]  # type: ignore[attr-defined]
         assert (owner["kind"], owner["controller"]) == ("Cluster", False)
 
-    def test_an_infra_machine_that_is_there_is_taken(self) -> None:
-        first, *_ = rounds(**{**self.CASE, "infra_machine": changed(INFRA, metadata__name="w-0")})
+    def test_an_infra_machine_that_is_there_is_taken_if_it_is_what_would_be_made(self) -> None:
+        made = settled(**ALONE)["infra_machine"]["spec"]
+        there = changed(INFRA, metadata__name="w-0", spec=made)
+        first, *_ = rounds(**{**self.CASE, "infra_machine": there})
         assert writes(first) == [("Create", "cluster_api")]
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("identityRef", {"name": "of-somebody", "cloudName": "evil"}),
+            ("flavor", "huge"),
+            ("providerID", "openstack:///9"),
+        ],
+    )
+    def test_one_that_others_made_otherwise_is_not(self, field: str, value: Any) -> None:
+        made = settled(**ALONE)["infra_machine"]["spec"]
+        there = changed(INFRA, metadata__name="w-0", spec={**made, field: value})
+        plan = decided(**{**self.CASE, "infra_machine": there})
+        assert writes(plan) == [("Merge status", "machine_api")]
+        assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
+        assert (
+            f"OpenStackMachine w-0 was made beforehand, and differs from what this Machine makes in spec.{field}: "
+            in (condition(plan)["message"])
+        )
 
     def test_an_infra_machine_that_is_going_is_waited_for(self) -> None:
         going = changed(INFRA, metadata__name="w-0", metadata__deletionTimestamp="2026-05-01T11:59:00Z")

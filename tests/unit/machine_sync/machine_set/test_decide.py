@@ -173,7 +173,8 @@ class TestToClusterApi:
         assert {one["observedGeneration"] for one in status["conditions"]} == {1}
 
     async def test_ss4_a_mirror_that_is_there_gets_the_owner_the_finalizers_and_the_condition(self) -> None:
-        bare = changed(CAPI_SET, metadata__finalizers=[], metadata__ownerReferences=None)
+        paused = {PAUSED: ""}
+        bare = changed(CAPI_SET, metadata__finalizers=[], metadata__ownerReferences=None, metadata__annotations=paused)
         plan = decided(cluster_api=bare, machine_api=changed(MAPI_SET, metadata__finalizers=[]))
         held: list[type[Any]] = [one.target.kind for one in plan.needed if isinstance(one, AddFinalizer)]
         assert held == [mapi.MachineSet, capi.MachineSet]

@@ -1,0 +1,167 @@
+"""What belongs to others is left alone, on a real API server: whatever is called, labelled or annotated like ours.
+
+The service has the permissions that we ship, which are more than the users have who act here. The policies are not
+installed, because machine-sync must be safe without them.
+"""
+
+import pytest
+
+from windlass.api import capi, capo, mapi
+from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API_FINALIZER
+
+from .examples import Tree
+from .stage import SET, Stage, condition
+from .test_mirror_in_cluster_api import stays
+
+pytestmark = pytest.mark.plane
+
+
+async def running(stage: Stage, name: str) -> None:
+    """A machine that Cluster API runs, with an instance, and that the Machine API does not have."""
+    await stage.machine(name, owner=None, spec={"providerID": stage.instance(f"{name}-of-cluster-api")})
+
+
+async def side_of_cluster_api(stage: Stage, name: str) -> list[Tree | None]:
+    return [await stage.get(capi.Machine, name), await stage.get(stage.infra_kind, name)]
+
+
+async def test_a_machine_that_cluster_api_runs_is_not_taken_over_by_one_of_its_name(stage: Stage) -> None:
+    await stage.cluster()
+    await running(stage, "w-0")
+    before = await side_of_cluster_api(stage, "w-0")
+    async with stage.syncing(resync=0.2):
+        spec = {"authoritativeAPI": "MachineAPI", "providerSpec": {"value": dict(stage.example.provider_spec)}}
+        await stage.make(mapi.Machine, "w-0", spec)
+        assert "set spec.authoritativeAPI of this one" in (await stage.reports("w-0", reason="NameConflict"))["message"]
+        await stage.all_seen()
+        assert await side_of_cluster_api(stage, "w-0") == before
+        machine = await stage.get(mapi.Machine, "w-0")
+        assert machine is not None
+        assert "authoritativeAPI" not in machine["status"], "its own controllers would make a second instance"
+        await stage.ask("w-0", "ClusterAPI")
+        mirror = await stage.in_sync("w-0")
+        assert mirror["spec"]["providerID"] == stage.instance("w-0-of-cluster-api")
+
+
+async def test_a_machine_with_an_instance_does_not_become_the_mirror_of_another(stage: Stage) -> None:
+    await stage.cluster()
+    await running(stage, "w-0")
+    provided = {"providerSpec": {"value": dict(stage.example.provider_spec)}, "providerID": stage.instance("w-0")}
+    await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": "ClusterAPI", **provided})
+    before = await side_of_cluster_api(stage, "w-0")
+    async with stage.syncing(resync=0.2):
+        await stage.reports("w-0", reason="NameConflict")
+        await stage.delete(mapi.Machine, "w-0")
+        await stage.gone((mapi.Machine, "w-0"))
+        assert await side_of_cluster_api(stage, "w-0") == before
+
+
+async def test_a_set_that_cluster_api_runs_is_not_taken_over_by_one_of_its_name(stage: Stage) -> None:
+    await stage.cluster()
+    await stage.source_set()
+    before = await stage.get(capi.MachineSet, SET)
+    async with stage.syncing(resync=0.2):
+        labels = {"machine.openshift.io/cluster-api-machineset": SET}
+        template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": {}}}}
+        spec = {"authoritativeAPI": "MachineAPI", "replicas": 0, "selector": {"matchLabels": labels}}
+        await stage.make(mapi.MachineSet, SET, {**spec, "template": template})
+        found = await stage.set_that(SET, lambda tree: condition(tree).get("reason") == "NameConflict")
+        assert "authoritativeAPI" not in found["status"]
+        assert await stage.get(capi.MachineSet, SET) == before
+        await stage.delete(mapi.MachineSet, SET)
+        await stage.gone((mapi.MachineSet, SET))
+        assert await stage.get(capi.MachineSet, SET) == before
+
+
+async def test_the_infra_machine_of_another_machine_is_neither_deleted_nor_recreated_for_its_name(stage: Stage) -> None:
+    """A user who may only make Machines of the Machine API names one like the infra machine of somebody else's."""
+    await stage.cluster()
+    await stage.machine("cp-1", owner=None, infra=False, spec=named("cp-1-infra"))
+    before = await infra_of(stage, "cp-1", name="cp-1-infra")
+    async with stage.syncing(resync=0.2):
+        await stage.machine_of_machine_api("cp-1-infra")
+        refused = await stage.reports("cp-1-infra", reason="FailedToGetCAPIInfraResources")
+        assert "cp-1-infra belongs to Machine cp-1 of Cluster API" in refused["message"]
+        await stage.delete(mapi.Machine, "cp-1-infra")
+        await stage.let_go(mapi.Machine, "cp-1-infra", MACHINE_API_FINALIZER)
+        await stage.gone((mapi.Machine, "cp-1-infra"))
+        await stage.adoptable("cp-1-infra", finalizers=["example.com/mine"])
+        await stage.reports("cp-1-infra", reason="FailedToGetCAPIInfraResources")
+        await stage.delete(mapi.Machine, "cp-1-infra")
+        await stage.all_seen()
+        await stage.let_go(mapi.Machine, "cp-1-infra", "example.com/mine")
+        await stage.gone((mapi.Machine, "cp-1-infra"))
+        assert await stage.get(stage.infra_kind, "cp-1-infra") == before
+
+
+async def test_the_infra_machine_of_another_machine_is_not_taken_for_an_annotation(stage: Stage) -> None:
+    await stage.cluster()
+    await stage.machine("an-1", owner=None)
+    await stage.patch(stage.infra_kind, "an-1", {"metadata": {"annotations": {MACHINE_ANNOTATION: "harmless"}}})
+    before = await stage.get(stage.infra_kind, "an-1")
+    async with stage.syncing(resync=0.2):
+        await stage.machine_of_machine_api("harmless")
+        await stage.in_sync("harmless")
+        mirror = await stage.get(capi.Machine, "harmless")
+        assert mirror is not None
+        assert mirror["spec"]["infrastructureRef"]["name"] == "harmless"
+        assert await stage.get(stage.infra_kind, "an-1") == before
+
+
+async def test_a_mirror_that_is_made_to_name_the_infra_machine_of_another_is_set_back(stage: Stage) -> None:
+    await stage.cluster()
+    await stage.machine("an-1", owner=None)
+    before = await stage.get(stage.infra_kind, "an-1")
+    async with stage.syncing(resync=0.2):
+        for name in ("w-0", "w-1"):
+            await stage.machine_of_machine_api(name)
+            await stage.in_sync(name)
+        own = await stage.get(stage.infra_kind, "w-0")
+        for other in ("an-1", "w-1"):
+            await stage.patch(capi.Machine, "w-0", {"spec": named(other)})
+            await stage.source_that("w-0", lambda tree: tree["spec"]["infrastructureRef"]["name"] == "w-0")
+        await stage.in_sync("w-0")
+        assert await stage.get(stage.infra_kind, "an-1") == before
+        assert await stage.get(stage.infra_kind, "w-0") == own
+    await stays(stage, "w-0")
+
+
+async def test_of_two_machines_that_name_one_infra_machine_one_stops_and_nothing_is_written(stage: Stage) -> None:
+    await stage.fleet()
+    await stage.machine("w-0")
+    await stage.machine("w-1", infra=False, spec=named("w-0"))
+    async with stage.syncing(resync=0.2):
+        await stage.in_sync("w-0")
+        event = await stage.told("w-1", "SynchronizationWarning")
+        assert "OpenStackMachine w-0 belongs to Machine w-0 of Cluster API" in event["message"]
+    await stays(stage, "w-0")
+
+
+@pytest.mark.parametrize("authority", ["ClusterAPI", "MachineAPI"])
+async def test_an_infra_machine_that_others_made_beforehand_does_not_decide_what_a_machine_is(
+    stage: Stage, authority: str
+) -> None:
+    """A user who may only make infra machines knows the name of the next Machine."""
+    await stage.cluster()
+    evil = {**stage.example.infra_spec, "identityRef": {"name": "of-somebody", "cloudName": "evil"}, "flavor": "huge"}
+    made = await stage.make(stage.infra_kind, "w-0", evil)
+    async with stage.syncing(resync=0.2):
+        provided = {"providerSpec": {"value": dict(stage.example.provider_spec)}}
+        await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": authority, **provided})
+        refused = await stage.reports("w-0", reason="FailedToGetCAPIInfraResources")
+        assert "OpenStackMachine w-0 was made beforehand" in refused["message"]
+        assert await stage.get(capi.Machine, "w-0") is None
+        assert await stage.get(stage.infra_kind, "w-0") == made
+        await stage.delete(stage.infra_kind, "w-0")
+        await stage.mirror_that("w-0", lambda tree: condition(tree).get("reason") != "FailedToGetCAPIInfraResources")
+
+
+def named(infra: str) -> Tree:
+    """The field of a Machine's spec that names its infra machine."""
+    kind = capo.OpenStackMachine.RESOURCE
+    return {"infrastructureRef": {"apiGroup": kind.group, "kind": kind.kind, "name": infra}}
+
+
+async def infra_of(stage: Stage, machine: str, *, name: str) -> Tree:
+    owners = [await stage.reference(capi.Machine, machine, controller=True)]
+    return await stage.infra_machine(name, ownerReferences=owners)
