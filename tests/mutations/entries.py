@@ -585,6 +585,33 @@ _MIRRORING = (
         ("        or (key in platform.infra_machine_mutable and not covers(", "        or (False and not covers("),
     ),
     *_in(
+        "machine_sync/mirroring/mirrored_spec.py",
+        "machine_sync/test_upgrade.py",
+        ("{move.spec, move.status or move.spec} != {MACHINE_API}", "False"),
+        ("    if before != now and (", "    if False and ("),
+        ("(before is not None or not is_synchronized(move, authority=MACHINE_API))", "before is not None"),
+        ("before is not None or not is_synchronized(move, authority=MACHINE_API)", "True"),
+        ("    return _written({**items, _SOURCE: now})", "    return _written(items)"),
+        ("    return _written({**items, _SOURCE: now})", "    return _written({_SOURCE: now})"),
+        (".get(_VERSION, _FIRST) == str(conversion)", ".get(_VERSION, str(conversion)) == str(conversion)"),
+    ),
+    *_in(
+        "machine_sync/machine/infra_machine.py",
+        "machine_sync/test_upgrade.py",
+        ("noted=record if stays else noted)", "noted=noted)"),
+        ("marks=_marks(seen, stays or record),", "marks=_marks(seen, record),"),
+    ),
+    *_in(
+        "machine_sync/machine_set/infra_templates.py",
+        "machine_sync/test_upgrade.py",
+        ("    return None if _standing(seen, found, source=source) is None else found", "    return None"),
+        ("    return None if _standing(seen, found, source=source) is None else found", "    return found"),
+        (
+            "annotations = {**_MARKS, **annotations, MIRRORED_SPEC_ANNOTATION: record}",
+            "annotations = {**_MARKS, **annotations}",
+        ),
+    ),
+    *_in(
         "machine_sync/machine/infra_machine.py",
         "machine_sync/machine/test_known_defaults.py",
         (

@@ -48,7 +48,8 @@ MIRRORED_LABELS_ANNOTATION = "sync.machine.openshift.io/mirrored-labels"
 MIRRORED_ANNOTATIONS_ANNOTATION = "sync.machine.openshift.io/mirrored-annotations"
 """On a mirror: `key,...`, the annotations that we copied to it."""
 MIRRORED_SPEC_ANNOTATION = "sync.machine.openshift.io/mirrored-spec"
-"""On the infra machine of a mirror: `field=digest,...`, the spec fields that we wrote."""
+"""On the infra machine or template of a mirror: `item=value,...`, the record of what we wrote
+(`mirroring.mirrored_spec`)."""
 MACHINE_ANNOTATION = "sync.machine.openshift.io/machine"
 """On the infra machine of a mirror, if its name differs from the machine's: the name of the machine."""
 BOOKKEEPING = (

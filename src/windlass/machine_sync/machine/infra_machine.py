@@ -8,6 +8,7 @@
 | being deleted by somebody else | the same; the objects that it owns are orphaned first |
 | differs only in fields that the provider or the API server filled in, or that we do not know | stays |
 | differs in fields whose converted value is the same as when they were last written | stays |
+| differs, but an earlier release of Windlass wrote it from the same provider spec | stays: `mirroring.mirrored_spec` |
 
 While it is paused, an annotation records the fields that we wrote. `mirroring.infra_machine_spec` compares with that
 record, so that a provider that completes or changes fields does not cause endless recreation. While it is not paused,
@@ -39,7 +40,7 @@ from windlass.machine_sync.constants import (
 from windlass.machine_sync.machine.propagation import claimed_metadata
 from windlass.machine_sync.machine.reasons import RECREATING
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name
-from windlass.machine_sync.mirroring import conditions, metadata
+from windlass.machine_sync.mirroring import conditions, metadata, mirrored_spec
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.mirroring.infra_machine_spec import differing, given
@@ -67,15 +68,22 @@ def ensure(
     owner = _owner(seen)
     found = seen.infra_machine
     if not isinstance(found, Present):
-        return Ensured((create(seen, converted, owner, labels=labels, why="mirror of the Machine API Machine"),))
+        why = "mirror of the Machine API Machine"
+        return Ensured((create(seen, converted, owner, labels=labels, source=source, why=why),))
     observed, annotations = found.tree["metadata"], converted.metadata.annotations
     claimed = claimed_metadata(seen.cluster_api_set, owners)
     made: dict[str, Any] = tree(converted.spec)
+    noted, record = found.metadata.annotations.get(MIRRORED_SPEC_ANNOTATION), _record(seen, made, source)
+    stays = None if noted is None else _standing(seen, noted, source)
+    spec = differing(seen.platform, found.tree.get("spec") or {}, made, noted=record if stays else noted)
     wanted = metadata.mirrored(
-        observed, labels=labels, annotations=annotations, owners=[owner], marks=_marks(seen, made), claimed=claimed
+        observed,
+        labels=labels,
+        annotations=annotations,
+        owners=[owner],
+        marks=_marks(seen, stays or record),
+        claimed=claimed,
     )
-    noted = found.metadata.annotations.get(MIRRORED_SPEC_ANNOTATION)
-    spec = differing(seen.platform, found.tree.get("spec") or {}, made, noted=noted)
     changeable = {key: made.get(key) for key in seen.platform.infra_machine_mutable if key in spec}
     if found.deleting or spec.keys() - changeable.keys():
         fields = changes(spec, {key: value for key, value in made.items() if key in spec}, path="spec")
@@ -90,7 +98,13 @@ def ensure(
 
 
 def create(
-    seen: MachineSnapshot, converted: Any, owner: OwnerReference | None, *, labels: Mapping[str, str], why: str
+    seen: MachineSnapshot,
+    converted: Any,
+    owner: OwnerReference | None,
+    *,
+    labels: Mapping[str, str],
+    source: Present[mapi.Machine],
+    why: str,
 ) -> Create:
     """A new infra machine: paused if it gets an owner, because its Machine is then a mirror."""
     spec: dict[str, Any] = tree(converted.spec)
@@ -99,7 +113,7 @@ def create(
         labels=labels,
         annotations=converted.metadata.annotations,
         owners=[owner] if owner is not None else [],
-        marks=_marks(seen, spec) if owner is not None else {},
+        marks=_marks(seen, _record(seen, spec, source)) if owner is not None else {},
     )
     body = {"metadata": {**meta, "finalizers": [SYNC_FINALIZER]}, "spec": spec}
     aim = Target(seen.platform.infra_machine, infra_machine_name(seen), seen.namespaces.cluster_api)
@@ -191,13 +205,23 @@ def _announce(kind: str, differ: list[FieldChange], source: Present[mapi.Machine
     return [Emit(target=target(source), type="Normal", reason="RecreatingInfraMachine", note=note, source=EVENT_SOURCE)]
 
 
-def _marks(seen: MachineSnapshot, spec: Mapping[str, Any]) -> dict[str, str]:
-    """The annotations of an infra machine: the pause, the record of `spec`, and the machine if it has another name.
+def _marks(seen: MachineSnapshot, record: str) -> dict[str, str]:
+    """The annotations of an infra machine: the pause, the record of its spec, and the machine if it has another name.
 
     If the Machine is lost, the infra machine is found by that name.
     """
     of = {MACHINE_ANNOTATION: seen.name} if infra_machine_name(seen) != seen.name else {}
-    return {**MARKS, MIRRORED_SPEC_ANNOTATION: given(spec), **of}
+    return {**MARKS, MIRRORED_SPEC_ANNOTATION: record, **of}
+
+
+def _record(seen: MachineSnapshot, spec: Mapping[str, Any], source: Present[mapi.Machine]) -> str:
+    return given(seen.platform, spec, source=source.object.spec.provider_spec.value)
+
+
+def _standing(seen: MachineSnapshot, noted: str, source: Present[mapi.Machine]) -> str | None:
+    """The record of an infra machine that another version of conversion wrote and that stays; else None."""
+    provider_spec = source.object.spec.provider_spec.value
+    return mirrored_spec.standing(noted, conversion=seen.platform.conversion, source=provider_spec, move=seen.move)
 
 
 def _owner(seen: MachineSnapshot) -> OwnerReference:

@@ -130,7 +130,7 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
         source,
         made.warnings,
         *hold((mapi.Machine, seen.machine_api), (seen.platform.infra_machine, seen.infra_machine)),
-        infra_machine.create(seen, made.infra_machine, None, labels=made.labels, why=why)
+        infra_machine.create(seen, made.infra_machine, None, labels=made.labels, source=source, why=why)
         if isinstance(seen.infra_machine, Absent)
         else infra_machine.unpause(seen, why=why),
         Create(target=_aim(seen), body=_body(seen, made, marks={}), why=why),

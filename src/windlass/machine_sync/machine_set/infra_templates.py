@@ -7,6 +7,7 @@ The name of a template is that of the set and a hash of the machine spec, so a c
 | named by conversion, does not exist | created, before the set refers to it |
 | named by conversion, a value in it was changed | the value is set back |
 | named by conversion, a provider has added fields, such as defaults | stays |
+| that of the set, and an earlier release of Windlass converted the same provider spec to it | stays: `standing` |
 | named by conversion, being deleted | wait until it is gone: the same spec was in use a moment ago |
 | another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
 | another without the label | stays: a user created it |
@@ -18,14 +19,15 @@ A template is paused while the Machine API is authoritative, so that its provide
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from windlass.api import mapi
 from windlass.api.meta import OwnerReference, tree
 from windlass.kube.control.plan import Create, Delete, Merge, Target, WaitFor, target, target_of
 from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.object import Object
-from windlass.machine_sync.constants import MACHINE_SET_LABEL, PAUSED_ANNOTATION
+from windlass.machine_sync.constants import MACHINE_SET_LABEL, MIRRORED_SPEC_ANNOTATION, PAUSED_ANNOTATION
 from windlass.machine_sync.machine_set.reasons import Reason
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
-from windlass.machine_sync.mirroring import metadata
+from windlass.machine_sync.mirroring import metadata, mirrored_spec
 from windlass.machine_sync.mirroring.infra_machine_spec import covers, differing
 from windlass.machine_sync.mirroring.synchronized import Fault
 
@@ -46,20 +48,44 @@ def sets_of(found: Object[Any]) -> Iterable[str]:
     return {name for name in (set_of(found), named) if name}
 
 
+def standing(seen: MachineSetSnapshot, converted: Any, *, source: Present[mapi.MachineSet]) -> Present[Any] | None:
+    """The template of the mirror, if another version of conversion wrote it and it stays: `mirroring.mirrored_spec`."""
+    mirror = seen.cluster_api
+    name = mirror.object.spec.template.spec.infrastructure_ref.name if isinstance(mirror, Present) else ""
+    found = next((one.seen for one in seen.own_templates if one.name == name != converted.metadata.name), None)
+    if not isinstance(found, Present) or found.deleting:
+        return None
+    return None if _standing(seen, found, source=source) is None else found
+
+
 def ensure(
-    seen: MachineSetSnapshot, converted: Any, owners: list[OwnerReference], *, paused: bool
+    seen: MachineSetSnapshot,
+    converted: Any,
+    owners: list[OwnerReference],
+    *,
+    source: Present[mapi.MachineSet],
+    paused: bool,
 ) -> Create | Merge | Fault | WaitFor:
     """Create or update the template that conversion names; or why that cannot be done now."""
     name = converted.metadata.name
     found = next((template.seen for template in seen.templates if template.name == name), None)
+    record = mirrored_spec.record({}, conversion=seen.platform.conversion, source=_provider_spec(source))
     if found is None:
-        return _create(seen, converted, owners, paused=paused)
+        return _create(seen, converted, owners, record=record if paused else None)
     if isinstance(found, Unreadable):
         text = f"failed to get CAPI infrastructure machine template: {found.why}"
         return Fault(Reason.FAILED_TO_GET_INFRA, f"failed to fetch CAPI infra resources: {text}", retry=False)
     if found.deleting:
         return WaitFor(f"template {name}, which is being deleted, to be gone before it is recreated")
-    return _update(seen, found, converted, owners, paused=paused)
+    return _update(seen, found, converted, owners, record=record if paused else None)
+
+
+def keep(
+    seen: MachineSetSnapshot, found: Present[Any], owners: list[OwnerReference], *, source: Present[mapi.MachineSet]
+) -> Merge:
+    """Leave the spec of the template that is `standing` as it is."""
+    record = _standing(seen, found, source=source)
+    return _update(seen, found, found.object, owners, record=record)
 
 
 def removable(seen: MachineSetSnapshot, *, keep: str = "") -> list[Delete]:
@@ -89,14 +115,25 @@ def given_up(seen: MachineSetSnapshot) -> list[Merge]:
     ]
 
 
-def _create(seen: MachineSetSnapshot, converted: Any, owners: list[OwnerReference], *, paused: bool) -> Create:
-    body = {"metadata": _metadata(seen, {}, owners, paused=paused), "spec": tree(converted.spec)}
+def _provider_spec(source: Present[mapi.MachineSet]) -> Any:
+    return source.object.spec.template.spec.provider_spec.value
+
+
+def _standing(seen: MachineSetSnapshot, found: Present[Any], *, source: Present[mapi.MachineSet]) -> str | None:
+    """The record of a template whose spec stays."""
+    text = found.metadata.annotations.get(MIRRORED_SPEC_ANNOTATION, "")
+    conversion, provider_spec = seen.platform.conversion, _provider_spec(source)
+    return mirrored_spec.standing(text, conversion=conversion, source=provider_spec, move=seen.move)
+
+
+def _create(seen: MachineSetSnapshot, converted: Any, owners: list[OwnerReference], *, record: str | None) -> Create:
+    body = {"metadata": _metadata(seen, {}, owners, record=record), "spec": tree(converted.spec)}
     aim = Target(seen.platform.infra_template, converted.metadata.name, seen.namespaces.cluster_api)
     return Create(target=aim, body=body, why="what new machines of the set are made from")
 
 
 def _update(
-    seen: MachineSetSnapshot, found: Present[Any], converted: Any, owners: list[OwnerReference], *, paused: bool
+    seen: MachineSetSnapshot, found: Present[Any], converted: Any, owners: list[OwnerReference], *, record: str | None
 ) -> Merge:
     observed = found.tree["metadata"]
     made = tree(converted.spec)["template"]["spec"]
@@ -112,7 +149,7 @@ def _update(
             "spec": {"template": {"spec": fields}},
         },
         desired={
-            "metadata": _metadata(seen, observed, owners, paused=paused),
+            "metadata": _metadata(seen, observed, owners, record=record),
             "spec": {"template": {"spec": {key: made.get(key) for key in fields}}},
         },
         why="it was edited, and its name is a hash of its spec" if fields else "it is a template of ours",
@@ -120,14 +157,18 @@ def _update(
 
 
 def _metadata(
-    seen: MachineSetSnapshot, observed: Mapping[str, Any], owners: list[OwnerReference], *, paused: bool
+    seen: MachineSetSnapshot, observed: Mapping[str, Any], owners: list[OwnerReference], *, record: str | None
 ) -> dict[str, Any]:
-    """Ours are one label, the owner and the pause; everything else stays."""
+    """Ours are one label, the owner, the pause and the record of its spec; everything else stays.
+
+    `record` None: it is not paused, and has no record.
+    """
     annotations: Mapping[str, str] = observed.get("annotations") or {}
-    if paused:
-        annotations = {**_MARKS, **annotations}
+    if record is not None:
+        annotations = {**_MARKS, **annotations, MIRRORED_SPEC_ANNOTATION: record}
     else:
-        annotations = {key: value for key, value in annotations.items() if key not in _MARKS}
+        ours = (*_MARKS, MIRRORED_SPEC_ANNOTATION)
+        annotations = {key: value for key, value in annotations.items() if key not in ours}
     wanted = {
         "labels": {**(observed.get("labels") or {}), MACHINE_SET_LABEL: seen.name},
         "annotations": annotations,

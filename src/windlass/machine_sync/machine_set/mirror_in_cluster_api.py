@@ -21,6 +21,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import OwnerReference, tree
@@ -143,11 +144,23 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     if isinstance(references, OwnerNotFound):
         text = f"failed to get CAPI cluster: {references.text}"
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"failed to get Cluster API cluster owner reference: {text}")
-    template = infra_templates.ensure(seen, converted.infra_template, references, paused=paused)
+    standing = infra_templates.standing(seen, converted.infra_template, source=source) if paused else None
+    if standing is not None:
+        keep = infra_templates.keep(seen, standing, references, source=source)
+        return _Made(_made_from(converted.machine_set, standing.metadata.name), converted.remarks, references, keep)
+    template = infra_templates.ensure(seen, converted.infra_template, references, source=source, paused=paused)
     if not isinstance(template, Create | Merge):
         return template
     remarks = (*converted.remarks, *taints.withheld(seen.platform, source.object.spec.template.spec.taints))
     return _Made(converted.machine_set, remarks, references, template)
+
+
+def _made_from(converted: capi.MachineSet, template: str) -> capi.MachineSet:
+    """The converted set, with machines that are made from this template."""
+    spec = converted.spec
+    machine = spec.template.spec
+    machine = replace(machine, infrastructure_ref=replace(machine.infrastructure_ref, name=template))
+    return replace(converted, spec=replace(spec, template=replace(spec.template, spec=machine)))
 
 
 def _no_infrastructure(seen: MachineSetSnapshot) -> str:

@@ -15,24 +15,19 @@ All other fields of our types belong to conversion, whether it sets them now, di
 """
 
 from collections.abc import Mapping
-from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from windlass.api.meta import tree
 from windlass.kube.control.merge import same
+from windlass.machine_sync.mirroring import mirrored_spec
 from windlass.machine_sync.platforms import Platform
 
-_canonical = msgspec.json.Encoder(order="deterministic").encode
 
-_DIGITS: Final = 12
-"""Hexadecimal digits of a digest. Two different values of a field have the same digest with a probability of 2**-48."""
-
-
-def given(spec: Mapping[str, Any]) -> str:
-    """The record of the fields of the converted `spec`, for the annotation of the infra machine."""
-    return ",".join(f"{key}={digest}" for key, digest in sorted(_digests(spec).items()))
+def given(platform: Platform, spec: Mapping[str, Any], *, source: Any) -> str:
+    """The record of the fields of `spec`, converted from the provider spec `source`, for the annotation."""
+    return mirrored_spec.record(_digests(spec), conversion=platform.conversion, source=source)
 
 
 def differing(
@@ -46,8 +41,7 @@ def differing(
     fields = _unlike(platform, observed, desired)
     if not fields or noted is None:
         return fields
-    before = dict(item.split("=", 1) for item in noted.split(",") if "=" in item)
-    now = _digests(desired)
+    before, now = mirrored_spec.read(noted), _digests(desired)
     return {
         key: value
         for key, value in fields.items()
@@ -72,8 +66,7 @@ def covers(observed: Any, desired: Any) -> bool:
 
 
 def _digests(spec: Mapping[str, Any]) -> dict[str, str]:
-    said = _said(spec)
-    return {key: sha256(_canonical(value)).hexdigest()[:_DIGITS] for key, value in said.items()}
+    return {key: mirrored_spec.digest(value) for key, value in _said(spec).items()}
 
 
 def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,6 +52,9 @@ class Platform(Struct, frozen=True, kw_only=True):
     do, and those always keep the condition. `infra_machine_mutable` are the fields of its spec that the provider allows
     to change.
 
+    `conversion` is the version of the conversion to the infra machine. A change that gives another infra machine for
+    the same provider spec increases it, so that existing mirrors stay (`mirroring.mirrored_spec`).
+
     `provider_spec_leftovers` are fields of a provider spec that conversion may not know. Where conversion leaves them
     empty, a mirror keeps its own value.
 
@@ -74,6 +77,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_machine_mutable: frozenset[str] = frozenset()
     infra_machine_reports_pause: bool | None = True
     takes_taints: bool = False
+    conversion: int = 1
 
     def to_machine_api(
         self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any

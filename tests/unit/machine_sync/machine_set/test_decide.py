@@ -27,8 +27,11 @@ from windlass.kube.control.plan import (
 )
 from windlass.kube.control.seen import NotServedKind
 from windlass.kube.errors import Forbidden, Status
+from windlass.machine_sync.constants import MIRRORED_SPEC_ANNOTATION
 from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.mirroring import mirrored_spec
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
+from windlass.machine_sync.platforms import OPENSTACK
 from windlass.testing.machines.simulators.authority import paused_condition
 
 from .cases import (
@@ -42,6 +45,7 @@ from .cases import (
     NOW,
     OF_CLUSTER,
     PAUSED,
+    PROVIDER_SPEC,
     SYNC,
     TEMPLATE,
     Tree,
@@ -134,9 +138,10 @@ class TestToClusterApi:
         assert written(plan) == [("Create", "OpenStackMachineTemplate", ""), ("Create", "MachineSet", "")]
         template = only(Create, plan, capo.OpenStackMachineTemplate)
         assert (template.target.name, template.target.namespace) == (MADE, "openshift-cluster-api")
+        record = mirrored_spec.record({}, conversion=OPENSTACK.conversion, source=PROVIDER_SPEC)
         assert template.body["metadata"] == {
             "labels": {MACHINE_SET_LABEL: "ms"},
-            "annotations": {PAUSED: ""},
+            "annotations": {PAUSED: "", MIRRORED_SPEC_ANNOTATION: record},
             "ownerReferences": [OF_CLUSTER],
         }
         assert template.body["spec"]["template"]["spec"]["flavor"] == "m1.large"

@@ -80,7 +80,7 @@ def test_a_default_that_conversion_sets_otherwise_is_a_difference() -> None:
 def test_where_conversion_makes_what_it_gave_only_what_anybody_can_change_differs(
     observed: dict[str, Any], made: dict[str, Any], found: set[str]
 ) -> None:
-    noted = given(OPENSTACK_SPEC)
+    noted = given(OPENSTACK, OPENSTACK_SPEC, source={})
     assert differing(OPENSTACK, {**OPENSTACK_SPEC, **observed}, {**OPENSTACK_SPEC, **made}, noted=noted).keys() == found
 
 
