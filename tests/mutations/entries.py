@@ -949,9 +949,14 @@ _FOLLOWING = (
         ("max(_gathered(inputs), last_transition(sources))", "_gathered(inputs) or last_transition(sources)"),
     ),
     *_in(
+        "cli/manifests.py",
+        "capability/test_capability.py",
+        ("    if not names:\n        every", "    if False:\n        every"),
+    ),
+    *_in(
         "cli/update_status/status/follow.py",
         "cli/update_status/test_follow.py",
-        ("seen.settled and not", "not"),
+        ("seen.settled and is_over", "is_over"),
         ("passing, before = bool(before and missing), seen", "passing, before = False, seen"),
         ("if first or not passing:", "if not passing:"),
         ("if first or not passing:", "if first:"),
@@ -959,6 +964,8 @@ _FOLLOWING = (
     *_in(
         "cli/update_status/status/verdict.py",
         "cli/update_status/test_follow.py",
+        ('not report.updating and report.control_plane.updating == "False"', "not report.updating"),
+        ("if node.managed and node.phase is not Phase.UPDATED", "if node.phase is not Phase.UPDATED"),
         ("return bool(left) and all(", "return bool(left) and any("),
     ),
 )

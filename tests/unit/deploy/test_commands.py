@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 import windlass
 from tests.pages import DOCS, PAGES, ROOT, typed
 from windlass.cli.capabilities import CAPABILITIES, room
+from windlass.demo.machine_sync.story import STORY
 
 WITH_TEXT = {".md", ".py", ".toml", ".yaml", ".js", ".html", ".svg", ""}
 BARE = re.compile(
@@ -116,8 +118,19 @@ def test_pages_count_the_kinds_of_each_capability() -> None:
             assert {resource.kind.removesuffix("Template"), resource.plural} & {*re.findall(r"\w+", installed)}
 
 
-def test_the_readme_counts_the_capabilities() -> None:
-    assert f"Windlass is {IN_WORDS[len(CAPABILITIES)]} capabilities" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_counts_the_capabilities_and_the_steps_of_the_demo() -> None:
+    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"Windlass is {IN_WORDS[len(CAPABILITIES)]} capabilities" in said
+    assert f"All {len(STORY)} steps, and what is real in them" in said
+    assert f"of the {len(STORY)} steps of make demo" in said
+
+
+def test_the_proposal_counts_kinds_and_alerts() -> None:
+    said = " ".join((DOCS / "proposals" / "update-status.md").read_text(encoding="utf-8").split())
+    rules = ROOT / "deploy" / "update-status" / "components" / "alerts" / "prometheus-rule.yaml"
+    groups = yaml.safe_load(rules.read_text(encoding="utf-8"))["spec"]["groups"]
+    assert f"applies {IN_WORDS[len(room('update-status').make(home='any').owned)]} CRDs" in said
+    assert f"{IN_WORDS[sum(len(group['rules']) for group in groups)]} alerts" in said
 
 
 def test_the_package_lists_every_package_of_a_capability() -> None:

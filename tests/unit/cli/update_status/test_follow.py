@@ -55,9 +55,14 @@ TROUBLE = Insight(
 SICK = structs.replace(BUSY, insights=(TROUBLE,))
 
 
+UNKNOWN = Report(control_plane=structs.replace(PLANE, updating="Unknown"))
+"""ClusterVersion does not say whether it is updating."""
+
+
 def pool(*nodes: Node) -> Pool:
     outdated = sum(node.phase is not Phase.UPDATED for node in nodes)
-    return Pool(name="worker", summary=Summary(total=len(nodes), outdated=outdated), nodes=nodes)
+    unmanaged = sum(not node.managed for node in nodes)
+    return Pool(name="worker", summary=Summary(total=len(nodes), outdated=outdated, unmanaged=unmanaged), nodes=nodes)
 
 
 def at(report: Report, *, settled: bool = True, now: int = NOW) -> Sight:
@@ -99,6 +104,19 @@ async def test_who_waits_gets_the_report_when_the_update_is_over(capsys: pytest.
 
 async def test_a_request_that_the_cluster_has_not_noticed_yet_is_waited_for() -> None:
     assert await waited(at(IDLE, settled=False), at(SICK)) == Exit.NEEDS_SOMEBODY
+
+
+async def test_an_update_is_not_over_while_clusterversion_does_not_say_so() -> None:
+    assert await waited(at(BUSY), at(UNKNOWN), at(SICK)) == Exit.NEEDS_SOMEBODY
+
+
+async def test_a_node_that_nobody_manages_yet_is_not_waited_for_and_stalls_nothing_else() -> None:
+    joined = Node(name="new", phase=Phase.PENDING, managed=False)
+    paused = pool(Node(name="a", phase=Phase.PAUSED), joined)
+    done = pool(Node(name="a", phase=Phase.UPDATED), joined)
+
+    assert await waited(at(structs.replace(IDLE, pools=(paused,)))) == Exit.NEEDS_SOMEBODY
+    assert await waited(at(BUSY), at(structs.replace(IDLE, pools=(done,)))) == Exit.OK
 
 
 async def test_an_update_that_needs_somebody_ends_the_waiting(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from windlass.cli.update_status.status import sight
 from windlass.cli.update_status.status.changes import Facts, changes, facts
 from windlass.cli.update_status.status.show import StatusRequest, code_of, rendered
 from windlass.cli.update_status.status.sight import Origin, Sight
-from windlass.cli.update_status.status.verdict import is_stalled, needs_attention
+from windlass.cli.update_status.status.verdict import is_over, is_stalled, needs_attention
 from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
@@ -81,7 +81,7 @@ async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool
                     continue
                 shown.show(seen)
                 needy = needs_attention(seen.report, level, now=seen.now) or is_stalled(seen.report, now=seen.now)
-                if wait and (needy or (seen.settled and not seen.report.updating)):
+                if wait and (needy or (seen.settled and is_over(seen.report))):
                     break
     if not watch:
         click.echo(rendered(seen, request, now=seen.now), nl=False)

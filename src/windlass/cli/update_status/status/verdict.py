@@ -16,6 +16,11 @@ def needs_attention(report: Report, level: Level, *, now: Moment) -> bool:
     )
 
 
+def is_over(report: Report) -> bool:
+    """Whether nothing is updated any more. While ClusterVersion does not say so, that is unknown."""
+    return not report.updating and report.control_plane.updating == "False"
+
+
 def is_stalled(report: Report, *, now: Moment) -> bool:
     """Whether nothing more will happen by itself: it takes far too long, or all that is left is paused."""
     if not report.updating:
