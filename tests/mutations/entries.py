@@ -405,7 +405,7 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/deletion.py",
         "machine_sync/machine/test_removal.py",
-        ("    if not cause and (owner", "    if (owner"),
+        ("    if not (cause or collected.is_earlier(source, mirror)) and (owner", "    if (owner"),
         ("            *(_given_up_infra(seen) or (_disowned_infra(seen),)),\n", ""),
         ("or not _paused(infra):\n        return ()", "or False:\n        return ()"),
         (
@@ -425,9 +425,28 @@ _DECIDING = (
     *_in(
         "machine_sync/machine_set/deletion.py",
         "machine_sync/machine_set/test_removal.py",
-        ("    return seen.removal.spares or _went", "    return _went"),
+        ("    return seen.removal.spares or earlier", "    return earlier"),
         ("    if seen.acting and not seen.removal.cause:", "    if seen.acting:"),
         ("    if seen.acting and seen.removal.unknown:", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine_set/deletion.py",
+        "machine_sync/machine_set/test_deletion.py",
+        (" and PAUSED_ANNOTATION in source.annotations:", ":"),
+        ("    if is_newer(source, mirror):", "    if False:"),
+        ("if AUTHORITY_ANNOTATION in source.annotations and", "if False and"),
+    ),
+    *_in(
+        "machine_sync/machine_set/decide.py",
+        "machine_sync/machine_set/test_deletion.py",
+        ("not deletion.is_lost(seen) and ", ""),
+        ("return not found.deleting and ", "return "),
+    ),
+    *_in(
+        "machine_sync/machine/collected.py",
+        "machine_sync/machine/test_deletion.py",
+        ("seen.removal.spares or is_earlier(metadata_of(seen.cluster_api), mirror)", "seen.removal.spares"),
+        ("seen.removal.spares or is_earlier(metadata_of(seen.machine_api), mirror)", "seen.removal.spares"),
     ),
     *_in(
         "machine_sync/release.py",

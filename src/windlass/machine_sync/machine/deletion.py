@@ -8,6 +8,7 @@ Cluster API is authoritative:
 | stays | being deleted because of its MachineSet | the mirror is released; machine and instance stay with Cluster API |
 | stays, and belongs to no MachineSet | being deleted, adopted by a MachineSet | the same |
 | stays | being deleted with its CRD or namespace | the same |
+| created later | being deleted | the same |
 | stays, and its MachineSet may be deleted | being deleted because of its MachineSet | wait: that MachineSet decides |
 | being deleted | exists | mirror deleted; then finalizers of, in order: infra provider, Cluster API, us |
 | being deleted | gone | our finalizers are removed: there is no mirror left to clean up |
@@ -21,6 +22,7 @@ The Machine API is authoritative:
 | stays | being deleted by a user | the Machine API Machine is deleted too |
 | stays | being deleted because of its owner | the mirror gives up its infra machine, is released and recreated |
 | stays | being deleted with its CRD or namespace | the same, and the condition names them |
+| created later | being deleted | the same: the user meant an earlier machine |
 | stays | gone, and so goes the infra machine with its CRD or namespace | the infra machine is released |
 | being deleted | exists or gone | mirror and infra machine deleted; then finalizers of, in order: the Machine API, us |
 | gone, by force | exists | an Event: the mirror stays, paused, until a user deletes it |
@@ -74,11 +76,13 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, no
     if seen.removal.unknown:
         return failed(seen, removed(seen), now=now)
     cause = seen.removal.cause
-    if not cause and (owner := _going_set(seen, source)):
+    if not (cause or collected.is_earlier(source, mirror)) and (owner := _going_set(seen, source)):
         return Plan().then(WaitFor(f"MachineSet {owner} to be gone, and the machine with it or without an owner"))
     why = "goes with the MachineSet that it belonged to in the Machine API"
     if cause:
         why = f"is deleted because {cause} is being deleted"
+    elif collected.is_earlier(source, mirror):
+        why = "was deleted before this machine was created"
     elif collected.adopted(seen, mirror):
         why = "was deleted while it belonged to a MachineSet of the Machine API, which the machine does not belong to"
     note = f"Its mirror {why}; machine {seen.name} stays in Cluster API, and is no longer synchronized."

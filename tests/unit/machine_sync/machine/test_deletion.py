@@ -387,6 +387,35 @@ class TestLeftBehind:
         assert off.desired == []
 
 
+class TestMachinesThatWereCreatedAfterTheDeletionOfTheMirror:
+    """A user deleted the mirror of an earlier machine, and something still holds it."""
+
+    LATER = "2026-05-01T00:00:01Z"
+    SAME = "2026-05-01T00:00:00Z"
+
+    def test_under_the_machine_api_the_mirror_goes_alone(self) -> None:
+        case = under_machine_api()
+        case["cluster_api"] = changed(case["cluster_api"], metadata__deletionTimestamp=self.SAME)
+        later = changed(case["machine_api"], metadata__creationTimestamp=self.LATER)
+        assert steps(decided(**{**case, "machine_api": later})) == [("RemoveFinalizers", "cluster_api")]
+        same = changed(case["machine_api"], metadata__creationTimestamp=self.SAME)
+        assert steps(decided(**{**case, "machine_api": same})) == [("Delete", "machine_api")]
+
+    def test_under_cluster_api_the_mirror_goes_alone(self) -> None:
+        mirror = changed(mirrored(), metadata__deletionTimestamp=self.SAME)
+        later = changed(CAPI_MACHINE, metadata__creationTimestamp=self.LATER)
+        plan = decided(cluster_api=later, machine_api=mirror)
+        assert steps(plan) == [
+            ("RemoveFinalizers", "infra_machine"),
+            ("RemoveFinalizers", "cluster_api"),
+            ("RemoveFinalizers", "machine_api"),
+        ]
+        (told,) = [action.note for action in plan.needed if isinstance(action, Emit)]
+        assert told.startswith("Its mirror was deleted before this machine was created")
+        same = changed(CAPI_MACHINE, metadata__creationTimestamp=self.SAME)
+        assert steps(decided(cluster_api=same, machine_api=mirror)) == [("Delete", "cluster_api")]
+
+
 class TestUnderTheMachineApi:
     def test_ms23_deleting_the_mirror_deletes_the_machine(self) -> None:
         case = under_machine_api()
