@@ -443,6 +443,12 @@ _DECIDING = (
         ("return not found.deleting and ", "return "),
     ),
     *_in(
+        "machine_sync/machine/deletion.py",
+        "machine_sync/machine/test_deletion.py",
+        ("        return _deleted_infra(seen)\n", "        return None\n"),
+        (" or [*infra.finalizers] != [SYNC_FINALIZER]:", ":"),
+    ),
+    *_in(
         "machine_sync/machine/collected.py",
         "machine_sync/machine/test_deletion.py",
         ("seen.removal.spares or is_earlier(metadata_of(seen.cluster_api), mirror)", "seen.removal.spares"),

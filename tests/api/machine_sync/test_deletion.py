@@ -15,7 +15,7 @@ from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.testing.machines.simulators.instances import InstanceRecord
 
-from .stage import SET, Stage, finalizers, held_by_us
+from .stage import SET, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 
@@ -164,16 +164,21 @@ async def test_a_machine_that_is_made_anew_under_its_name_is_mirrored_anew(stage
     assert second["status"]["synchronizedGeneration"] < first["status"]["synchronizedGeneration"]
 
 
-async def test_an_infra_machine_deleted_under_a_living_machine_is_said(stage: Stage) -> None:
-    """It stays, held by us, as long as its machine does: its content is still the truth about the instance."""
+async def test_an_infra_machine_that_is_deleted_under_a_living_machine_goes_after_its_provider_and_is_missed(
+    stage: Stage,
+) -> None:
+    """Cluster API reports a missing infra machine, but not one that is held although its instance is gone."""
     async with stage.syncing():
         await mirrored(stage)
         await stage.delete(stage.infra_kind, "w-0")
-        await provider_finishes(stage)
         await stage.all_seen()
+        assert held_by_us(await stage.get(stage.infra_kind, "w-0")), "the provider has not deleted the instance"
+        await provider_finishes(stage)
+        await stage.gone((stage.infra_kind, "w-0"))
+        await stage.mirror_that("w-0", lambda found: condition(found).get("status") == "False")
         there = await stage.everything("w-0")
-        assert there["infra"] is not None
-        assert finalizers(there["infra"]) == [SYNC_FINALIZER]
+        for side in ("source", "mirror"):
+            assert "deletionTimestamp" not in (there[side] or {"metadata": {}})["metadata"]
 
 
 async def somebody_deletes_the_infra_machine(stage: Stage) -> None:

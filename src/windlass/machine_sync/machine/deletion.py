@@ -10,6 +10,7 @@ Cluster API is authoritative:
 | stays | being deleted with its CRD or namespace | the same |
 | created later | being deleted | the same |
 | stays, and its MachineSet may be deleted | being deleted because of its MachineSet | wait: that MachineSet decides |
+| stays | stays, and the infra machine is being deleted | once only we hold the infra machine, it is released |
 | being deleted | exists | mirror deleted; then finalizers of, in order: infra provider, Cluster API, us |
 | being deleted | gone | our finalizers are removed: there is no mirror left to clean up |
 | gone | being deleted | the infra machine is deleted if it exists, then the mirror is released |
@@ -50,6 +51,7 @@ from windlass.machine_sync.constants import (
     INFRA_FINALIZER_SUFFIX,
     MACHINE_API_FINALIZER,
     PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
 )
 from windlass.machine_sync.machine import collected, infra_machine
 from windlass.machine_sync.machine.reasons import failed, removed
@@ -63,11 +65,11 @@ _MIRRORS_NOTHING = "nothing is left that it mirrors"
 
 
 def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan | None:
-    """Both Machines exist and Cluster API is authoritative. None: neither is being deleted."""
+    """Both Machines exist and Cluster API is authoritative. None: nothing is being deleted, or its provider acts."""
     if source.deletion_timestamp is not None:
         return _follow_cluster_api(seen, source, mirror)
     if mirror.deletion_timestamp is None:
-        return None
+        return _deleted_infra(seen)
     if not collected.in_machine_api(seen, mirror):
         why = "its Machine API mirror is being deleted"
         return Plan.of(Delete(target=target_of(capi.Machine, source), why=why)).then(
@@ -219,6 +221,17 @@ def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: Objec
         return Plan.of(delete_mirror, off_infra)
     # The source last: after a crash, it brings the next reconcile back here.
     return Plan.of(off_infra, _off_machine_api_mirror(seen), _off_source(seen))
+
+
+def _deleted_infra(seen: MachineSnapshot) -> Plan | None:
+    """Somebody deleted the infra machine of a machine that stays, and its provider has deleted the instance.
+
+    As long as the object exists, Cluster API takes the instance for running.
+    """
+    infra = metadata_of(seen.infra_machine)
+    if infra is None or infra.deletion_timestamp is None or [*infra.finalizers] != [SYNC_FINALIZER]:
+        return None
+    return Plan.of(_off_infra(seen))
 
 
 def _lost(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:

@@ -387,6 +387,24 @@ class TestLeftBehind:
         assert off.desired == []
 
 
+class TestInfraMachinesThatAreDeletedUnderALivingMachine:
+    """Cluster API is authoritative; somebody deleted only its infra machine."""
+
+    def test_it_is_released_when_its_provider_has_deleted_the_instance(self) -> None:
+        plan = decided(machine_api=mirrored(), infra_machine=going(INFRA, metadata__finalizers=[SYNC]))
+        (off,) = plan.needed
+        assert isinstance(off, RemoveFinalizers)
+        assert (off.target.kind, off.desired) == (capo.OpenStackMachine, [])
+
+    @pytest.mark.parametrize("held", [INFRA_FINALIZER, "example.com/mine"])
+    def test_while_others_hold_it_our_finalizer_stays(self, held: str) -> None:
+        infra = going(INFRA, metadata__finalizers=[held, SYNC])
+        assert steps(decided(machine_api=mirrored(), infra_machine=infra)) == []
+
+    def test_then_the_condition_says_that_it_is_missing(self) -> None:
+        assert condition(decided(machine_api=mirrored(), infra_machine=None))["status"] == "False"
+
+
 class TestMachinesThatWereCreatedAfterTheDeletionOfTheMirror:
     """A user deleted the mirror of an earlier machine, and something still holds it."""
 

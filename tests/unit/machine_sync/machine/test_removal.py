@@ -136,6 +136,10 @@ class TestUnderClusterApi:
         assert isinstance(plan.next, Retry)
         assert condition(plan)["reason"] == "FailedToUpdateMAPIMachine"
 
+    def test_the_mirror_does_not_wait_for_the_set_of_its_machine(self) -> None:
+        plan = decided(IN_THE_MACHINE_API, machine_api=going(mirrored()), cluster_api_set=going(CAPI_SET))
+        assert ("RemoveFinalizers", "machine_api") in steps(plan)
+
     def test_an_infra_machine_that_is_left_is_not_deleted(self) -> None:
         lone = changed(mirrored(), metadata__ownerReferences=None)
         case = {"machine_api": going(lone), "cluster_api": None}
