@@ -425,7 +425,6 @@ _DECIDING = (
     *_in(
         "machine_sync/machine_set/deletion.py",
         "machine_sync/machine_set/test_removal.py",
-        ("    return seen.removal.spares or earlier", "    return earlier"),
         ("    if seen.acting and not seen.removal.cause:", "    if seen.acting:"),
         ("    if seen.acting and seen.removal.unknown:", "    if False:"),
     ),
@@ -434,6 +433,7 @@ _DECIDING = (
         "machine_sync/machine_set/test_deletion.py",
         (" and PAUSED_ANNOTATION in source.annotations:", ":"),
         ("    if is_newer(source, mirror):", "    if False:"),
+        ("    return seen.removal.spares or earlier", "    return earlier"),
         ("if AUTHORITY_ANNOTATION in source.annotations and", "if False and"),
     ),
     *_in(
@@ -447,6 +447,24 @@ _DECIDING = (
         "machine_sync/machine/test_deletion.py",
         ("        return _deleted_infra(seen)\n", "        return None\n"),
         (" or [*infra.finalizers] != [SYNC_FINALIZER]:", ":"),
+    ),
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_deletion.py",
+        ("if going.needed or not deletion.in_work(found.metadata, MACHINE_API_FINALIZER):", "if True:"),
+        ("if going.needed or not deletion.in_work(source, CLUSTER_API_FINALIZER):", "if True:"),
+        ("    if failed or migration.recreated(seen.move) is not None:", "    if failed:"),
+        ("    if failed or migration.recreated(seen.move) is not None:", "    if migration.recreated(seen.move):"),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_deletion.py",
+        ("    if AUTHORITY_ANNOTATION not in mirror.metadata.annotations:", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine/observe.py",
+        "machine_sync/machine/test_observe.py",
+        (" or (mirror is not None and MACHINE_API_FINALIZER in source.metadata.finalizers):", ":"),
     ),
     *_in(
         "machine_sync/machine/collected.py",

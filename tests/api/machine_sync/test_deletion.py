@@ -148,6 +148,41 @@ async def test_under_the_machine_api_deleting_either_side_takes_everything_along
         await stage.gone((stage.infra_kind, "w-0"), (capi.Machine, "w-0"), (mapi.Machine, "w-0"))
 
 
+async def test_while_its_drain_waits_the_mirror_of_a_machine_of_cluster_api_says_that_it_is_being_deleted(
+    stage: Stage,
+) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+        await stage.delete(capi.Machine, "w-0")
+        await deleting(stage, "source", "mirror")
+        await stage.patch(capi.Machine, "w-0", {"status": {"phase": "Deleting"}}, part="status")
+        await stage.mirror_that("w-0", lambda found: found["status"].get("phase") == "Deleting")
+        await stage.in_sync("w-0")
+        await stage.all_seen()
+        assert held_by_us(await stage.get(mapi.Machine, "w-0"))
+
+
+async def test_while_its_drain_waits_the_mirror_of_a_machine_of_the_machine_api_says_that_it_is_being_deleted(
+    stage: Stage,
+) -> None:
+    await stage.cluster()
+    async with stage.syncing():
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+        await stage.delete(mapi.Machine, "w-0")
+        await deleting(stage, "source", "mirror")
+        await stage.patch(mapi.Machine, "w-0", {"status": {"phase": "Deleting"}}, part="status")
+        await eventually(
+            lambda: stage.get(capi.Machine, "w-0"),
+            lambda found: found is not None and found["status"].get("phase") == "Deleting",
+            what="the mirror in Deleting",
+        )
+        await stage.in_sync("w-0")
+        await stage.all_seen()
+        there = await stage.everything("w-0")
+        assert all(map(held_by_us, there.values())), "the Machine API has not finished"
+
+
 async def test_a_machine_that_is_made_anew_under_its_name_is_mirrored_anew(stage: Stage) -> None:
     async with stage.syncing():
         await mirrored(stage)

@@ -64,6 +64,11 @@ _NO_MIRROR = "it has no mirror any more"
 _MIRRORS_NOTHING = "nothing is left that it mirrors"
 
 
+def in_work(source: ObjectMeta, finalizer: str) -> bool:
+    """The authority is being deleted, and its controllers, which have this finalizer, still work on that."""
+    return source.deletion_timestamp is not None and finalizer in source.finalizers
+
+
 def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan | None:
     """Both Machines exist and Cluster API is authoritative. None: nothing is being deleted, or its provider acts."""
     if source.deletion_timestamp is not None:
