@@ -480,7 +480,7 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/deletion.py",
         "machine_sync/machine/test_removal.py",
-        ("    if not cause and (owner", "    if (owner"),
+        ("    if not (cause or collected.is_earlier(source, mirror)) and (owner", "    if (owner"),
         ("            *(_given_up_infra(seen) or (_disowned_infra(seen),)),\n", ""),
         ("or not _paused(infra):\n        return ()", "or False:\n        return ()"),
         (
@@ -500,9 +500,52 @@ _DECIDING = (
     *_in(
         "machine_sync/machine_set/deletion.py",
         "machine_sync/machine_set/test_removal.py",
-        ("    return seen.removal.spares or _went", "    return _went"),
         ("    if seen.acting and not seen.removal.cause:", "    if seen.acting:"),
         ("    if seen.acting and seen.removal.unknown:", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine_set/deletion.py",
+        "machine_sync/machine_set/test_deletion.py",
+        (" and PAUSED_ANNOTATION in source.annotations:", ":"),
+        ("    if is_newer(source, mirror):", "    if False:"),
+        ("    return seen.removal.spares or earlier", "    return earlier"),
+        ("if AUTHORITY_ANNOTATION in source.annotations and", "if False and"),
+    ),
+    *_in(
+        "machine_sync/machine_set/decide.py",
+        "machine_sync/machine_set/test_deletion.py",
+        ("not deletion.is_lost(seen) and ", ""),
+        ("return not found.deleting and ", "return "),
+    ),
+    *_in(
+        "machine_sync/machine/deletion.py",
+        "machine_sync/machine/test_deletion.py",
+        ("        return _deleted_infra(seen)\n", "        return None\n"),
+        (" or [*infra.finalizers] != [SYNC_FINALIZER]:", ":"),
+    ),
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_deletion.py",
+        ("if going.needed or not deletion.in_work(found.metadata, MACHINE_API_FINALIZER):", "if True:"),
+        ("if going.needed or not deletion.in_work(source, CLUSTER_API_FINALIZER):", "if True:"),
+        ("    if failed or migration.recreated(seen.move) is not None:", "    if failed:"),
+        ("    if failed or migration.recreated(seen.move) is not None:", "    if migration.recreated(seen.move):"),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_deletion.py",
+        ("    if AUTHORITY_ANNOTATION not in mirror.metadata.annotations:", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine/observe.py",
+        "machine_sync/machine/test_observe.py",
+        (" or (mirror is not None and MACHINE_API_FINALIZER in source.metadata.finalizers):", ":"),
+    ),
+    *_in(
+        "machine_sync/machine/collected.py",
+        "machine_sync/machine/test_deletion.py",
+        ("seen.removal.spares or is_earlier(metadata_of(seen.cluster_api), mirror)", "seen.removal.spares"),
+        ("seen.removal.spares or is_earlier(metadata_of(seen.machine_api), mirror)", "seen.removal.spares"),
     ),
     *_in(
         "machine_sync/release.py",

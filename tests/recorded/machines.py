@@ -5,7 +5,8 @@ from tests.unit.machine_sync.trees import Tree
 from .runs import Deviation
 
 CONDITION = {f"machine_api.status.conditions[1].{field}" for field in ("status", "severity", "reason", "message")}
-DERIVED_LABELS = {f"machine_api.metadata.labels.machine.openshift.io/{label}" for label in ("instance-type", "zone")}
+LABELS = "machine_api.metadata.labels.machine.openshift.io"
+DERIVED_LABELS = {f"{LABELS}/{label}" for label in ("instance-type", "zone")}
 
 
 def seed(*status: str) -> Deviation:
@@ -43,6 +44,22 @@ TAINTED = Deviation(
     "upstream refuses a machine with taints; ours mirrors it, without taints while Cluster API takes none",
     {"error", "infra_machine", "cluster_api", *CONDITION},
 )
+
+
+def told_while_it_waits(*paths: str) -> Deviation:
+    return Deviation(
+        "while a deletion waits, upstream leaves the mirror as it was; ours keeps it up to date",
+        {
+            "machine_api.spec.metadata",
+            "machine_api.status.conditions[1]",
+            "machine_api.status.synchronizedGeneration",
+            "machine_api.status.nodeRef",
+            "machine_api.status.phase",
+            *DERIVED_LABELS,
+            *paths,
+        },
+    )
+
 
 DEVIATIONS: dict[str, Deviation] = {
     "AWS-mapi-auth-conversion-error-taints": TAINTED,
@@ -90,6 +107,11 @@ DEVIATIONS: dict[str, Deviation] = {
     "OpenStack-capi-auth-owner-machineset": compared_at_last(
         "machine_api.metadata.ownerReferences", "machine_api.status.nodeRef", "machine_api.status.phase"
     ),
+    **dict.fromkeys(
+        ("AWS-capi-auth-capi-deleting-waits-infra-finalizer", "AWS-capi-auth-mapi-deleting-propagates"),
+        told_while_it_waits(f"{LABELS}/region", "machine_api.status.providerStatus"),
+    ),
+    "OpenStack-capi-auth-capi-deleting-waits-infra-finalizer": told_while_it_waits(),
     "AWS-mapi-auth-deleting-no-capi": QUIET_END,
     "OpenStack-mapi-auth-deleting-no-capi": QUIET_END,
     "AWS-capi-auth-no-capi-machine-creates-unpaused": Deviation(

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Final
 
 from windlass.api import capi, config, mapi
+from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -68,6 +69,7 @@ KINDS: Final[tuple[Any, ...]] = (
     IPAddressClaim,
     IPAddress,
     config.Infrastructure,
+    CustomResourceDefinition,
     Namespace,
     Secret,
     ConfigMap,

@@ -15,7 +15,7 @@ from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.testing.machines.simulators.instances import InstanceRecord
 
-from .stage import SET, Stage, finalizers, held_by_us
+from .stage import SET, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 
@@ -148,6 +148,41 @@ async def test_under_the_machine_api_deleting_either_side_takes_everything_along
         await stage.gone((stage.infra_kind, "w-0"), (capi.Machine, "w-0"), (mapi.Machine, "w-0"))
 
 
+async def test_while_its_drain_waits_the_mirror_of_a_machine_of_cluster_api_says_that_it_is_being_deleted(
+    stage: Stage,
+) -> None:
+    async with stage.syncing():
+        await mirrored(stage)
+        await stage.delete(capi.Machine, "w-0")
+        await deleting(stage, "source", "mirror")
+        await stage.patch(capi.Machine, "w-0", {"status": {"phase": "Deleting"}}, part="status")
+        await stage.mirror_that("w-0", lambda found: found["status"].get("phase") == "Deleting")
+        await stage.in_sync("w-0")
+        await stage.all_seen()
+        assert held_by_us(await stage.get(mapi.Machine, "w-0"))
+
+
+async def test_while_its_drain_waits_the_mirror_of_a_machine_of_the_machine_api_says_that_it_is_being_deleted(
+    stage: Stage,
+) -> None:
+    await stage.cluster()
+    async with stage.syncing():
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+        await stage.delete(mapi.Machine, "w-0")
+        await deleting(stage, "source", "mirror")
+        await stage.patch(mapi.Machine, "w-0", {"status": {"phase": "Deleting"}}, part="status")
+        await eventually(
+            lambda: stage.get(capi.Machine, "w-0"),
+            lambda found: found is not None and found["status"].get("phase") == "Deleting",
+            what="the mirror in Deleting",
+        )
+        await stage.in_sync("w-0")
+        await stage.all_seen()
+        there = await stage.everything("w-0")
+        assert all(map(held_by_us, there.values())), "the Machine API has not finished"
+
+
 async def test_a_machine_that_is_made_anew_under_its_name_is_mirrored_anew(stage: Stage) -> None:
     async with stage.syncing():
         await mirrored(stage)
@@ -164,16 +199,21 @@ async def test_a_machine_that_is_made_anew_under_its_name_is_mirrored_anew(stage
     assert second["status"]["synchronizedGeneration"] < first["status"]["synchronizedGeneration"]
 
 
-async def test_an_infra_machine_deleted_under_a_living_machine_is_said(stage: Stage) -> None:
-    """It stays, held by us, as long as its machine does: its content is still the truth about the instance."""
+async def test_an_infra_machine_that_is_deleted_under_a_living_machine_goes_after_its_provider_and_is_missed(
+    stage: Stage,
+) -> None:
+    """Cluster API reports a missing infra machine, but not one that is held although its instance is gone."""
     async with stage.syncing():
         await mirrored(stage)
         await stage.delete(stage.infra_kind, "w-0")
-        await provider_finishes(stage)
         await stage.all_seen()
+        assert held_by_us(await stage.get(stage.infra_kind, "w-0")), "the provider has not deleted the instance"
+        await provider_finishes(stage)
+        await stage.gone((stage.infra_kind, "w-0"))
+        await stage.mirror_that("w-0", lambda found: condition(found).get("status") == "False")
         there = await stage.everything("w-0")
-        assert there["infra"] is not None
-        assert finalizers(there["infra"]) == [SYNC_FINALIZER]
+        for side in ("source", "mirror"):
+            assert "deletionTimestamp" not in (there[side] or {"metadata": {}})["metadata"]
 
 
 async def somebody_deletes_the_infra_machine(stage: Stage) -> None:

@@ -8,6 +8,7 @@ OpenShift's controller is tested for.
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -353,6 +354,55 @@ async def test_ss11_a_set_of_cluster_api_takes_its_mirror_along_after_cluster_ap
         await stage.let_go(capi.MachineSet, NAME, CORE_FINALIZER)
         await stage.gone((mapi.MachineSet, NAME), (capi.MachineSet, NAME))
         assert await templates(stage) == {}
+
+
+async def left_over(stage: Stage) -> None:
+    """The mirror of a set that somebody deleted by force; Cluster API's controllers have seen it, and are paused."""
+    await ground(stage)
+    async with stage.syncing():
+        await machine_api_set(stage)
+        await in_sync(stage, authority="MachineAPI")
+        held = {"metadata": {"finalizers": [*finalizers(await get(stage, capi.MachineSet)), CORE_FINALIZER]}}
+        await stage.patch(capi.MachineSet, NAME, held)
+    await stage.patch(mapi.MachineSet, NAME, {"metadata": {"finalizers": None}})
+    await stage.delete(mapi.MachineSet, NAME)
+
+
+async def test_a_mirror_that_is_left_over_says_so_and_can_be_deleted(stage: Stage) -> None:
+    await left_over(stage)
+    async with stage.syncing():
+        told = await stage.told(NAME, "SynchronizationError")
+        assert told["message"].startswith("This is the copy of MachineSet workers of the Machine API, which is gone")
+        await stage.delete(capi.MachineSet, NAME)
+        await stage.gone((capi.MachineSet, NAME))
+        assert await templates(stage) == {}
+        await machine_api_set(stage)
+        await in_sync(stage, authority="MachineAPI")
+
+
+async def test_a_set_that_is_created_while_the_mirror_of_an_earlier_one_goes_stays(stage: Stage) -> None:
+    await left_over(stage)
+    hold = "example.com/hold"
+    held = {"metadata": {"finalizers": [*finalizers(await get(stage, capi.MachineSet)), hold]}}
+    await stage.patch(capi.MachineSet, NAME, held)
+    await stage.delete(capi.MachineSet, NAME)
+    deleted = datetime.fromisoformat((await get(stage, capi.MachineSet))["metadata"]["deletionTimestamp"])
+    await wait_until_past(deleted + timedelta(seconds=1))
+    async with stage.syncing():
+        made = await machine_api_set(stage)
+        await eventually_is(stage, capi.MachineSet, lambda tree: finalizers(tree) == [hold])
+        await stage.let_go(capi.MachineSet, NAME, hold)
+        await in_sync(stage, authority="MachineAPI")
+        assert (await get(stage, mapi.MachineSet))["metadata"]["uid"] == made["metadata"]["uid"]
+
+
+async def wait_until_past(moment: datetime) -> None:
+    """Times of objects are whole seconds."""
+
+    async def now() -> datetime:
+        return datetime.now(UTC)
+
+    await eventually(now, lambda now: now > moment, what="another second")
 
 
 async def test_what_cannot_be_converted_is_said_and_heals(stage: Stage) -> None:

@@ -3,6 +3,7 @@
 | mirror | its owner | the deletion was made by |
 |---|---|---|
 | in either API, whose CRD or namespace is being deleted | any | the API server (`mirroring.removal`) |
+| in either API, deleted before its authority was created | any | a user who meant an earlier machine of the name |
 | in either API | none | a user |
 | in either API | is gone, or was recreated under its name | the collector |
 | in either API | stays | a user |
@@ -23,17 +24,22 @@ from windlass.kube.control.seen import metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
-from windlass.machine_sync.mirroring.collector import FOREGROUND, is_going, is_gone
+from windlass.machine_sync.mirroring.collector import FOREGROUND, is_going, is_gone, is_newer
 
 
 def in_machine_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
     """The collector deleted the Machine API mirror, or a set that has adopted it did; or it goes with its namespace."""
-    if seen.removal.spares:
+    if seen.removal.spares or is_earlier(metadata_of(seen.cluster_api), mirror):
         return True
     owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
     return owner is not None and (
         adopted(seen, mirror) or is_gone(owner, seen.machine_api_set) or is_going(seen.machine_api_set)
     )
+
+
+def is_earlier(source: ObjectMeta | None, mirror: ObjectMeta) -> bool:
+    """The mirror was deleted before its authority was created."""
+    return source is not None and is_newer(source, mirror)
 
 
 def adopted(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
@@ -48,7 +54,7 @@ def adopted(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
 
 def in_cluster_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
     """The collector deleted the Cluster API mirror, or it goes with its CRD or namespace."""
-    if seen.removal.spares:
+    if seen.removal.spares or is_earlier(metadata_of(seen.machine_api), mirror):
         return True
     owner = set_owner(mirror, capi.MachineSet.RESOURCE.api_version)
     if owner is None:

@@ -21,7 +21,7 @@
 | exists | any | unknown | nothing |
 
 When the mirror is up to date and spec names the other authority, authority begins to move. A Machine that goes to the
-Machine API has that one's finalizer by then.
+Machine API has that one's finalizer by then. While the deletion of an authority waits, its mirror is kept up to date.
 """
 
 from datetime import datetime
@@ -29,11 +29,12 @@ from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.control.plan import AddFinalizer, Emit, Plan, WaitFor, target, target_of
+from windlass.kube.control.plan import AddFinalizer, Emit, Merge, Plan, WaitFor, target, target_of
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
+    CLUSTER_API_FINALIZER,
     EVENT_SOURCE,
     MACHINE_API,
     MACHINE_API_FINALIZER,
@@ -119,22 +120,22 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     source = metadata_of(seen.cluster_api)
     said = authority(found.object)
     if said == MACHINE_API:
-        first = (
-            deletion.of_machine_api(seen, found.metadata, now=now)
-            or migration.unheard(found, now=now)
-            or migration.recreated(seen.move)
-        )
+        if (going := deletion.of_machine_api(seen, found.metadata, now=now)) is not None:
+            if going.needed or not deletion.in_work(found.metadata, MACHINE_API_FINALIZER):
+                return going
+            return _meanwhile(seen, going, mirror_in_cluster_api.while_deleted(seen, found, now=now))
+        first = migration.unheard(found, now=now) or migration.recreated(seen.move)
         return first if first is not None else _from_machine_api(seen, found, now=now)
     if said != CLUSTER_API:
         return Plan.nothing(f"status.authoritativeAPI is {said!r}: no side may be written")
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
         return _filled(found) or migration.released(seen.move)
     if source is not None:
-        first = (
-            deletion.of_both(seen, source, found.metadata, now=now)
-            or migration.unheard(found, now=now)
-            or migration.recreated(seen.move)
-        )
+        if (going := deletion.of_both(seen, source, found.metadata, now=now)) is not None:
+            if going.needed or not deletion.in_work(source, CLUSTER_API_FINALIZER):
+                return going
+            return _meanwhile(seen, going, _from_cluster_api(seen, now=now))
+        first = migration.unheard(found, now=now) or migration.recreated(seen.move)
         return first if first is not None else _from_cluster_api(seen, now=now)
     if found.deleting:
         return deletion.of_mirror_alone(seen, now=now)
@@ -156,6 +157,16 @@ def _apart(seen: MachineSnapshot, found: Present[mapi.Machine], why: str, *, now
     infra = let_go(seen.platform.infra_machine, seen.infra_machine, why=_NEVER_MIRRORED)
     released = Plan.of(infra, let_go(capi.Machine, seen.cluster_api, why=_NEVER_MIRRORED))
     return Plan((*plan.actions, *released.actions), plan.next)
+
+
+def _meanwhile(seen: MachineSnapshot, going: Plan, copying: Plan) -> Plan:
+    """`going`, a deletion that waits, for a drain or a hook; and meanwhile what brings the mirror up to date, if that
+    can be done."""
+    writes = [action for action in copying.actions if isinstance(action, Merge)]
+    failed = not writes or (writes[-1].part and not migration.synchronizes(writes[-1]))
+    if failed or migration.recreated(seen.move) is not None:
+        return going
+    return Plan.of(*writes).then(going.next)
 
 
 def _filled(found: Present[mapi.Machine]) -> Plan | None:

@@ -8,7 +8,9 @@ Cluster API is authoritative:
 | stays | being deleted because of its MachineSet | the mirror is released; machine and instance stay with Cluster API |
 | stays, and belongs to no MachineSet | being deleted, adopted by a MachineSet | the same |
 | stays | being deleted with its CRD or namespace | the same |
+| created later | being deleted | the same |
 | stays, and its MachineSet may be deleted | being deleted because of its MachineSet | wait: that MachineSet decides |
+| stays | stays, and the infra machine is being deleted | once only we hold the infra machine, it is released |
 | being deleted | exists | mirror deleted; then finalizers of, in order: infra provider, Cluster API, us |
 | being deleted | gone | our finalizers are removed: there is no mirror left to clean up |
 | gone | being deleted | the infra machine is deleted if it exists, then the mirror is released |
@@ -21,6 +23,7 @@ The Machine API is authoritative:
 | stays | being deleted by a user | the Machine API Machine is deleted too |
 | stays | being deleted because of its owner | the mirror gives up its infra machine, is released and recreated |
 | stays | being deleted with its CRD or namespace | the same, and the condition names them |
+| created later | being deleted | the same: the user meant an earlier machine |
 | stays | gone, and so goes the infra machine with its CRD or namespace | the infra machine is released |
 | being deleted | exists or gone | mirror and infra machine deleted; then finalizers of, in order: the Machine API, us |
 | gone, by force | exists | an Event: the mirror stays, paused, until a user deletes it |
@@ -48,6 +51,7 @@ from windlass.machine_sync.constants import (
     INFRA_FINALIZER_SUFFIX,
     MACHINE_API_FINALIZER,
     PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
 )
 from windlass.machine_sync.machine import collected, infra_machine
 from windlass.machine_sync.machine.reasons import failed, removed
@@ -60,12 +64,17 @@ _NO_MIRROR = "it has no mirror any more"
 _MIRRORS_NOTHING = "nothing is left that it mirrors"
 
 
+def in_work(source: ObjectMeta, finalizer: str) -> bool:
+    """The authority is being deleted, and its controllers, which have this finalizer, still work on that."""
+    return source.deletion_timestamp is not None and finalizer in source.finalizers
+
+
 def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan | None:
-    """Both Machines exist and Cluster API is authoritative. None: neither is being deleted."""
+    """Both Machines exist and Cluster API is authoritative. None: nothing is being deleted, or its provider acts."""
     if source.deletion_timestamp is not None:
         return _follow_cluster_api(seen, source, mirror)
     if mirror.deletion_timestamp is None:
-        return None
+        return _deleted_infra(seen)
     if not collected.in_machine_api(seen, mirror):
         why = "its Machine API mirror is being deleted"
         return Plan.of(Delete(target=target_of(capi.Machine, source), why=why)).then(
@@ -74,11 +83,13 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, no
     if seen.removal.unknown:
         return failed(seen, removed(seen), now=now)
     cause = seen.removal.cause
-    if not cause and (owner := _going_set(seen, source)):
+    if not (cause or collected.is_earlier(source, mirror)) and (owner := _going_set(seen, source)):
         return Plan().then(WaitFor(f"MachineSet {owner} to be gone, and the machine with it or without an owner"))
     why = "goes with the MachineSet that it belonged to in the Machine API"
     if cause:
         why = f"is deleted because {cause} is being deleted"
+    elif collected.is_earlier(source, mirror):
+        why = "was deleted before this machine was created"
     elif collected.adopted(seen, mirror):
         why = "was deleted while it belonged to a MachineSet of the Machine API, which the machine does not belong to"
     note = f"Its mirror {why}; machine {seen.name} stays in Cluster API, and is no longer synchronized."
@@ -215,6 +226,17 @@ def _follow_cluster_api(seen: MachineSnapshot, source: ObjectMeta, mirror: Objec
         return Plan.of(delete_mirror, off_infra)
     # The source last: after a crash, it brings the next reconcile back here.
     return Plan.of(off_infra, _off_machine_api_mirror(seen), _off_source(seen))
+
+
+def _deleted_infra(seen: MachineSnapshot) -> Plan | None:
+    """Somebody deleted the infra machine of a machine that stays, and its provider has deleted the instance.
+
+    As long as the object exists, Cluster API takes the instance for running.
+    """
+    infra = metadata_of(seen.infra_machine)
+    if infra is None or infra.deletion_timestamp is None or [*infra.finalizers] != [SYNC_FINALIZER]:
+        return None
+    return Plan.of(_off_infra(seen))
 
 
 def _lost(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:

@@ -105,6 +105,25 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
     )
 
 
+def while_deleted(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
+    """Keep the Cluster API Machine up to date while both wait to be deleted. Its infra machine goes as it is."""
+    made = _made(seen, source, adoptable=False, now=now)
+    mirror = seen.cluster_api
+    if not isinstance(made, _Made) or not isinstance(mirror, Present):
+        return Plan()
+    if AUTHORITY_ANNOTATION not in mirror.metadata.annotations:
+        return Plan.nothing("it never became a mirror")
+    content = _update(seen, mirror, made)
+    if content.needed:
+        # The status names the generation that the mirror then has, so it waits for the answer.
+        return Plan.of(content)
+    generation = source.metadata.generation
+    return Plan.of(
+        _status(mirror, made.machine, now=now),
+        status_write(source, None, verdict=FROM_MACHINE_API, generation=generation, now=now),
+    )
+
+
 def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now: datetime) -> Plan:
     """Cluster API is authoritative and has no Machine: create its first, on which its controllers act at once.
 

@@ -14,6 +14,7 @@ from windlass.kube.control.seen import Absent, IndexedReader, NotServedKind, Pre
 from windlass.machine_sync import constants
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
+    MACHINE_API_FINALIZER,
     MIGRATING,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
@@ -143,7 +144,7 @@ class MachineObserver:
             machine_set = await self._cluster_api(capi.MachineSet, owning.name, confirm=True, live=live)
             seen = replace(seen, cluster_api_set=machine_set)
         seen = await self._infra(seen)
-        if not source.deleting:
+        if not source.deleting or (mirror is not None and MACHINE_API_FINALIZER in source.metadata.finalizers):
             seen = await self._to_convert(seen, source.metadata)
         return seen if mirror is None else await self._owning_cluster(seen, mirror)
 

@@ -4,6 +4,7 @@
 |---|---|---|---|
 | - | - | | nothing |
 | - | being deleted | | templates and our finalizer are removed (`deletion.of_cluster_api_alone`) |
+| - | marked as a mirror | | an Event: its MachineSet was deleted by force; it stays (`deletion.of_left_behind`) |
 | - | exists | | nothing: an independent MachineSet; users create the mirror if they want one |
 | exists | of its name, but another MachineSet | | neither is written; a condition says so (`mirroring.belongs`) |
 | exists | any | empty | filled from spec |
@@ -52,6 +53,8 @@ def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
         return Plan.nothing("the MachineSet exists in neither API")
     if source.deletion_timestamp is not None:
         return deletion.of_cluster_api_alone(seen, source)
+    if AUTHORITY_ANNOTATION in source.annotations:
+        return deletion.of_left_behind(seen, source)
     return Plan.nothing("an independent Cluster API MachineSet: the Machine API has none of this name")
 
 

@@ -7,11 +7,14 @@ The Machine API is authoritative:
 | stays | being deleted, by a user | the Machine API MachineSet is deleted too, with the same propagation |
 | stays | being deleted, because of its Cluster | it is released, and recreated as soon as there is a Cluster |
 | stays | being deleted with its CRD or namespace | it is released, and the condition names them |
+| created later | being deleted | released once it owns no machines, then recreated: the user meant an earlier set |
 | being deleted, not with Orphan | exists, with machines that are no mirrors | these are deleted |
 | being deleted with its CRD or namespace | the same | these stay with Cluster API |
 | being deleted | exists, paused | it is deleted with Orphan, the templates too; its finalizers are removed |
 | being deleted | exists, not paused | the same, but Cluster API's finalizer is left to Cluster API |
 | being deleted | gone | the templates are deleted; then our finalizer is removed |
+| gone, by force | exists | an Event: the mirror stays, paused, until a user deletes it |
+| gone, by force | being deleted | templates and our finalizers are removed, and Cluster API's, which is paused |
 
 Cluster API is authoritative:
 
@@ -41,13 +44,13 @@ from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
 from windlass.kube.control.seen import Absent, metadata_of
-from windlass.machine_sync.constants import EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine_set import infra_templates
 from windlass.machine_sync.machine_set.reasons import failed, removed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
-from windlass.machine_sync.mirroring.collector import is_going, is_gone, propagation
+from windlass.machine_sync.mirroring.collector import is_going, is_gone, is_newer, propagation
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
@@ -85,12 +88,7 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta, *, now: datetim
         return _until_templates_are_gone(removals[1:])
     if PAUSED_ANNOTATION not in mirror.annotations and CLUSTER_API_FINALIZER in mirror.finalizers:
         return Plan().then(WaitFor("Cluster API, which is not paused, to finish deleting the MachineSet"))
-    if seen.owned:
-        return _until_disowned(seen, capi.MachineSet, mirror)
-    # Cluster API is paused, so it never removes its own.
-    return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)).then(
-        WaitFor("the Cluster API MachineSet to be gone")
-    )
+    return _off_paused_mirror(seen, mirror)
 
 
 def of_machine_api_alone(seen: MachineSetSnapshot) -> Plan:
@@ -139,7 +137,32 @@ def of_cluster_api_alone(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
         return Plan.nothing("an independent Cluster API MachineSet is being deleted")
     if not _confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API MachineSet exist?"))
+    if AUTHORITY_ANNOTATION in source.annotations and PAUSED_ANNOTATION in source.annotations:
+        removals = infra_templates.removable(seen)
+        return _until_templates_are_gone(removals) if removals else _off_paused_mirror(seen, source)
     return _after_cluster_api(seen, source)
+
+
+def of_left_behind(seen: MachineSetSnapshot, mirror: ObjectMeta) -> Plan:
+    """The Cluster API MachineSet says that it is a mirror, and the Machine API has no set: deleted by force.
+
+    If we unpaused it, Cluster API would scale it. A user has to decide what to do with it.
+    """
+    note = (
+        f"This is the copy of MachineSet {seen.name} of the Machine API, which is gone: it was deleted without its "
+        "finalizers. The copy stays paused. Delete it, or create that MachineSet again in the Machine API."
+    )
+    aim = target_of(capi.MachineSet, mirror)
+    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
+
+
+def _off_paused_mirror(seen: MachineSetSnapshot, mirror: ObjectMeta) -> Plan:
+    if seen.owned:
+        return _until_disowned(seen, capi.MachineSet, mirror)
+    # Cluster API is paused, so it never removes its own.
+    return Plan.of(let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)).then(
+        WaitFor("the Cluster API MachineSet to be gone")
+    )
 
 
 def _after_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
@@ -159,16 +182,20 @@ def is_lost(seen: MachineSetSnapshot) -> bool:
     mirror = metadata_of(seen.cluster_api)
     if mirror is None or mirror.deletion_timestamp is None:
         return False
-    return seen.removal.spares or _went_with_cluster(seen, mirror)
+    source = metadata_of(seen.machine_api)
+    earlier = source is not None and is_newer(source, mirror)
+    return seen.removal.spares or earlier or _went_with_cluster(seen, mirror)
 
 
 def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan:
     if seen.removal.unknown:
         return failed(seen, removed(seen), now=now)
     report = failed(seen, removed(seen), now=now).actions if seen.removal.cause else ()
-    if is_lost(seen):
+    if seen.removal.cause or _went_with_cluster(seen, mirror):
         why = "no user deleted it, and the Machine API MachineSet stays"
         return Plan.of(*report, let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why))
+    if is_newer(source, mirror):
+        return _off_paused_mirror(seen, mirror)
     return Plan.of(
         Delete(
             target=target_of(mapi.MachineSet, source),

@@ -76,7 +76,8 @@ class MachineSetObserver:
         # If a mirror has to be created, its absence decides.
         cluster_api = await self._cluster_api(capi.MachineSet, name, confirm=not isinstance(machine_api, Absent))
         meta = metadata_of(cluster_api)
-        if meta is not None and disagree(machine_api, meta):
+        left = isinstance(machine_api, Absent) and meta is not None and AUTHORITY_ANNOTATION in meta.annotations
+        if meta is not None and (left or disagree(machine_api, meta)):
             machine_api = await self._machine_api(name, confirm=True)
         found = MachineSetSnapshot(
             name=name,
@@ -138,6 +139,8 @@ class MachineSetObserver:
         if source is None or source.deletion_timestamp is None or SYNC_FINALIZER not in source.finalizers:
             return found
         found = replace(found, machine_api=await self._machine_api(found.name, confirm=True))
+        if isinstance(found.machine_api, Absent) and AUTHORITY_ANNOTATION in source.annotations:
+            found = replace(found, owned=tuple(sorted(self._machines(capi.Machine, source))))
         return self._with_templates(found)
 
     async def _from_cluster_api(self, found: MachineSetSnapshot) -> MachineSetSnapshot:

@@ -12,6 +12,7 @@ The collector deletes an object if it has no owner left, or if an owner is being
 asked to delete the object itself. So such a deletion of a mirror must never reach the authority.
 """
 
+from datetime import datetime
 from typing import Any, Final
 
 from windlass.api.meta import ObjectMeta, OwnerReference
@@ -35,6 +36,17 @@ def is_gone(owner: OwnerReference, found: Seen[Any]) -> bool:
     absent."""
     meta = metadata_of(found)
     return isinstance(found, Absent) and found.confirmed if meta is None else meta.uid != owner.uid
+
+
+def is_newer(meta: ObjectMeta, mirror: ObjectMeta) -> bool:
+    """It was created after the mirror of its name was deleted, so the user who did that meant an earlier object.
+
+    Times of objects are whole seconds; an object of the same second is taken for the earlier one, which may have been
+    mirrored and deleted at once.
+    """
+    return bool(meta.creation_timestamp and mirror.deletion_timestamp) and (
+        datetime.fromisoformat(str(meta.creation_timestamp)) > datetime.fromisoformat(str(mirror.deletion_timestamp))
+    )
 
 
 def is_going(found: Seen[Any]) -> bool:

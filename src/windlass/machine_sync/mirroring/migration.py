@@ -125,9 +125,14 @@ def is_synchronized(move: Move, *, authority: str, noted: int | None = None) -> 
 def up_to_date(copying: Plan) -> bool:
     """`copying`, the plan that updates the mirror, succeeds and changes only status."""
     last = copying.actions[-1] if copying.actions else None
-    if not isinstance(last, Merge) or not is_true(conditions_of(last.desired), SYNCHRONIZED):
+    if not isinstance(last, Merge) or not synchronizes(last):
         return False
     return all(isinstance(action, Emit) or action.subresource == "status" for action in copying.needed)
+
+
+def synchronizes(last: Merge) -> bool:
+    """The last write of a plan says that the mirror is synchronized by then."""
+    return is_true(conditions_of(last.desired), SYNCHRONIZED)
 
 
 def taken_up(move: Move) -> bool:

@@ -6,8 +6,9 @@
 | one of them is being deleted | the API server: no user asked to delete this object |
 | one of them cannot be read | unknown |
 
-Whoever uninstalls Cluster API, or removes the namespace of the mirrors, wants the machines of the Machine API to stay.
-So such a deletion of a mirror must never reach the authority, and neither must one of which the cause is unknown.
+A user who uninstalls Cluster API, or deletes the namespace of the mirrors, does not ask to delete the machines of the
+Machine API. So such a deletion of a mirror must never reach the authority. While the cause is unknown, it must not
+either.
 
 The API server deletes the objects after it has marked their CRD or namespace as being deleted. So a GET that is sent
 after the deletion of an object was observed always shows the cause.

@@ -122,7 +122,8 @@ def test_deleting_the_machine_deletes_the_mirror_and_waits_for_the_infra_provide
 
 
 def test_nothing_is_done_twice_while_waiting() -> None:
-    assert decided(cluster_api=going(CAPI_MACHINE), machine_api=going(MIRROR), infra_machine=going(INFRA)).needed == ()
+    case = {"cluster_api": going(CAPI_MACHINE), "machine_api": going(mirrored()), "infra_machine": going(INFRA)}
+    assert decided(**settled(**case)).needed == ()
 
 
 def test_the_infra_machine_goes_when_its_provider_is_done() -> None:
@@ -387,6 +388,104 @@ class TestLeftBehind:
         assert off.desired == []
 
 
+class TestInfraMachinesThatAreDeletedUnderALivingMachine:
+    """Cluster API is authoritative; somebody deleted only its infra machine."""
+
+    def test_it_is_released_when_its_provider_has_deleted_the_instance(self) -> None:
+        plan = decided(machine_api=mirrored(), infra_machine=going(INFRA, metadata__finalizers=[SYNC]))
+        (off,) = plan.needed
+        assert isinstance(off, RemoveFinalizers)
+        assert (off.target.kind, off.desired) == (capo.OpenStackMachine, [])
+
+    @pytest.mark.parametrize("held", [INFRA_FINALIZER, "example.com/mine"])
+    def test_while_others_hold_it_our_finalizer_stays(self, held: str) -> None:
+        infra = going(INFRA, metadata__finalizers=[held, SYNC])
+        assert steps(decided(machine_api=mirrored(), infra_machine=infra)) == []
+
+    def test_then_the_condition_says_that_it_is_missing(self) -> None:
+        assert condition(decided(machine_api=mirrored(), infra_machine=None))["status"] == "False"
+
+
+DELETING: Tree = {"status__phase": "Deleting", "metadata__generation": 9, "metadata__labels": {"team": "b"}}
+
+
+class TestWhileADeletionWaits:
+    """For a drain or a hook: both Machines say that they are being deleted, and what changes is still mirrored."""
+
+    def test_a_mirror_in_the_machine_api_is_kept_up_to_date(self) -> None:
+        labels = {**CAPI_MACHINE["metadata"]["labels"], "team": "b"}
+        source = going(CAPI_MACHINE, **{**DELETING, "metadata__labels": labels})
+        case = {"cluster_api": source, "machine_api": going(mirrored()), "infra_machine": going(INFRA)}
+        end = settled(**case)
+        self.assert_told(end, end["machine_api"])
+        assert (end["cluster_api"], end["infra_machine"]) == (source, case["infra_machine"])
+
+    def test_a_mirror_in_cluster_api_is_kept_up_to_date(self) -> None:
+        case = self.under_machine_api()
+        end = settled(**case)
+        self.assert_told(end, end["cluster_api"])
+        assert end["infra_machine"] == case["infra_machine"], "it goes as it is"
+
+    def test_what_is_no_mirror_is_not_made_one(self) -> None:
+        case = self.under_machine_api()
+        case["cluster_api"] = going(CAPI_MACHINE)
+        assert decided(**case).needed == ()
+
+    def test_a_mirror_that_cannot_be_converted_any_more_stays_as_it_is(self) -> None:
+        """The infra machine is gone before the Machine is."""
+        case = {"cluster_api": going(CAPI_MACHINE, **DELETING), "machine_api": going(mirrored())}
+        plan = decided(**case, infra_machine=None)
+        assert (plan.needed, plan.next) == ((), WaitFor("Cluster API to finish deleting the machine"))
+
+    def test_a_generation_that_went_down_is_not_noted(self) -> None:
+        """The API refuses it, and the deletion must not wait for that."""
+        mirror = changed(going(mirrored()), status__synchronizedGeneration=99)
+        plan = decided(cluster_api=going(CAPI_MACHINE), machine_api=mirror, infra_machine=going(INFRA))
+        assert plan.needed == ()
+
+    def assert_told(self, end: Tree, mirror: Tree) -> None:
+        assert mirror["status"]["phase"] == "Deleting"
+        assert mirror["metadata"]["labels"]["team"] == "b"
+        status = end["machine_api"]["status"]
+        assert status["synchronizedGeneration"] == 9
+        (told,) = [one for one in status["conditions"] if one["type"] == "Synchronized"]
+        assert told["status"] == "True"
+
+    def under_machine_api(self) -> Tree:
+        case = under_machine_api()
+        case["machine_api"] = changed(case["machine_api"], **DELETING)
+        return {**case, **{side: going(case[side]) for side in ("machine_api", "cluster_api", "infra_machine")}}
+
+
+class TestMachinesThatWereCreatedAfterTheDeletionOfTheMirror:
+    """A user deleted the mirror of an earlier machine, and something still holds it."""
+
+    LATER = "2026-05-01T00:00:01Z"
+    SAME = "2026-05-01T00:00:00Z"
+
+    def test_under_the_machine_api_the_mirror_goes_alone(self) -> None:
+        case = under_machine_api()
+        case["cluster_api"] = changed(case["cluster_api"], metadata__deletionTimestamp=self.SAME)
+        later = changed(case["machine_api"], metadata__creationTimestamp=self.LATER)
+        assert steps(decided(**{**case, "machine_api": later})) == [("RemoveFinalizers", "cluster_api")]
+        same = changed(case["machine_api"], metadata__creationTimestamp=self.SAME)
+        assert steps(decided(**{**case, "machine_api": same})) == [("Delete", "machine_api")]
+
+    def test_under_cluster_api_the_mirror_goes_alone(self) -> None:
+        mirror = changed(mirrored(), metadata__deletionTimestamp=self.SAME)
+        later = changed(CAPI_MACHINE, metadata__creationTimestamp=self.LATER)
+        plan = decided(cluster_api=later, machine_api=mirror)
+        assert steps(plan) == [
+            ("RemoveFinalizers", "infra_machine"),
+            ("RemoveFinalizers", "cluster_api"),
+            ("RemoveFinalizers", "machine_api"),
+        ]
+        (told,) = [action.note for action in plan.needed if isinstance(action, Emit)]
+        assert told.startswith("Its mirror was deleted before this machine was created")
+        same = changed(CAPI_MACHINE, metadata__creationTimestamp=self.SAME)
+        assert steps(decided(cluster_api=same, machine_api=mirror)) == [("Delete", "cluster_api")]
+
+
 class TestUnderTheMachineApi:
     def test_ms23_deleting_the_mirror_deletes_the_machine(self) -> None:
         case = under_machine_api()
@@ -400,7 +499,7 @@ class TestUnderTheMachineApi:
         assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra_machine")]
         assert plan.next == WaitFor("the Machine API to finish deleting the machine")
         waiting = {side: going(case[side]) for side in ("machine_api", "cluster_api", "infra_machine")}
-        assert decided(**{**case, **waiting}).needed == ()
+        assert decided(**settled(**waiting)).needed == ()
 
     def test_ms22_when_it_is_done_all_go_the_authority_last(self) -> None:
         case = self.finished()

@@ -44,8 +44,8 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     "the first of Cluster API": ({"machine_api": FIRST, **NOTHING_MADE}, {"cluster"}),
     "deleted in Cluster API": (deleted(under_cluster_api(), "cluster_api"), TO_CONVERT),
     "its mirror deleted": (deleted(under_cluster_api(), "machine_api"), TO_CONVERT),
-    "deleted in the Machine API": (deleted(under_machine_api(), "machine_api"), TO_CONVERT),
-    "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra_machine"), TO_CONVERT),
+    "deleted in the Machine API": (deleted(under_machine_api(), "machine_api"), {"cluster"}),
+    "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra_machine"), {"cluster"}),
     "on its way to Cluster API": (says_paused(moving(under_machine_api()), "machine_api"), {"cluster"}),
     "on its way to the Machine API": (says_paused(moving(under_cluster_api()), "cluster_api"), TO_CONVERT),
 }

@@ -12,6 +12,7 @@ from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Delete, Outcome, Plan, RemoveFinalizers, Retry
 from windlass.kube.control.seen import Seen
 from windlass.kube.errors import Forbidden, NotServed, Status
+from windlass.kube.verbs import PatchType
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.removal import Removal, why_deleted
 from windlass.testing.memory import MemoryApi
@@ -135,6 +136,10 @@ class TestUnderClusterApi:
         assert isinstance(plan.next, Retry)
         assert condition(plan)["reason"] == "FailedToUpdateMAPIMachine"
 
+    def test_the_mirror_does_not_wait_for_the_set_of_its_machine(self) -> None:
+        plan = decided(IN_THE_MACHINE_API, machine_api=going(mirrored()), cluster_api_set=going(CAPI_SET))
+        assert ("RemoveFinalizers", "machine_api") in steps(plan)
+
     def test_an_infra_machine_that_is_left_is_not_deleted(self) -> None:
         lone = changed(mirrored(), metadata__ownerReferences=None)
         case = {"machine_api": going(lone), "cluster_api": None}
@@ -179,6 +184,22 @@ async def test_a_mirror_that_is_deleted_while_something_else_goes_takes_its_mach
     machine = tree_of(api, mapi.Machine, NAME, OURS)
     assert machine is not None
     assert "deletionTimestamp" in machine["metadata"]
+
+
+async def test_an_infra_machine_that_outlives_its_mirror_in_a_namespace_that_goes_is_released() -> None:
+    api = await at_rest(machine_api=MAPI_MACHINE)
+    api.load(terminating(Namespace, THEIRS))
+    for kind, name in ((capi.Machine, NAME), (capo.OpenStackMachine, INFRA["metadata"]["name"])):
+        await api.delete(kind, name, namespace=THEIRS)
+    body = {"metadata": {"finalizers": None}}
+    await api.patch(capi.Machine, NAME, body, type=PatchType.MERGE, namespace=THEIRS)
+    refusal = Forbidden(Status("Failure", "it is being terminated", "Forbidden", 403))
+    api.fail_next("create", None, refusal, times=9)
+    await reconciled(api, MemoryReader(api))
+    assert [held for found in api.listing(capo.OpenStackMachine) if SYNC in (held := found.metadata.finalizers)] == []
+    machine = tree_of(api, mapi.Machine, NAME, OURS)
+    assert machine is not None
+    assert "deletionTimestamp" not in machine["metadata"]
 
 
 async def test_nothing_is_looked_at_unless_a_mirror_is_being_deleted() -> None:

@@ -4,11 +4,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from windlass.api import capi, capo, mapi
 from windlass.kube.control.plan import Delete, Emit, Merge, Plan, RemoveFinalizers, Target, WaitFor
 from windlass.kube.control.seen import Absent
 from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.mirroring.removal import Removal
 
 from .cases import (
     AUTHORITY,
@@ -16,6 +18,7 @@ from .cases import (
     CAPI_SET,
     CLUSTER,
     CLUSTER_API_FINALIZER,
+    EARLIER,
     GONE,
     MACHINE_SET_LABEL,
     MAPI_SET,
@@ -28,6 +31,7 @@ from .cases import (
     snapshot,
     template,
 )
+from .world import at_rest, capi_of, mapi_of, templates_of
 
 MIRROR = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
 UNPAUSED = changed(CAPI_SET, metadata__annotations={AUTHORITY: "MachineAPI"})
@@ -254,3 +258,96 @@ class TestUnreadable:
 
     def test_alone_it_goes(self) -> None:
         assert taken_off(decided(machine_api=self.TREE)) == {mapi.MachineSet: []}
+
+
+class TestLeftBehind:
+    """The MachineSet of the Machine API was deleted by force, and its mirror is left."""
+
+    def test_it_stays_paused_and_says_so(self) -> None:
+        (told,) = decided(machine_api=None, cluster_api=MIRROR).actions
+        assert isinstance(told, Emit)
+        assert (told.type, told.reason) == ("Warning", "SynchronizationError")
+        assert told.note.startswith("This is the copy of MachineSet ms of the Machine API, which is gone")
+
+    def test_an_independent_set_says_nothing(self) -> None:
+        assert decided(machine_api=None, cluster_api=CAPI_SET).actions == ()
+
+    def test_it_can_be_deleted_although_cluster_api_is_paused(self) -> None:
+        plan = decided(machine_api=None, cluster_api=going(MIRROR))
+        assert taken_off(plan) == {capi.MachineSet: []}
+
+    def test_its_templates_go_first_and_its_machines_stay(self) -> None:
+        ours = template("ms-00000000")
+        plan = decided(machine_api=None, cluster_api=going(MIRROR), templates=(ours,), owned=("w-0",))
+        assert steps(plan) == [("Delete", capo.OpenStackMachineTemplate)]
+        (orphan,) = decided(machine_api=None, cluster_api=going(MIRROR), owned=("w-0",)).needed
+        assert isinstance(orphan, Delete)
+        assert (orphan.target.kind, orphan.propagation) == (capi.MachineSet, "Orphan")
+
+    def test_while_cluster_api_is_not_paused_it_is_waited_for(self) -> None:
+        plan = decided(machine_api=None, cluster_api=going(UNPAUSED))
+        assert plan.needed == ()
+        assert plan.next == WaitFor("Cluster API to finish deleting the MachineSet")
+
+    def test_its_absence_in_a_cache_proves_nothing(self) -> None:
+        seen = replace(snapshot(machine_api=None, cluster_api=going(MIRROR)), machine_api=Absent())
+        assert decide(seen, now=NOW).needed == ()
+
+
+class TestSetsThatWereCreatedAfterTheDeletionOfTheMirror:
+    """A user deleted what was left of an earlier set of the name."""
+
+    LATER = changed(MAPI_SET, metadata__creationTimestamp="2026-05-01T00:00:01Z")
+    MIRROR = changed(MIRROR, metadata__deletionTimestamp="2026-05-01T00:00:00Z")
+
+    def test_the_mirror_goes_alone_once_it_owns_no_machines(self) -> None:
+        (orphan,) = decided(machine_api=self.LATER, cluster_api=self.MIRROR, owned=("w-0",)).needed
+        assert isinstance(orphan, Delete)
+        assert (orphan.target.kind, orphan.propagation) == (capi.MachineSet, "Orphan")
+        plan = decided(machine_api=self.LATER, cluster_api=self.MIRROR)
+        assert taken_off(plan) == {capi.MachineSet: []}
+        assert steps(plan) == [("RemoveFinalizers", capi.MachineSet)]
+
+    def test_a_set_of_the_same_second_goes_with_its_mirror(self) -> None:
+        same = changed(MAPI_SET, metadata__creationTimestamp="2026-05-01T00:00:00Z")
+        assert steps(decided(machine_api=same, cluster_api=self.MIRROR)) == [("Delete", mapi.MachineSet)]
+
+
+def says_paused(tree: Tree | None) -> Tree:
+    assert tree is not None
+    said = {"type": "Paused", "status": "True", "reason": "Told", "message": "", "lastTransitionTime": EARLIER}
+    others = [one for one in tree["status"].get("conditions", []) if one["type"] != "Paused"]
+    return changed(tree, status__conditions=[*others, said])
+
+
+class TestWhileAuthorityMoves:
+    """A mirror that is lost does not become the authority: it would take its set along."""
+
+    @pytest.mark.parametrize("lost", [False, True])
+    async def test_authority_goes_back_from_a_mirror_that_no_user_deleted(self, lost: bool) -> None:
+        api = await at_rest()
+        moving = self.moving(mapi_of(api), source="MachineAPI", to="ClusterAPI", generation=4)
+        mirror, made = going(says_paused(capi_of(api))), tuple(templates_of(api).values())
+        seen = snapshot(machine_api=moving, cluster_api=mirror, templates=made)
+        seen = replace(seen, removal=Removal(capi.MachineSet, cause="namespace x" if lost else ""))
+        assert self.arrives(decide(seen, now=NOW)) == (["MachineAPI"] if lost else [])
+
+    @pytest.mark.parametrize("lost", [False, True])
+    async def test_authority_goes_back_from_a_mirror_in_the_machine_api_that_is_being_deleted(self, lost: bool) -> None:
+        api = await at_rest(machine_api=BEHIND_CLUSTER_API, cluster_api=CAPI_SET)
+        moving = self.moving(mapi_of(api), source="ClusterAPI", to="MachineAPI", generation=7)
+        source = says_paused(changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"}))
+        plan = decided(machine_api=going(moving) if lost else moving, cluster_api=source)
+        assert self.arrives(plan) == ([] if lost else ["MachineAPI"])
+
+    def moving(self, found: Tree | None, *, source: str, to: str, generation: int) -> Tree:
+        assert found is not None
+        status = {"authoritativeAPI": "Migrating", "synchronizedAPI": source, "synchronizedGeneration": generation}
+        return says_paused(changed(found, spec__authoritativeAPI=to, status={**found["status"], **status}))
+
+    def arrives(self, plan: Plan) -> list[str]:
+        return [
+            action.desired["status"]["authoritativeAPI"]
+            for action in plan.needed
+            if isinstance(action, Merge) and action.part == "status"
+        ]
