@@ -571,7 +571,6 @@ _MIRRORING = (
         "machine_sync/machine/decide.py",
         "machine_sync/machine/test_taints.py",
         ("    if lost := _lost_taints(seen, found):", '    if lost := "":'),
-        ("seen.move.spec != CLUSTER_API or not", "not"),
     ),
     *_in(
         "machine_sync/machine/mirror_in_cluster_api.py",
