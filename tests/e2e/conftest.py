@@ -15,8 +15,10 @@ from ..api.machine_sync.stage import new_stage
 from ..conftest import CLUSTER_API_PLANE
 from .ground import SIMULATED, SIMULATORS, Actors, Ground
 
-CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false"]
-"""By default Cluster API core looks at an object once a second at most, which tests would wait for at every step.
+CORE_FLAGS = ["--feature-gates=ReconcilerRateLimiting=false,MachineTaintPropagation=true"]
+"""Machines may have taints, which some tests need; `test_taints` has a plane without.
+
+By default Cluster API core looks at an object once a second at most, which tests would wait for at every step.
 `windlass demo` runs it so, and so is tested."""
 
 

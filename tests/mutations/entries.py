@@ -739,6 +739,62 @@ _MIRRORING = (
         ('provider_id=source.spec.provider_id or ""', 'provider_id=""'),
         ("        **hook_annotations(source.spec.lifecycle_hooks),\n", ""),
     ),
+    *_in(
+        "machine_sync/conversion/taints.py",
+        "machine_sync/conversion/test_taints.py",
+        ('ALWAYS: Final = "Always"', 'ALWAYS: Final = "OnInitialization"'),
+        ("        if taint.propagation != ALWAYS:", "        if False:"),
+        ("        if taint.time_added:", "        if False:"),
+        ("        if first != new:", "        if False:"),
+        ("        errors += _invalid(path, taint)\n", ""),
+        ("made.setdefault((taint.key, taint.effect), new)", 'made.setdefault((taint.key, ""), new)'),
+    ),
+    *_in(
+        "machine_sync/mirroring/taints.py",
+        "machine_sync/machine/test_taints.py",
+        ("    if not platform.takes_taints:\n        return []\n", ""),
+        ("    if not taints or platform.takes_taints:", "    if not taints:"),
+        ("    if not taints or platform.takes_taints:", "    if True:"),
+        ("there.get((one.key, one.effect)) or one.propagation", "one.propagation"),
+        ("tree(there.get(_said(one), one)) for", "tree(one) for"),
+        ('    spec.pop("taints", None)\n    if taints:', "    if taints:"),
+        ('    if not missing:\n        return ""\n', '    return ""\n'),
+    ),
+    *_in(
+        "machine_sync/machine/propagation.py",
+        "machine_sync/machine/test_taints.py",
+        ('    "taints": None,\n', ""),
+        (', "taints")', ")"),
+    ),
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_taints.py",
+        ("    if lost := _lost_taints(seen, found):", '    if lost := "":'),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_taints.py",
+        ("    if withheld := taints.withheld(seen.platform, source.object.spec.taints):", "    if withheld := None:"),
+    ),
+    *_in(
+        "machine_sync/machine_set/mirror_in_cluster_api.py",
+        "machine_sync/machine_set/test_taints.py",
+        (
+            "    if withheld := taints.withheld(seen.platform, source.object.spec.template.spec.taints):",
+            "    if withheld := None:",
+        ),
+        ('    "template.spec.taints": None,\n', ""),
+    ),
+    *_in(
+        "machine_sync/machine_set/decide.py",
+        "machine_sync/machine_set/test_taints.py",
+        ("    if lost := _lost_taints(seen, found):", '    if lost := "":'),
+    ),
+    *_in(
+        "machine_sync/preflight/convertible.py",
+        "machine_sync/test_preflight.py",
+        ("        yield Answer.NO, lost\n", "        yield Answer.WARNING, lost\n"),
+    ),
 )
 
 _ASSESSING = (

@@ -178,11 +178,11 @@ async def all_seen(stage: Stage) -> None:
     that cannot be mirrored.
     """
     name = f"witness-{time.monotonic_ns()}"
-    template = {"spec": {"providerSpec": {}, "taints": [{"key": "witness", "effect": "NoSchedule"}]}}
+    template = {"spec": {"providerSpec": {}, "metadata": {"name": "witness"}}}
     await stage.make(mapi.MachineSet, name, {"selector": {}, "template": template})
     await eventually(
         lambda: stage.get(mapi.MachineSet, name),
-        lambda tree: "spec.taints" in condition(tree).get("message", ""),
+        lambda tree: "spec.metadata.name" in condition(tree).get("message", ""),
         what=f"{name} looked at",
     )
     await stage.delete(mapi.MachineSet, name)
@@ -410,12 +410,12 @@ async def test_what_cannot_be_converted_is_said_and_heals(stage: Stage) -> None:
     async with stage.syncing():
         await machine_api_set(stage)
         await in_sync(stage, authority="MachineAPI")
-        taints: Tree = {"spec": {"template": {"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}}}}
-        await stage.patch(mapi.MachineSet, NAME, taints)
+        naming: Tree = {"spec": {"template": {"spec": {"metadata": {"name": "n"}}}}}
+        await stage.patch(mapi.MachineSet, NAME, naming)
         found = await eventually_is(stage, mapi.MachineSet, lambda tree: condition(tree).get("status") == "False")
         assert condition(found)["reason"] == "FailedToConvertMAPIMachineSetToCAPI"
-        taints["spec"]["template"]["spec"]["taints"] = None
-        await stage.patch(mapi.MachineSet, NAME, taints)
+        naming["spec"]["template"]["spec"]["metadata"] = None
+        await stage.patch(mapi.MachineSet, NAME, naming)
         await in_sync(stage, authority="MachineAPI")
 
 

@@ -391,6 +391,33 @@ def test_load_balancers_of_a_control_plane_machine_must_be_those_of_the_cluster(
 
 ROWS_WITHOUT_A_NO: list[tuple[str, Candidate, Check, Answer, str]] = [
     (
+        "a taint that its set in Cluster API puts on it",
+        candidate(capi_changes={"spec__taints": [{"key": "a", "effect": "NoSchedule", "propagation": "Always"}]}),
+        Check.CONVERTIBLE,
+        Answer.WARNING,
+        "on the object in Cluster API alone: its MachineSet puts them on its Nodes",
+    ),
+    (
+        "taints that are in Cluster API too",
+        candidate(
+            mapi_changes={"spec__taints": [{"key": "a", "effect": "NoSchedule"}]},
+            capi_changes={"spec__taints": [{"key": "a", "effect": "NoSchedule", "propagation": "Always"}]},
+        ),
+        Check.CONVERTIBLE,
+        Answer.YES,
+        "",
+    ),
+    (
+        "taints of Cluster API that the Machine API gets",
+        candidate(
+            "MachineAPI",
+            capi_changes={"spec__taints": [{"key": "a", "effect": "NoSchedule", "propagation": "OnInitialization"}]},
+        ),
+        Check.CONVERTIBLE,
+        Answer.WARNING,
+        "propagation has no equivalent in the Machine API and becomes Always",
+    ),
+    (
         "a field that is lost",
         candidate(mapi_changes={"spec__providerSpec__value": {**PROVIDER_SPEC, "floatingIP": "203.0.113.7"}}),
         Check.CONVERTIBLE,

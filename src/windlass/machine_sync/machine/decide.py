@@ -197,9 +197,8 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
 
 
 def _lost_taints(seen: MachineSnapshot, found: Present[mapi.Machine]) -> str:
-    if seen.move.spec != CLUSTER_API or not isinstance(seen.cluster_api, Present):
-        return ""
-    return taints.lost(found.object.spec.taints, seen.cluster_api.object.spec.taints)
+    mirror = seen.cluster_api
+    return taints.lost(found.object.spec.taints, mirror.object.spec.taints) if isinstance(mirror, Present) else ""
 
 
 def _held_by_machine_api(found: Present[mapi.Machine]) -> AddFinalizer:

@@ -160,7 +160,7 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
 
 
 def _lost_taints(seen: MachineSetSnapshot, found: Present[mapi.MachineSet]) -> str:
-    if seen.move.spec != CLUSTER_API or not isinstance(seen.cluster_api, Present):
+    if not isinstance(seen.cluster_api, Present):
         return ""
     return taints.lost(found.object.spec.template.spec.taints, seen.cluster_api.object.spec.template.spec.taints)
 

@@ -77,7 +77,8 @@ def lost(source: Sequence[mapi.Taint], mirror: Sequence[capi.Taint]) -> str:
     missing = [one for one in source if one is firsts[one.key, one.effect] and _said(one) not in there]
     if not missing:
         return ""
-    detail = f"not on the object in Cluster API, so its Nodes would lose them. {_NEEDED}: {_REMEDY}"
+    where = "If its MachineSet acts in Cluster API, they must be in the template there"
+    detail = f"not on the object in Cluster API, so its Nodes would lose them. {_NEEDED}: {_REMEDY}. {where}"
     return str(invalid_json(PATH, missing, detail))
 
 

@@ -15,7 +15,6 @@ OTHER_UUID = "7a9b1c3d-2e4f-4a6b-8c0d-1e2f3a4b5c6d"
 CORE: dict[str, Any] = {
     "version": "v1.31.0",
     "readinessGates": [{"conditionType": "example.com/ready"}],
-    "taints": [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}],
     "deletion.nodeDrainTimeoutSeconds": 0,
     "deletion.nodeVolumeDetachTimeoutSeconds": 300,
     "bootstrap.configRef": {"kind": "KubeadmConfig", "name": "x", "apiGroup": "bootstrap.cluster.x-k8s.io"},

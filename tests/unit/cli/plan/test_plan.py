@@ -76,6 +76,20 @@ def test_each_write_stands_with_its_reason_and_its_fields_and_then_what_comes_ne
     assert output[-1] == "  then look again at once"
 
 
+@pytest.mark.parametrize(("option", "mirrored"), [((), False), (("--machine-taint-propagation",), True)])
+def test_taints_are_mirrored_if_the_user_says_that_cluster_api_takes_them(
+    plan: Terminal, option: tuple[str, ...], mirrored: bool
+) -> None:
+    tainted = {**NEW_SET["spec"]["template"]["spec"], "taints": [{"key": "gpu", "effect": "NoSchedule"}]}  # type: ignore[index]
+    cluster = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster"}
+    given = [
+        {**NEW_SET, "spec": {**NEW_SET["spec"], "template": {"spec": tainted}}},  # type: ignore[dict-item]
+        {**cluster, "metadata": {"name": "c", "namespace": "openshift-cluster-api"}},
+    ]
+    _, output, _ = plan("--rounds", *option, given=f"{INFRASTRUCTURE}---\n{yaml.safe_dump_all(given)}")
+    assert any("spec.template.spec.taints" in line for line in output) == mirrored
+
+
 def test_what_needs_nothing_is_counted_in_one_line(plan: Terminal) -> None:
     assert plan(given=AT_REST) == (0, ["Nothing to do for 1 Machine."], [])
 

@@ -40,6 +40,8 @@ class Subject(NamedTuple):
     bases: tuple[Tree, ...]
 
 
+TAINTED: Tree = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
+TAINTED_THERE: Tree = {"taints": [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}]}
 CLUSTER = {"AWS": {"spec": {"region": "r"}}}
 INFRASTRUCTURES = {
     platform.name: msgspec.convert(
@@ -195,8 +197,20 @@ def set_of_machine_api(spec: Tree) -> Trip:
 SUBJECTS = (
     *(infra_spec(platform) for platform in (AWS, OPENSTACK, POWERVS)),
     *(provider_spec(platform) for platform in (AWS, OPENSTACK, POWERVS)),
-    Subject("Machine of Cluster API", capi.MachineSpec, "spec", machine_of_cluster_api, ({},)),
-    Subject("Machine of the Machine API", mapi.MachineSpec, "spec", machine_of_machine_api, ({},)),
-    Subject("MachineSet of Cluster API", capi.MachineSetSpec, "spec", set_of_cluster_api, ({},)),
-    Subject("MachineSet of the Machine API", mapi.MachineSetSpec, "spec", set_of_machine_api, ({},)),
+    Subject("Machine of Cluster API", capi.MachineSpec, "spec", machine_of_cluster_api, ({}, TAINTED_THERE)),
+    Subject("Machine of the Machine API", mapi.MachineSpec, "spec", machine_of_machine_api, ({}, TAINTED)),
+    Subject(
+        "MachineSet of Cluster API",
+        capi.MachineSetSpec,
+        "spec",
+        set_of_cluster_api,
+        ({}, {"template": {"spec": TAINTED_THERE}}),
+    ),
+    Subject(
+        "MachineSet of the Machine API",
+        mapi.MachineSetSpec,
+        "spec",
+        set_of_machine_api,
+        ({}, {"template": {"spec": TAINTED}}),
+    ),
 )

@@ -26,6 +26,8 @@ WORDS = st.sampled_from(
         "host",
         "default",
         "Name",
+        "NoSchedule",
+        "OnInitialization",
         "Volume",
         "nlb",
         "running",

@@ -102,6 +102,18 @@ def test_each_machine_fails_or_succeeds_by_itself() -> None:
     ]
 
 
+def test_what_has_taints_is_converted_with_a_warning_that_names_the_feature_gate() -> None:
+    tainted = {**machine()["spec"], "taints": [{"key": "k", "effect": "NoSchedule"}]}
+    of_set = {**machine_set(), "spec": {"template": {"spec": tainted}}}
+    for tree in (machine(spec=tainted), of_set):
+        result = outcome(tree, infrastructure())
+        assert len(result.results) == 2
+        assert result.warnings == (
+            'spec.taints: Invalid value: [{"key":"k","effect":"NoSchedule","propagation":"Always"}]: Cluster API takes '
+            "taints only with its feature gate MachineTaintPropagation, and refuses this object without it",
+        )
+
+
 def test_an_infrastructure_that_cannot_be_read_is_an_error_of_each() -> None:
     poisoned = infrastructure(infrastructureName=5)
     assert outcome(machine(), poisoned).errors == (

@@ -187,6 +187,7 @@ class TestTheSetActsInClusterApi:
         case = settled(**asked(case, "ClusterAPI"))
         assert '"key":"edge"' in str(decided(**case).next)
         assert '"key":"gpu"' not in str(decided(**case).next)
+        assert "If its MachineSet acts in Cluster API, they must be in the template there" in str(decided(**case).next)
 
     def test_while_it_is_paused_the_machine_has_its_own(self) -> None:
         case = under_gate(ON, cluster_api_set=IS_PAUSED)

@@ -181,6 +181,36 @@ async def test_the_plan_is_the_one_that_windlass_would_apply_next() -> None:
     assert lines[-1] == "  then look again at once"
 
 
+async def test_a_mirror_with_taints_shows_that_windlass_mirrors_them_so_the_plan_does_not_remove_them() -> None:
+    template = {"providerSpec": {"value": {"kind": "OpenstackProviderSpec", "flavor": "m1", "image": "rhcos"}}}
+    trees: list[Tree] = [
+        {
+            "apiVersion": api_version,
+            "kind": "MachineSet",
+            "metadata": {"name": "gpu", "namespace": namespace, "uid": namespace, "generation": 1, **metadata},
+            "spec": {"template": {"spec": {**spec, "taints": [{"key": "gpu", "effect": "NoSchedule", **taint}]}}},
+            "status": status,
+        }
+        for api_version, namespace, metadata, spec, taint, status in (
+            ("machine.openshift.io/v1beta1", HERE, {}, template, {}, {"authoritativeAPI": "MachineAPI"}),
+            (
+                "cluster.x-k8s.io/v1beta2",
+                THERE,
+                {"annotations": {"cluster.x-k8s.io/paused": ""}},
+                {},
+                {"propagation": "Always"},
+                {},
+            ),
+        )
+    ]
+    core = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "c", "namespace": THERE}}
+
+    lines = section(await page(cluster(*trees, core), "gpu", MACHINE_SETS), "Plan:")
+
+    assert any("spec.template.spec.clusterName" in line for line in lines)
+    assert not any("taints" in line for line in lines)
+
+
 async def test_without_a_platform_the_rest_is_shown_and_the_plan_says_why_not() -> None:
     api = cluster(text=UNMIRRORED.replace("type: OpenStack", "type: BareMetal"))
     lines = await page(api)
