@@ -9,6 +9,7 @@ from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
+from windlass.machine_sync.conversion.template_name import machine_set_of
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.platforms import Platform
 
@@ -64,8 +65,15 @@ class MachineSetSnapshot(Struct, frozen=True):
 
     @property
     def own_templates(self) -> tuple[Template, ...]:
-        """The templates that we created for this set, according to their label."""
-        return tuple(one for one in self.templates if one.metadata.labels.get(MACHINE_SET_LABEL) == self.name)
+        """The templates that we created for this set: they have its label, and a name that conversion gives.
+
+        Anybody may put the label on a template of their own.
+        """
+        return tuple(
+            one
+            for one in self.templates
+            if one.metadata.labels.get(MACHINE_SET_LABEL) == self.name and machine_set_of(one.name) == self.name
+        )
 
     @property
     def move(self) -> Move:

@@ -211,8 +211,9 @@ class TestToClusterApi:
         assert only(Delete, plan).target.name == MADE
 
     async def test_ss2_a_template_that_a_user_made_is_never_deleted(self) -> None:
+        """Whatever its label or its name, as long as it does not have both."""
         case = await mirrored()
-        case["templates"] += (template("mine", made_for=None), template("ms-00000000", made_for=None))
+        case["templates"] += (template("mine"), template("mine", made_for=None), template("ms-00000000", made_for=None))
         assert decided(**case).needed == ()
 
     async def test_a_template_that_another_set_refers_to_is_not_deleted(self) -> None:
