@@ -103,6 +103,10 @@ class TestNeverMirrored:
             assert [type(action) for action in plan.needed] == [RemoveFinalizers] * (SYNC in finalizers)
             assert plan.next == WaitFor("MachineSet ms of Cluster API, which was never a mirror, to be gone")
 
+    def test_it_stays_also_if_somebody_made_another_one_in_the_place_of_its_mirror(self) -> None:
+        going = changed(self.PAUSED, metadata={**self.PAUSED["metadata"], **GONE})
+        assert decided(machine_api=MAPI_SET, cluster_api=going).needed == ()
+
     def test_the_set_of_cluster_api_stays(self) -> None:
         going = changed(MAPI_SET, metadata={**MAPI_SET["metadata"], **GONE})
         (off,) = decided(machine_api=going, cluster_api=self.PAUSED).needed
