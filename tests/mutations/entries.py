@@ -397,6 +397,12 @@ _DECIDING = (
         ("if infra is None or PAUSED_ANNOTATION in infra.annotations:", "if True:"),
     ),
     *_in(
+        "machine_sync/machine/owners.py",
+        "machine_sync/machine/test_mirror_in_machine_api.py",
+        ("if owner.controller or not _is_cluster(owner)]", "if not _is_cluster(owner)]"),
+        ("if owner.controller or not _is_cluster(owner)]", "if owner.controller]"),
+    ),
+    *_in(
         "machine_sync/machine/apart.py",
         "machine_sync/machine/test_apart.py",
         ("        if was_mirrored(other):\n            return None\n", "        return None\n"),

@@ -39,7 +39,12 @@ NOT_ADOPTABLE = Deviation(
     {"cluster_api.metadata.ownerReferences[0].controller"},
 )
 
+FIELD_NAMED = Deviation(
+    "upstream says what a list must be, and not which", {"machine_api.status.conditions[1].message"}
+)
+
 DEVIATIONS: dict[str, Deviation] = {
+    **dict.fromkeys(("AWS-capi-auth-two-owners", "OpenStack-capi-auth-two-owners"), FIELD_NAMED),
     **dict.fromkeys(
         (
             "AWS-mapi-auth-create-mirror",

@@ -7,6 +7,7 @@ from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
+from windlass.machine_sync.conversion.field_errors import too_many
 from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.mirroring.move import PAUSED
@@ -102,7 +103,8 @@ def _owner(candidate: Candidate, found: Any) -> Answers:
             yield Answer.NO, "MachineSets with owners cannot be converted: take metadata.ownerReferences off"
         return
     if len(owners) > 1:
-        yield Answer.NO, "metadata.ownerReferences must have at most 1 item"
+        error = too_many("metadata.ownerReferences", len(owners), 1)
+        yield Answer.NO, f"{error}: remove those of the Machine API's Machine except its controller's"
         return
     for owner in owners:
         if owner.kind == "ControlPlaneMachineSet":
