@@ -335,7 +335,7 @@ _DECIDING = (
         "machine_sync/machine/decide.py",
         "machine_sync/machine/test_migration.py",
         ("if _being_provisioned(seen, found):", "if False:"),
-        ("if not migration.taken_up(move):", "if False:"),
+        ("if not migration.taken_up(move, seen.cluster):", "if False:"),
     ),
     *_in(
         "machine_sync/mirroring/belongs.py",
@@ -395,6 +395,12 @@ _DECIDING = (
         "machine_sync/machine/test_lag.py",
         ("elif behind(seen.machine_api, source):", "elif False:"),
         ("if infra is None or PAUSED_ANNOTATION in infra.annotations:", "if True:"),
+    ),
+    *_in(
+        "machine_sync/mirroring/migration.py",
+        "machine_sync/machine/test_migration.py",
+        ("    if isinstance(cluster, Present) and cluster.object.spec.paused:", "    if False:"),
+        ("    if isinstance(cluster, Present) and cluster.object.spec.paused:", "    if isinstance(cluster, Present):"),
     ),
     *_in(
         "machine_sync/machine/owners.py",

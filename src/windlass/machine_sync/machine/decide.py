@@ -165,7 +165,7 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
         return plan.then(WaitFor("its Cluster API objects to exist and not be deleted before authority moves"))
     if _being_provisioned(seen, found):
         return plan.then(WaitFor("the machine to be provisioned before authority moves"))
-    if not migration.taken_up(move):
+    if not migration.taken_up(move, seen.cluster):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     if move.spec == MACHINE_API and MACHINE_API_FINALIZER not in found.metadata.finalizers:
         return Plan((*plan.actions, _held_by_machine_api(found)), plan.next)

@@ -165,7 +165,7 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
     mirror = seen.cluster_api
     if isinstance(mirror, Present) and selectors.difference(found.object, mirror.object):
         return plan.then(WaitFor("the selectors of both MachineSets to be the same before authority moves"))
-    if not migration.taken_up(move):
+    if not migration.taken_up(move, seen.cluster):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     return migration.begin(move, plan)
 

@@ -44,8 +44,9 @@ class MachineSetSnapshot(Struct, frozen=True):
     * `disowned`: only `cluster_api` is being deleted, and the garbage collector has removed it from the owners of
       Machines.
 
-    `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, or that of a
-    mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is read with it.
+    `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, that of a mirror
+    that is being deleted, or one that may be why the controllers of Cluster API say that they are paused.
+    `infrastructure` describes this cluster to conversion, and is read with it.
     """
 
     name: str

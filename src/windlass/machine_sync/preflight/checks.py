@@ -159,6 +159,16 @@ def _infrastructure(candidate: Candidate, found: Any) -> Answers:
 
 
 def _paused(candidate: Candidate, found: Any) -> Answers:
+    cluster = there(candidate.cluster)
+    if cluster is not None and cluster.spec.paused:
+        text = f"Cluster {cluster.metadata.name} is paused, so Cluster API acts on none of its machines"
+        if candidate.target == CLUSTER_API:
+            yield (
+                Answer.WARNING,
+                f"{text}, also not on this one after the move: set spec.paused of the Cluster to false",
+            )
+        else:
+            yield Answer.NOTE, text
     who = who_is_paused(candidate, found)
     if who == "both":
         text = f"see who paused {SIDE[candidate.source]}"
