@@ -35,8 +35,6 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync import policies
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
-    MACHINE_SET_LABEL,
-    SET_NAME_LABEL,
     SYNC_FINALIZER,
     Namespaces,
 )
@@ -59,8 +57,8 @@ Figures = dict[str, list[float]]
 
 UPDATES = ("MAPI update", "CAPI update")
 BY_EXEMPT = "CAPI update, exempt user"
-BY_HAND, BY_SET = "CAPI create by hand", "CAPI create as by a set"
-WHAT = (*UPDATES, BY_EXEMPT, BY_HAND, BY_SET)
+CREATE = "CAPI create"
+WHAT = (*UPDATES, BY_EXEMPT, CREATE)
 
 NONE, OURS, GIVEN = "none", "ours", "given the twins"
 
@@ -129,7 +127,7 @@ def _given_twins(policy: Policy, namespaces: Namespaces) -> Policy:
     if policy.name == "cluster-api-machine-vap":
         when = {"is-a-mirror": "params.?status.?authoritativeAPI.orValue('') == 'MachineAPI'"}
         return replace(policy, twins=to_machine_api, variables=labels, when=when)
-    return replace(policy, skip_label="")
+    return policy
 
 
 @asynccontextmanager
@@ -207,7 +205,7 @@ async def _mirror(seed: Client, namespaces: Namespaces, number: int) -> None:
     status = {"status": {**body["status"], "authoritativeAPI": authority}}
     await seed.patch(mapi.Machine, named, status, type=PatchType.MERGE, subresource="status", namespace=here)
     if authority == "MachineAPI":
-        mark = {"metadata": {"annotations": {AUTHORITY_ANNOTATION: authority}}}
+        mark = {"metadata": {"annotations": {AUTHORITY_ANNOTATION: authority}, "finalizers": [SYNC_FINALIZER]}}
         await seed.patch(capi.Machine, named, mark, type=PatchType.MERGE, namespace=there)
 
 
@@ -221,8 +219,7 @@ async def _ask(user: Client, exempt: Client, fleet: Fleet, design: str) -> None:
         UPDATES[0]: mapi_update,
         UPDATES[1]: _updating(user, capi.Machine, capi_name, capi_home),
         BY_EXEMPT: _updating(exempt, capi.Machine, capi_name, capi_home),
-        BY_HAND: await _creating(user, capi_name, capi_home, labels={}),
-        BY_SET: await _creating(user, capi_name, capi_home, labels={SET_NAME_LABEL: "s", MACHINE_SET_LABEL: "s"}),
+        CREATE: await _creating(user, capi_name, capi_home),
     }
     for what, request in asked.items():
         fleet.figures[design].setdefault(what, []).extend(await _timed(request))
@@ -239,10 +236,10 @@ def _updating(user: Client, kind: type[KubernetesObject], name: str, namespace: 
     return update
 
 
-async def _creating(user: Client, name: str, namespace: str, *, labels: dict[str, str]) -> Try:
+async def _creating(user: Client, name: str, namespace: str) -> Try:
     """A dry run: admission is the same, and nothing is there afterwards."""
     source = (await user.get(capi.Machine, name, namespace=namespace)).tree()
-    body = {"metadata": {"name": "made", "labels": labels}, "spec": source["spec"]}
+    body = {"metadata": {"name": "made"}, "spec": source["spec"]}
     whole = {"apiVersion": capi.Machine.RESOURCE.api_version, "kind": "Machine", **body}
     path = capi.Machine.RESOURCE.path(namespace=namespace)
     return lambda: user.request("POST", path, query=_DRY, body=whole, content_type=JSON)

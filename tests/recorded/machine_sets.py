@@ -33,6 +33,14 @@ LEFT_TO_CLUSTER_API = Deviation(
     {"cluster_api", "machine_api"},
 )
 
+LABELLED = "template ms-user"
+"""It has the label of the set, and a name that conversion never gives: a user made it."""
+STAYS = Deviation("upstream deletes each template with the label of the set; ours those of its own names", {LABELLED})
+
+
+def and_stays(deviation: Deviation) -> Deviation:
+    return Deviation(f"{deviation.why}; {STAYS.why}", {*deviation.paths, LABELLED})
+
 
 def tainted(template: str) -> Deviation:
     return Deviation(
@@ -55,20 +63,22 @@ DEVIATIONS: dict[str, Deviation] = {
     "OpenStack-mapi-auth-conversion-error": tainted("ms-ff640ffb"),
     "AWS-mapi-auth-create": CONDITIONS_AT_LAST,
     "AWS-mapi-auth-create-nofinalizer": CONDITIONS_AT_LAST,
-    "AWS-mapi-auth-labelled-outdated-template-deleted": CONDITIONS_AT_LAST,
+    "AWS-mapi-auth-labelled-outdated-template-deleted": and_stays(CONDITIONS_AT_LAST),
     "AWS-mapi-auth-observed-generation-behind": STATUS_UNGATED,
     "AWS-mapi-auth-no-cluster": SAID_AT_LAST,
     "AWS-mapi-auth-no-infracluster": Deviation(
         "the recording ends after two passes; a mirror has its status when it is at rest", {"cluster_api.status"}
     ),
-    "AWS-mapi-auth-deleting": LEFT_TO_CLUSTER_API,
+    "AWS-mapi-auth-deleting": and_stays(LEFT_TO_CLUSTER_API),
+    "AWS-capi-auth-capi-deleting-done": STAYS,
+    "OpenStack-capi-auth-capi-deleting-done": STAYS,
     "AWS-mapi-auth-capi-deleting": LEFT_TO_CLUSTER_API,
     "AWS-capi-auth-capi-generation-not-observed": Deviation(
         "upstream writes the mirror's status when Cluster API has observed its generation; ours is what there is",
         {"machine_api.status.readyReplicas"},
     ),
     "OpenStack-mapi-auth-create": CONDITIONS_AT_LAST,
-    "OpenStack-mapi-auth-labelled-outdated-template-deleted": CONDITIONS_AT_LAST,
+    "OpenStack-mapi-auth-labelled-outdated-template-deleted": and_stays(CONDITIONS_AT_LAST),
     "OpenStack-mapi-auth-observed-generation-behind": STATUS_UNGATED,
     "OpenStack-mapi-auth-no-cluster": SAID_AT_LAST,
     "OpenStack-capi-auth-no-capi": compared_at_last(*said("message"), "machine_api.status.synchronizedGeneration"),

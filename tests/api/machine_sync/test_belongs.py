@@ -7,13 +7,22 @@ installed, because machine-sync must be safe without them.
 import pytest
 
 from windlass.api import capi, capo, mapi
-from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API_FINALIZER
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    CLUSTER_API_FINALIZER,
+    MACHINE_ANNOTATION,
+    MACHINE_API_FINALIZER,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
 
 from .examples import Tree
-from .stage import SET, Stage, condition
+from .stage import SET, Stage, condition, finalizers
 from .test_mirror_in_cluster_api import stays
 
 pytestmark = pytest.mark.plane
+
+MARKS = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: "MachineAPI"}
 
 
 async def running(stage: Stage, name: str) -> None:
@@ -30,8 +39,7 @@ async def test_a_machine_that_cluster_api_runs_is_not_taken_over_by_one_of_its_n
     await running(stage, "w-0")
     before = await side_of_cluster_api(stage, "w-0")
     async with stage.syncing(resync=0.2):
-        spec = {"authoritativeAPI": "MachineAPI", "providerSpec": {"value": dict(stage.example.provider_spec)}}
-        await stage.make(mapi.Machine, "w-0", spec)
+        await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": "MachineAPI", **provided(stage)})
         assert "set spec.authoritativeAPI of this one" in (await stage.reports("w-0", reason="NameConflict"))["message"]
         await stage.all_seen()
         assert await side_of_cluster_api(stage, "w-0") == before
@@ -46,8 +54,8 @@ async def test_a_machine_that_cluster_api_runs_is_not_taken_over_by_one_of_its_n
 async def test_a_machine_with_an_instance_does_not_become_the_mirror_of_another(stage: Stage) -> None:
     await stage.cluster()
     await running(stage, "w-0")
-    provided = {"providerSpec": {"value": dict(stage.example.provider_spec)}, "providerID": stage.instance("w-0")}
-    await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": "ClusterAPI", **provided})
+    other = {**provided(stage), "providerID": stage.instance("w-0")}
+    await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": "ClusterAPI", **other})
     before = await side_of_cluster_api(stage, "w-0")
     async with stage.syncing(resync=0.2):
         await stage.reports("w-0", reason="NameConflict")
@@ -146,14 +154,66 @@ async def test_an_infra_machine_that_others_made_beforehand_does_not_decide_what
     evil = {**stage.example.infra_spec, "identityRef": {"name": "of-somebody", "cloudName": "evil"}, "flavor": "huge"}
     made = await stage.make(stage.infra_kind, "w-0", evil)
     async with stage.syncing(resync=0.2):
-        provided = {"providerSpec": {"value": dict(stage.example.provider_spec)}}
-        await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": authority, **provided})
+        await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": authority, **provided(stage)})
         refused = await stage.reports("w-0", reason="FailedToGetCAPIInfraResources")
         assert "OpenStackMachine w-0 was made beforehand" in refused["message"]
         assert await stage.get(capi.Machine, "w-0") is None
         assert await stage.get(stage.infra_kind, "w-0") == made
         await stage.delete(stage.infra_kind, "w-0")
         await stage.mirror_that("w-0", lambda tree: condition(tree).get("reason") != "FailedToGetCAPIInfraResources")
+
+
+async def test_a_mark_does_not_take_cluster_apis_finalizer_off(stage: Stage) -> None:
+    """A user who may only annotate must not skip hooks, the drain and the deletion of the instance."""
+    await stage.cluster()
+    async with stage.syncing(resync=0.2):
+        for name, annotations in {"t-1": {AUTHORITY_ANNOTATION: ""}, "t-2": MARKS}.items():
+            await stage.machine(name, owner=None, annotations=annotations)
+            await stage.delete(capi.Machine, name)
+        await stage.all_seen()
+        for name in ("t-1", "t-2"):
+            assert CLUSTER_API_FINALIZER in finalizers(await stage.get(capi.Machine, name))
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["as it is", "with our finalizer"])
+async def test_what_never_was_a_mirror_does_not_take_a_machine_along(stage: Stage, held: bool) -> None:
+    """A user of Cluster API makes a paused Machine with the name of a control plane machine, and deletes it."""
+    await stage.cluster()
+    await stage.make(mapi.Machine, "master-0", {**provided(stage), "taints": [{"key": "k", "effect": "NoSchedule"}]})
+    async with stage.syncing(resync=0.2):
+        await stage.reports("master-0", reason="FailedToConvertMAPIMachineToCAPI")
+        mine = ["example.com/mine", *([SYNC_FINALIZER] if held else [])]
+        await stage.machine("master-0", owner=None, infra=False, annotations=MARKS, finalizers=mine)
+        await stage.delete(capi.Machine, "master-0")
+        await stage.all_seen()
+        await stage.let_go(capi.Machine, "master-0", "example.com/mine")
+        await stage.gone((capi.Machine, "master-0"))
+        await stage.all_seen()
+        machine = await stage.get(mapi.Machine, "master-0")
+        assert machine is not None
+        assert "deletionTimestamp" not in machine["metadata"]
+
+
+async def test_a_template_is_not_deleted_for_its_label(stage: Stage) -> None:
+    await stage.cluster()
+    kind = stage.example.platform.infra_template
+    label = {"machine.openshift.io/cluster-api-machineset": "pool"}
+    spec = {"template": {"spec": stage.example.infra_spec}}
+    for name in ("of-a-user", "pool-00000000"):
+        await stage.make(kind, name, spec, labels=label)
+    template = {"metadata": {"labels": label}, "spec": provided(stage)}
+    pool = {"authoritativeAPI": "MachineAPI", "replicas": 0, "selector": {"matchLabels": label}, "template": template}
+    async with stage.syncing(resync=0.2):
+        await stage.make(mapi.MachineSet, "pool", pool)
+        await stage.set_that("pool", lambda tree: condition(tree).get("status") == "True")
+        await stage.gone((kind, "pool-00000000"))
+        await stage.delete(mapi.MachineSet, "pool")
+        await stage.gone((mapi.MachineSet, "pool"), (capi.MachineSet, "pool"))
+        assert await stage.get(kind, "of-a-user") is not None
+
+
+def provided(stage: Stage) -> Tree:
+    return {"providerSpec": {"value": dict(stage.example.provider_spec)}}
 
 
 def named(infra: str) -> Tree:

@@ -14,7 +14,7 @@ from windlass.api import capi, mapi
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, PAUSED_ANNOTATION
 
 from .examples import Tree
-from .stage import Stage, condition
+from .stage import CLUSTER, Stage, condition
 
 pytestmark = pytest.mark.plane
 
@@ -173,3 +173,26 @@ async def test_mg7_a_change_on_the_way_is_not_lost(stage: Stage) -> None:
         await stage.say_paused(mapi.Machine, "w-0")
         machine = await authority(stage, "ClusterAPI")
         assert machine["spec"]["providerID"] == stage.instance("changed")
+
+
+async def test_a_machine_of_a_paused_cluster_may_leave_cluster_api_again(stage: Stage) -> None:
+    """Cluster API acts on none of its machines, and says so of each."""
+    await stage.cluster()
+    async with stage.syncing():
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+        await stage.say_paused(capi.Machine, "w-0")
+        await stage.ask("w-0", "ClusterAPI")
+        await authority(stage, "Migrating")
+        await stage.say_paused(mapi.Machine, "w-0")
+        await authority(stage, "ClusterAPI")
+        await stage.in_sync("w-0")
+        await stage.patch(
+            capi.Machine, "w-0", {"status": {"initialization": {"infrastructureProvisioned": True}}}, part="status"
+        )
+        await stage.ask("w-0", "MachineAPI")
+        await stage.all_seen()
+        await authority(stage, "ClusterAPI")
+        await stage.patch(capi.Cluster, CLUSTER, {"spec": {"paused": True}})
+        await stage.patch(capi.Machine, "w-0", {"metadata": {"labels": {"look": "now"}}})
+        await authority(stage, "MachineAPI")

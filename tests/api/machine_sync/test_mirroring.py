@@ -16,7 +16,8 @@ from windlass.kube.errors import ApiError
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.testing.logs import captured
 
-from .stage import CLUSTER, SUCCESS, Stage, condition, finalizers, held_by_us
+from .examples import Tree
+from .stage import CLUSTER, SET, SUCCESS, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 
@@ -194,11 +195,9 @@ async def test_ms16_a_missing_infra_machine_is_said_and_heals_when_it_comes(stag
     await stage.machine("w-0", infra=False)
     await stage.adoptable("w-0")
     async with stage.syncing():
-        said = await stage.reports("w-0", reason="FailedToConvertCAPIMachineToMAPI")
-        assert said["message"] == (
-            "failed to convert Cluster API machine to Machine API machine: "
-            f"unexpected InfraMachine type, expected {platform}Machine, got <nil>"
-        )
+        said = await stage.reports("w-0", reason="FailedToGetCAPIInfraResources")
+        refers = f"{platform}Machine w-0, which Machine {stage.namespaces.cluster_api}/w-0 refers to"
+        assert f"{refers}, does not exist: create it" in said["message"]
         assert (said["status"], said["severity"]) == ("False", "Error")
         await stage.infra_machine("w-0")
         await stage.in_sync("w-0")
@@ -227,7 +226,7 @@ async def test_ms27_owners_that_cannot_be_converted_are_said_by_their_detail_alo
         cluster = stage.example.platform.infra_cluster
         two = [await stage.reference(capi.MachineSet, "ms"), await stage.reference(cluster, CLUSTER)]
         for name, owners, detail in (
-            ("two", two, "must have at most 1 item"),
+            ("two", two, "metadata.ownerReferences: Too many: 2: must have at most 1 item"),
             ("foreign", two[1:], "unsupported owner kind for owner reference conversion"),
             (
                 "version",
@@ -239,6 +238,28 @@ async def test_ms27_owners_that_cannot_be_converted_are_said_by_their_detail_alo
             await stage.adoptable(name)
             said = await stage.reports(name, reason="FailedToConvertCAPIMachineToMAPI")
             assert said["message"] == detail
+
+
+async def test_a_machine_that_a_set_of_cluster_api_adopts_stays_in_sync(stage: Stage) -> None:
+    """Cluster API keeps the Cluster among the owners of the first Machine that we made, and adds the set."""
+    await stage.cluster()
+    await stage.source_set()
+    await stage.mirror_set()
+    async with stage.syncing():
+        await stage.adoptable("w-0", labels={})
+        await stage.patch(mapi.Machine, "w-0", {"spec": {"providerSpec": {"value": dict(stage.example.provider_spec)}}})
+        machine = await eventually(lambda: stage.get(capi.Machine, "w-0"), bool, what="the first Machine")
+        assert machine is not None
+        adopter = await stage.reference(capi.MachineSet, SET, controller=True)
+        owners = [*machine["metadata"]["ownerReferences"], adopter]
+        assert [owner["kind"] for owner in owners] == ["Cluster", "MachineSet"]
+        await stage.patch(capi.Machine, "w-0", {"metadata": {"ownerReferences": owners}})
+        await stage.mirror_that("w-0", lambda tree: owner_names(tree) == [SET])
+        await stage.in_sync("w-0")
+
+
+def owner_names(tree: Tree) -> list[str]:
+    return [owner["name"] for owner in tree["metadata"].get("ownerReferences", [])]
 
 
 async def test_ms28_a_warning_is_an_event_and_stops_nothing(stage: Stage) -> None:

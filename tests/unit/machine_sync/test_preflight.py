@@ -50,6 +50,8 @@ from windlass.machine_sync.preflight import (
     preflight,
 )
 
+PAUSED_CLUSTER = look(capi.Cluster, {"metadata": meta("c", "openshift-cluster-api"), "spec": {"paused": True}})
+
 
 def said(report: PreflightReport, check: Check) -> str:
     """What the check said at its worst."""
@@ -474,6 +476,21 @@ ROWS_WITHOUT_A_NO: list[tuple[str, Candidate, Check, Answer, str]] = [
         Check.PAUSED,
         Answer.WARNING,
         "both sides are paused, so nobody acts on it: see who paused Cluster API",
+    ),
+    (
+        "the Cluster is paused",
+        candidate(cluster=PAUSED_CLUSTER),
+        Check.PAUSED,
+        Answer.WARNING,
+        "Cluster c is paused, so Cluster API acts on none of its machines, also not on this one after the move: set "
+        "spec.paused of the Cluster to false",
+    ),
+    (
+        "the Cluster is paused, and the machine leaves Cluster API",
+        candidate("MachineAPI", cluster=PAUSED_CLUSTER),
+        Check.PAUSED,
+        Answer.NOTE,
+        "Cluster c is paused, so Cluster API acts on none of its machines",
     ),
     (
         "both act",

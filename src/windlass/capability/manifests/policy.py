@@ -3,9 +3,8 @@
 A `Policy` has the objects that it applies to, the exempt users, the conditions and the rules. `documents` turns it into
 a ValidatingAdmissionPolicy and its binding. The policy has the rules; only the binding has namespaces.
 
-The API server checks in this order, and stops at the first no: operation and kind; namespace and label (`skip_label`);
-then, for each parameter object, conditions (`when`) and rules. So a label avoids the cost of parameters, and a
-condition does not.
+The API server checks in this order, and stops at the first no: operation and kind; namespace; then, for each
+parameter object, conditions (`when`) and rules. So a condition does not avoid the cost of parameters.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 """
@@ -57,7 +56,6 @@ class Policy(Struct, frozen=True, kw_only=True):
     when        CEL by name: the rules apply only if all are true
     variables   CEL by name, for the rules; computed at most once, when first used
     twins       other objects that a rule needs; expensive: the API server runs the policy once for each of them
-    skip_label  objects with this label are skipped
     warns       users get a warning and may continue, also when the rule itself fails
     """
 
@@ -70,7 +68,6 @@ class Policy(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, str] = {}
     rules: tuple[Rule, ...]
     twins: Twins | None = None
-    skip_label: str = ""
     warns: bool = False
 
     def documents(self) -> tuple[Manifest, Manifest]:
@@ -101,10 +98,7 @@ class Policy(Struct, frozen=True, kw_only=True):
         return {**_header("ValidatingAdmissionPolicy", self.name), "spec": spec}
 
     def _matched(self) -> Manifest:
-        matched: Manifest = {"matchPolicy": "Equivalent", "resourceRules": [self._on(kind) for kind in self.kinds]}
-        if self.skip_label:
-            matched["objectSelector"] = {"matchExpressions": [{"key": self.skip_label, "operator": "DoesNotExist"}]}
-        return matched
+        return {"matchPolicy": "Equivalent", "resourceRules": [self._on(kind) for kind in self.kinds]}
 
     def _on(self, kind: type[KubernetesObject]) -> Manifest:
         resource = kind.RESOURCE

@@ -12,6 +12,8 @@ from windlass.machine_sync.conversion.gojson import compact
 _OFFSET: Final = 0x811C9DC5
 _PRIME: Final = 0x01000193
 _MASK: Final = 0xFFFFFFFF
+_DIGITS: Final = 8
+_HEX: Final = frozenset("0123456789abcdef")
 
 
 def template_name(machine_set: str, infra_spec: Any) -> str:
@@ -21,6 +23,16 @@ def template_name(machine_set: str, infra_spec: Any) -> str:
     'workers-5465b825'
     """
     return f"{machine_set}-{fnv1a(compact(infra_spec).encode()):08x}"
+
+
+def machine_set_of(template: str) -> str | None:
+    """The MachineSet for which conversion gives a template this name; None if it gives no template such a name.
+
+    >>> machine_set_of("workers-5465b825"), machine_set_of("workers-large")
+    ('workers', None)
+    """
+    machine_set, _, digest = template.rpartition("-")
+    return machine_set if machine_set and len(digest) == _DIGITS and _HEX.issuperset(digest) else None
 
 
 @lru_cache(maxsize=1024)

@@ -42,16 +42,20 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
-from windlass.machine_sync.machine import collected, deletion, infra_owner, mirror_in_cluster_api, mirror_in_machine_api
+from windlass.machine_sync.machine import (
+    apart,
+    collected,
+    deletion,
+    infra_owner,
+    mirror_in_cluster_api,
+    mirror_in_machine_api,
+)
 from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import belongs, migration, taints
-from windlass.machine_sync.mirroring.finalizers import let_go
-from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority, report_only
+from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority
 
 PROVISIONING: Final = "Provisioning"
-
-_NEVER_MIRRORED: Final = "it was never mirrored"
 
 
 def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
@@ -97,7 +101,7 @@ def proceed(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetim
 def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:
     if source.deletion_timestamp is not None:
         return deletion.of_source_alone(seen)
-    if AUTHORITY_ANNOTATION in source.annotations:
+    if belongs.is_mirror(source):
         return deletion.of_left_behind(seen, source)
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
@@ -116,10 +120,12 @@ def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> 
 def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:
     """A Machine of the Machine API whose authority is not moving."""
     if why := belongs.name_conflict(found, seen.cluster_api):
-        return _apart(seen, found, why, now=now)
+        return apart.in_conflict(seen, found, why, now=now)
     source = metadata_of(seen.cluster_api)
     said = authority(found.object)
     if said == MACHINE_API:
+        if (alone := apart.deleted_under_machine_api(seen, found)) is not None:
+            return alone
         if (going := deletion.of_machine_api(seen, found.metadata, now=now)) is not None:
             if going.needed or not deletion.in_work(found.metadata, MACHINE_API_FINALIZER):
                 return going
@@ -131,6 +137,8 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
         return _filled(found) or migration.released(seen.move)
     if source is not None:
+        if (alone := apart.deleted_under_cluster_api(seen, found)) is not None:
+            return alone
         if (going := deletion.of_both(seen, source, found.metadata, now=now)) is not None:
             if going.needed or not deletion.in_work(source, CLUSTER_API_FINALIZER):
                 return going
@@ -140,23 +148,6 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     if found.deleting:
         return deletion.of_mirror_alone(seen, now=now)
     return _filled(found) or admitted(seen, mirror_in_cluster_api.create_unpaused(seen, found, now=now), now=now)
-
-
-def _apart(seen: MachineSnapshot, found: Present[mapi.Machine], why: str, *, now: datetime) -> Plan:
-    """Two machines have one name: each is deleted without the other, and nothing else is done."""
-    undecided = not found.object.status.authoritative_api
-    if found.deleting:
-        if undecided and found.object.spec.provider_id:
-            return fill_authority(found, "")  # It has an instance, which only its own API can delete.
-        theirs = (MACHINE_API_FINALIZER,) if undecided else ()  # Its controllers do not act while it is undecided.
-        return Plan.of(let_go(mapi.Machine, found, *theirs, why=_NEVER_MIRRORED))
-    plan = report_only(Fault(Reason.NAME_CONFLICT, why, retry=False), found, now=now)
-    going = metadata_of(seen.cluster_api)
-    if going is None or going.deletion_timestamp is None:
-        return plan
-    infra = let_go(seen.platform.infra_machine, seen.infra_machine, why=_NEVER_MIRRORED)
-    released = Plan.of(infra, let_go(capi.Machine, seen.cluster_api, why=_NEVER_MIRRORED))
-    return Plan((*plan.actions, *released.actions), plan.next)
 
 
 def _meanwhile(seen: MachineSnapshot, going: Plan, copying: Plan) -> Plan:
@@ -189,7 +180,7 @@ def _with_move(seen: MachineSnapshot, found: Present[mapi.Machine], plan: Plan) 
         return plan.then(WaitFor(f"its taints to be in Cluster API before authority moves: {lost}"))
     if _being_provisioned(seen, found):
         return plan.then(WaitFor("the machine to be provisioned before authority moves"))
-    if not migration.taken_up(move):
+    if not migration.taken_up(move, seen.cluster):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     if move.spec == MACHINE_API and MACHINE_API_FINALIZER not in found.metadata.finalizers:
         return Plan((*plan.actions, _held_by_machine_api(found)), plan.next)
@@ -244,13 +235,15 @@ def _unreadable(seen: MachineSnapshot, found: Unreadable, *, now: datetime) -> P
     The authority is in its status, which cannot be read either; the mark on a Cluster API mirror says it too.
     """
     source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
-    if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
-        going = deletion.of_both(seen, source, found.metadata, now=now)
+    if source is not None and not belongs.is_mirror(source):
+        alone = apart.deleted_under_cluster_api(seen, found) or apart.deleted_under_machine_api(seen, found)
+        going = alone or deletion.of_both(seen, source, found.metadata, now=now)
     elif source is None and infra is not None and PAUSED_ANNOTATION not in infra.annotations:
         deleting = found.metadata.deletion_timestamp is not None
         going = deletion.of_mirror_alone(seen, now=now) if deleting else None
     else:
-        going = deletion.of_machine_api(seen, found.metadata, now=now)
+        alone = apart.deleted_under_machine_api(seen, found)
+        going = alone or deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
     note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the Machine."

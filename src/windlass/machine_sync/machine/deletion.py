@@ -56,6 +56,7 @@ from windlass.machine_sync.constants import (
 from windlass.machine_sync.machine import collected, infra_machine
 from windlass.machine_sync.machine.reasons import failed, removed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
+from windlass.machine_sync.mirroring.belongs import is_paused_mirror
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN, is_going
 from windlass.machine_sync.mirroring.finalizers import let_go
@@ -112,7 +113,7 @@ def of_source_alone(seen: MachineSnapshot) -> Plan:
     if not _confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API Machine exist?"))
     source = metadata_of(seen.cluster_api)
-    if source is not None and AUTHORITY_ANNOTATION in source.annotations:
+    if source is not None and is_paused_mirror(source):
         # Cluster API is paused, so it never removes its own.
         return Plan.of(
             _off_infra(seen), let_go(capi.Machine, seen.cluster_api, CLUSTER_API_FINALIZER, why=_MIRRORS_NOTHING)

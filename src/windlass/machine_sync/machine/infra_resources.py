@@ -40,6 +40,15 @@ def unreadable(seen: MachineSnapshot) -> Fault | None:
     return None
 
 
+def absent(seen: MachineSnapshot, machine: capi.Machine) -> Fault:
+    """The infra machine that `machine` refers to does not exist."""
+    kind, where = seen.platform.infra_machine.RESOURCE.kind, f"{machine.metadata.namespace}/{machine.metadata.name}"
+    return _not_fetched(
+        f"{kind} {machine.spec.infrastructure_ref.name}, which Machine {where} refers to, does not exist: create it, "
+        "or correct spec.infrastructureRef of that Machine"
+    )
+
+
 def made_otherwise(seen: MachineSnapshot, fields: list[str]) -> Fault:
     """The infra machine was made beforehand, and is not what the Machine would make."""
     infra, kind = metadata_of(seen.infra_machine), seen.platform.infra_machine.RESOURCE.kind

@@ -186,7 +186,7 @@ def _made(
         mirror=metadata_of(seen.cluster_api),
     )
     if isinstance(references, owners.UnsupportedOwner):
-        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, references.detail, retry=False)
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, references.detail, retry=False, remedy=references.remedy)
     if isinstance(references, owners.OwnerNotFound):
         if soon := _comes_or_goes(seen, source, now=now):
             return soon

@@ -6,6 +6,7 @@ In order, each step only if the one before succeeded:
 |---|---|
 | infra machine and infra cluster are named and can be read | FailedToGetCAPIInfraResources |
 | owner references have a counterpart | FailedToConvertCAPIMachineToMAPI |
+| the infra machine exists | FailedToGetCAPIInfraResources |
 | machine, infra machine and infra cluster convert | FailedToConvertCAPIMachineToMAPI |
 | our finalizer is on all of them, the mirror has the converted spec and metadata | FailedToCreate/UpdateMAPIMachine |
 | status, condition and generation | FailedToUpdateMAPIMachine |
@@ -39,14 +40,17 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
         source.object.metadata.owner_references, seen.machine_api_set, mirror=metadata_of(seen.machine_api)
     )
     if isinstance(references, owners.UnsupportedOwner):
-        return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, references.detail, retry=False), now=now)
+        return failed(
+            seen,
+            Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, references.detail, retry=False, remedy=references.remedy),
+            now=now,
+        )
     if isinstance(references, owners.OwnerNotFound):
         text = f"failed to convert Cluster API machine owner references to Machine API: {references.text}"
         return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, text), now=now)
     infra = seen.infra_machine.object if isinstance(seen.infra_machine, Present) else None
     if infra is None:
-        text = f"unexpected InfraMachine type, expected {seen.platform.infra_machine.RESOURCE.kind}, got <nil>"
-        return failed(seen, _not_converted(text), now=now)
+        return failed(seen, infra_resources.absent(seen, source.object), now=now)
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
     converted = seen.platform.to_machine_api(source.object, infra, cluster)
     if converted.machine is None:

@@ -90,7 +90,7 @@ class MachineObserver:
             case constants.MIGRATING:
                 return await self._migrating(seen, machine_api)
             case constants.CLUSTER_API:
-                return await self._from_cluster_api(seen)
+                return await self._pausing_cluster(await self._from_cluster_api(seen))
         return seen
 
     async def _from_cluster_api(self, seen: MachineSnapshot) -> MachineSnapshot:
@@ -127,6 +127,16 @@ class MachineObserver:
         if source is None and not goes:
             return await self._to_convert(await self._infra(seen), mirror)
         return await self._infra(seen)
+
+    async def _pausing_cluster(self, seen: MachineSnapshot) -> MachineSnapshot:
+        """Authority is to leave Cluster API, whose controllers say that they are paused: perhaps by their Cluster."""
+        found = seen.cluster_api
+        if not isinstance(seen.machine_api, Present) or not isinstance(found, Present) or not seen.move.requested:
+            return seen
+        name = found.object.spec.cluster_name
+        if not name or migration.taken_up(seen.move, seen.cluster):
+            return seen
+        return replace(seen, cluster=await self._cluster_api(capi.Cluster, name, live=True))
 
     async def _from_machine_api(self, seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
         mirror = metadata_of(seen.cluster_api)

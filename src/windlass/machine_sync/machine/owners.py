@@ -8,16 +8,18 @@ from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference, owner_reference
 from windlass.kube.control.seen import Present, Seen, metadata_of
 from windlass.machine_sync.constants import MACHINE_API
+from windlass.machine_sync.conversion.field_errors import too_many
 from windlass.machine_sync.mirroring.collector import is_going
 
 CONTROL_PLANE_MACHINE_SET = "ControlPlaneMachineSet"
 
 
 class UnsupportedOwner(Struct, frozen=True):
-    """The owners cannot be expressed in the other API; `detail` says why. Trying again does not help until they
-    change."""
+    """The owners cannot be expressed in the other API; `detail` says why, `remedy` what to do if that does not. Trying
+    again does not help until they change."""
 
     detail: str
+    remedy: str = ""
 
 
 class OwnerNotFound(Struct, frozen=True):
@@ -38,18 +40,21 @@ def to_machine_api(
     """The owner references of a Machine API mirror, from those of the Cluster API Machine.
 
     A MachineSet becomes the same-named MachineSet of the Machine API, with its uid; a Cluster is dropped, because the
-    Machine API has none. Versions other than v1beta2 are not converted. A MachineSet that is being deleted gets no more
+    Machine API has none. Of a Cluster and a MachineSet that has adopted its machine, the MachineSet counts: it is the
+    controller. Versions other than v1beta2 are not converted. A MachineSet that is being deleted gets no more
     machines, and may have released its own: the `mirror` keeps its present owners.
 
     If a MachineSet that acts has adopted the mirror of a machine without a set, the mirror stays in that set. If it
     were removed, the set would adopt it again, and each time delete Machines that exceed its replicas.
     """
+    if len(owners) > 1:
+        owners = [owner for owner in owners if owner.controller or not _is_cluster(owner)]
     if not owners:
         return _adopter(mirror, machine_api_set)
     if len(owners) > 1:
-        return UnsupportedOwner("must have at most 1 item")
+        return _too_many(owners)
     (owner,) = owners
-    if owner.api_version == capi.Machine.RESOURCE.api_version and owner.kind == "Cluster":
+    if _is_cluster(owner):
         return _adopter(mirror, machine_api_set)
     if owner.api_version != capi.Machine.RESOURCE.api_version or owner.kind != "MachineSet":
         return UnsupportedOwner("unsupported owner kind for owner reference conversion")
@@ -88,7 +93,7 @@ def to_cluster_api(
             return OwnerNotFound(f"failed to get Cluster API cluster: {found.text}")
         return found
     if len(owners) > 1:
-        return UnsupportedOwner("must have at most 1 item")
+        return _too_many(owners)
     (owner,) = owners
     if owner.kind == CONTROL_PLANE_MACHINE_SET:
         return UnsupportedOwner(
@@ -122,14 +127,22 @@ def of_cluster(
 
 def cluster_owner(meta: ObjectMeta) -> OwnerReference | None:
     """The first owner that is a Cluster."""
-    kind = capi.Cluster.RESOURCE
-    owners = (ref for ref in meta.owner_references if (ref.kind, ref.api_version) == (kind.kind, kind.api_version))
-    return next(owners, None)
+    return next(filter(_is_cluster, meta.owner_references), None)
 
 
 def not_found(kind: type[KubernetesObject], name: str) -> str:
     """The API server's message for an object that does not exist."""
     return f'{kind.RESOURCE.name} "{name}" not found'
+
+
+def _is_cluster(owner: OwnerReference) -> bool:
+    kind = capi.Cluster.RESOURCE
+    return (owner.kind, owner.api_version) == (kind.kind, kind.api_version)
+
+
+def _too_many(owners: Sequence[OwnerReference]) -> UnsupportedOwner:
+    error = too_many("metadata.ownerReferences", len(owners), 1)
+    return UnsupportedOwner(str(error), remedy="Remove the owner references of the Machine except its controller's.")
 
 
 def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) -> list[OwnerReference]:

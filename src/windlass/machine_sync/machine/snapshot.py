@@ -31,7 +31,8 @@ class MachineSnapshot(Struct, frozen=True):
     Machine. While a mirror is being deleted, `cluster_api_set` is the one that the Cluster API Machine belongs to.
 
     `cluster` is the core Cluster of this cluster. It is read only while the Machine API has a Machine without an owner
-    to convert, or while a mirror that the Cluster owns is being deleted. `infrastructure` describes this cluster to
+    to convert, while a mirror that the Cluster owns is being deleted, or if the Cluster may be why Cluster API's
+    controllers say that they are paused when authority is to move. `infrastructure` describes this cluster to
     conversion.
 
     `removal` is why the mirror, or an infra machine without a Machine, is being deleted, or why nothing can be created.

@@ -90,6 +90,23 @@ def _apart(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], why: str, 
     return Plan((*plan.actions, *released.actions), plan.next)
 
 
+def _deleted_alone(seen: MachineSetSnapshot, found: Present[mapi.MachineSet] | Unreadable) -> Plan | None:
+    """The Machine API is authoritative, and Cluster API's MachineSet was never its mirror: one that is deleted goes
+    alone. None: neither is being deleted, or it is the mirror."""
+    other = metadata_of(seen.cluster_api)
+    if other is None:
+        return None
+    if found.metadata.deletion_timestamp is not None:
+        if belongs.was_mirrored(other):
+            return None
+        return Plan.of(let_go(mapi.MachineSet, seen.machine_api, why=_NEVER_MIRRORED))
+    if other.deletion_timestamp is None or (belongs.was_mirrored(other) and belongs.was_ever_mirrored(found)):
+        return None
+    return Plan.of(let_go(capi.MachineSet, seen.cluster_api, why=_NEVER_MIRRORED)).then(
+        WaitFor(f"MachineSet {other.name} of Cluster API, which was never a mirror, to be gone")
+    )
+
+
 def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:
     """The next step of a MachineSet whose authority moves."""
 
@@ -105,7 +122,8 @@ def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: d
 
 def _from_machine_api(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, now: datetime) -> Plan:
     first = (
-        deletion.of_machine_api(seen, source.metadata, now=now)
+        _deleted_alone(seen, source)
+        or deletion.of_machine_api(seen, source.metadata, now=now)
         or migration.unheard(source, now=now)
         or migration.recreated(seen.move)
     )
@@ -154,7 +172,7 @@ def _with_move(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], plan: 
         return plan.then(WaitFor("the selectors of both MachineSets to be the same before authority moves"))
     if lost := _lost_taints(seen, found):
         return plan.then(WaitFor(f"its taints to be in Cluster API before authority moves: {lost}"))
-    if not migration.taken_up(move):
+    if not migration.taken_up(move, seen.cluster):
         return plan.then(WaitFor(f"the controllers of {move.status} to take up their work before authority moves on"))
     return migration.begin(move, plan)
 
@@ -171,10 +189,10 @@ def _unreadable(seen: MachineSetSnapshot, found: Unreadable, *, now: datetime) -
     The authority is in its status, which cannot be read either; the mark on a Cluster API mirror says it too.
     """
     source = metadata_of(seen.cluster_api)
-    if source is not None and AUTHORITY_ANNOTATION not in source.annotations:
-        going = deletion.of_cluster_api(seen, source, found.metadata)
+    if source is not None and not belongs.is_mirror(source):
+        going = _deleted_alone(seen, found) or deletion.of_cluster_api(seen, source, found.metadata)
     else:
-        going = deletion.of_machine_api(seen, found.metadata, now=now)
+        going = _deleted_alone(seen, found) or deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
     note = (

@@ -9,8 +9,8 @@ The name of a template is that of the set and a hash of the machine spec, so a c
 | named by conversion, a provider has added fields, such as defaults | stays |
 | that of the set, and an earlier release of Windlass converted the same provider spec to it | stays: `standing` |
 | named by conversion, being deleted | wait until it is gone: the same spec was in use a moment ago |
-| another with the set's label | deleted, once the set does not refer to it and if no other MachineSet does |
-| another without the label | stays: a user created it |
+| another with the set's label, and a name that conversion gives | deleted, once no MachineSet refers to it |
+| another | stays: a user created it, whatever its label |
 | any, when the mirror of a set of Cluster API is released | the label is removed: it is the user's |
 
 A template is paused while the Machine API is authoritative, so that its provider's controllers leave it alone.
@@ -25,6 +25,7 @@ from windlass.kube.control.plan import Create, Delete, Merge, Target, WaitFor, t
 from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, MIRRORED_SPEC_ANNOTATION, PAUSED_ANNOTATION
+from windlass.machine_sync.conversion.template_name import machine_set_of
 from windlass.machine_sync.machine_set.reasons import Reason
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import metadata, mirrored_spec
@@ -32,8 +33,6 @@ from windlass.machine_sync.mirroring.infra_machine_spec import covers, differing
 from windlass.machine_sync.mirroring.synchronized import Fault
 
 _MARKS: Final = {PAUSED_ANNOTATION: ""}
-_DIGITS: Final = 8
-_HEX: Final = frozenset("0123456789abcdef")
 
 
 def set_of(found: Object[Any] | Present[Any]) -> str | None:
@@ -43,9 +42,7 @@ def set_of(found: Object[Any] | Present[Any]) -> str | None:
 
 def sets_of(found: Object[Any]) -> Iterable[str]:
     """The MachineSets whose template this is, or could become: by its label, or by its name."""
-    stem, _, digest = found.name.rpartition("-")
-    named = stem if len(digest) == _DIGITS and set(digest) <= _HEX else None
-    return {name for name in (set_of(found), named) if name}
+    return {name for name in (set_of(found), machine_set_of(found.name)) if name}
 
 
 def standing(seen: MachineSetSnapshot, converted: Any, *, source: Present[mapi.MachineSet]) -> Present[Any] | None:

@@ -111,7 +111,7 @@ class MachineSetObserver:
     ) -> MachineSetSnapshot:
         authority = machine_api.object.status.authoritative_api
         if authority == CLUSTER_API and not isinstance(found.cluster_api, Absent):
-            return await self._from_cluster_api(found)
+            return await self._pausing_cluster(await self._from_cluster_api(found))
         return await self._from_machine_api(found)
 
     async def _migrating(self, found: MachineSetSnapshot, machine_api: Present[mapi.MachineSet]) -> MachineSetSnapshot:
@@ -157,6 +157,16 @@ class MachineSetObserver:
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
         return replace(found, template=template, infra_cluster=infra_cluster)
+
+    async def _pausing_cluster(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
+        """Authority is to leave Cluster API, whose controllers say that they are paused: perhaps by their Cluster."""
+        theirs = found.cluster_api
+        if not isinstance(theirs, Present) or not found.move.requested:
+            return found
+        name = theirs.object.spec.cluster_name
+        if not name or migration.taken_up(found.move, found.cluster):
+            return found
+        return replace(found, cluster=await self._cluster_api(capi.Cluster, name, live=True))
 
     async def _from_machine_api(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
         infrastructure = await self._reader.see(config.Infrastructure, INFRASTRUCTURE)

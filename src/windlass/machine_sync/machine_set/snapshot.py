@@ -9,6 +9,7 @@ from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
 from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
+from windlass.machine_sync.conversion.template_name import machine_set_of
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.mirroring.removal import Removal
 from windlass.machine_sync.platforms import Platform
@@ -46,8 +47,9 @@ class MachineSetSnapshot(Struct, frozen=True):
     * `removal`: why the mirror is being deleted, or `machine_api` if there are `acting` Machines; it is also read when
       an object could not be created.
 
-    `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, or that of a
-    mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is read with it.
+    `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, that of a mirror
+    that is being deleted, or one that may be why the controllers of Cluster API say that they are paused.
+    `infrastructure` describes this cluster to conversion, and is read with it.
     """
 
     name: str
@@ -68,8 +70,15 @@ class MachineSetSnapshot(Struct, frozen=True):
 
     @property
     def own_templates(self) -> tuple[Template, ...]:
-        """The templates that we created for this set, according to their label."""
-        return tuple(one for one in self.templates if one.metadata.labels.get(MACHINE_SET_LABEL) == self.name)
+        """The templates that we created for this set: they have its label, and a name that conversion gives.
+
+        Anybody may put the label on a template of their own.
+        """
+        return tuple(
+            one
+            for one in self.templates
+            if one.metadata.labels.get(MACHINE_SET_LABEL) == self.name and machine_set_of(one.name) == self.name
+        )
 
     @property
     def move(self) -> Move:

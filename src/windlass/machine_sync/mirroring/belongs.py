@@ -16,7 +16,7 @@ from typing import Any
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
-from windlass.kube.control.seen import Present, Seen, metadata_of
+from windlass.kube.control.seen import Present, Seen, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
@@ -30,6 +30,11 @@ from windlass.machine_sync.mirroring.synchronized import MachineApiObject, autho
 def was_mirrored(meta: ObjectMeta) -> bool:
     """It is or was a mirror, or has or had one."""
     return SYNC_FINALIZER in meta.finalizers
+
+
+def was_ever_mirrored(found: Present[Any] | Unreadable) -> bool:
+    """The same of an object of the Machine API, also after somebody has removed our finalizer."""
+    return was_mirrored(found.metadata) or (isinstance(found, Present) and _was_synchronized(found.object))
 
 
 def is_mirror(meta: ObjectMeta) -> bool:

@@ -45,10 +45,11 @@ from datetime import datetime
 from math import inf
 from typing import Any
 
+from windlass.api import capi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import find, is_true, put
 from windlass.kube.control.plan import Emit, Merge, Outcome, Plan, WaitFor, target, target_of
-from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
@@ -135,14 +136,17 @@ def synchronizes(last: Merge) -> bool:
     return is_true(conditions_of(last.desired), SYNCHRONIZED)
 
 
-def taken_up(move: Move) -> bool:
+def taken_up(move: Move, cluster: Seen[capi.Cluster]) -> bool:
     """The controllers of the present authority have noticed that they may act.
 
     Until they have, their `Paused` is from before. A move that began now would take it for the answer to its own
-    request, although they have just begun to act.
+    request, although they have just begun to act. While `cluster` is paused, the controllers of Cluster API may not act
+    on any object, and their `Paused` is about that.
     """
     if move.status == MACHINE_API:
         return not says_paused(move.machine_api)
+    if isinstance(cluster, Present) and cluster.object.spec.paused:
+        return True
     return not any(part.reports and not part.annotated and says_paused(part.seen) for part in move.parts)
 
 

@@ -21,8 +21,7 @@ addition OpenStack, and migration of MachineSets.
 OpenShift's policies have all Machines of the other API as parameters, on every update. Our rules on UPDATE have no
 parameters. The facts that they need are on the object: authority in status or in an annotation, mirrored labels in
 another annotation, the state of the other API's infrastructure in status.phase. A new object has no such facts, so
-rules on CREATE have the objects of the other API as parameters; Machines that a MachineSet creates are skipped by a
-label before that.
+rules on CREATE have the objects of the other API as parameters. No label exempts an object: its author chooses it.
 
 **Names** are OpenShift's with the prefix `windlass-`. OpenShift's operator installs its own policies and reverts
 changes to them: under the same names, both programs would overwrite each other without end.
@@ -68,7 +67,7 @@ def policies(
     infra_machines = [platform.infra_machine for platform in chosen]
     return (
         *mirrors.policies(namespaces, exempt=controllers),
-        *bookkeeping.policies(namespaces, infra_machines=infra_machines, exempt=ours),
+        *bookkeeping.policies(namespaces, infra_machines=infra_machines, exempt=ours, exempt_holders=controllers),
         *creation.policies(namespaces, exempt=ours, exempt_makers=controllers),
         *transition.policies(namespaces, exempt=ours, exempt_movers=controllers),
         *unsupported.policies(namespaces, platforms=chosen, exempt=ours),

@@ -1,8 +1,8 @@
 """An object that a user creates by hand must not become a second authority for the same machine.
 
 A new object has no facts about the object of its name in the other API, so these rules have that API's objects as
-parameters. That is expensive: the API server evaluates the rule once for each of them. A MachineSet creates Machines
-with unique names and a label; these are skipped, and only Machines created by hand are evaluated.
+parameters. That is expensive: the API server evaluates the rule once for each of them. Machines that a MachineSet
+creates are not skipped: only a label could tell them from others before that, and its author chooses it.
 """
 
 from typing import Final
@@ -13,9 +13,7 @@ from windlass.capability.manifests.policy import CREATE, Policy, Rule, Twins
 from windlass.machine_sync.constants import (
     CLUSTER_API,
     MACHINE_API,
-    MACHINE_SET_LABEL,
     PAUSED_ANNOTATION,
-    SET_NAME_LABEL,
     Namespaces,
 )
 
@@ -36,7 +34,6 @@ def policies(namespaces: Namespaces, *, exempt: tuple[str, ...], exempt_makers: 
             operations=(CREATE,),
             exempt=exempt,
             twins=Twins(capi.Machine, namespaces.cluster_api),
-            skip_label=MACHINE_SET_LABEL,
             rules=(
                 _as_mirror(
                     f"'Can\\'t create Machine API Machine ' + {_NAME} + ' with authoritativeAPI=' + "
@@ -65,7 +62,6 @@ def policies(namespaces: Namespaces, *, exempt: tuple[str, ...], exempt_makers: 
             operations=(CREATE,),
             exempt=exempt_makers,
             twins=Twins(mapi.Machine, namespaces.machine_api),
-            skip_label=SET_NAME_LABEL,
             rules=_not_both_active("Machine", "machine"),
         ),
         Policy(

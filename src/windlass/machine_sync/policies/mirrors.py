@@ -3,7 +3,7 @@
 | on UPDATE of | while | may not change |
 |---|---|---|
 | Machine, MachineSet of the Machine API | status.authoritativeAPI is ClusterAPI | the spec, except authoritativeAPI |
-| Machine, MachineSet of Cluster API | annotation authoritative-api is MachineAPI | the spec |
+| Machine, MachineSet of Cluster API | annotation authoritative-api is MachineAPI, beside our finalizer | the spec |
 | all of them | | labels and annotations of either API |
 | all of them | | a mirrored label, except to the mirrored value |
 | Machines | | label machine-template-hash |
@@ -25,6 +25,7 @@ from windlass.machine_sync.constants import (
     CLUSTER_API,
     MACHINE_API,
     MIRRORED_LABELS_ANNOTATION,
+    SYNC_FINALIZER,
     Namespaces,
 )
 from windlass.machine_sync.policies.authority import authority_is
@@ -35,6 +36,7 @@ _OWNED_LABEL: Final = (
 _OWNED_ANNOTATION: Final = (
     "k.startsWith('machine.openshift.io') || k.contains('cluster.x-k8s.io') || k.contains('clusters.x-k8s.io')"
 )
+_IS_HELD: Final = f"{literal(SYNC_FINALIZER)} in oldObject.metadata.?finalizers.orValue([])"
 _TEMPLATE_HASH: Final = literal("machine-template-hash")
 _SPECS: Final = {"spec": "object.?spec.orValue({})", "oldSpec": "oldObject.?spec.orValue({})"}
 
@@ -62,7 +64,7 @@ def policies(namespaces: Namespaces, *, exempt: tuple[str, ...]) -> tuple[Policy
     )
     cluster_api = _Side(
         authority="Machine API",
-        while_mirror=annotation_is(AUTHORITY_ANNOTATION, MACHINE_API),
+        while_mirror=f"{annotation_is(AUTHORITY_ANNOTATION, MACHINE_API)} &&\n{_IS_HELD}",
         spec=Rule("variables.spec == variables.oldSpec", f"Changing .spec is not allowed. {_because('Machine API')}"),
         namespace=namespaces.cluster_api,
     )

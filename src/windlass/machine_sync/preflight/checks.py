@@ -7,6 +7,7 @@ from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING, PAUSED_ANNOTATION
+from windlass.machine_sync.conversion.field_errors import too_many
 from windlass.machine_sync.machine_set import selectors
 from windlass.machine_sync.mirroring.migration import AUTHORITY_CHANGED
 from windlass.machine_sync.mirroring.move import PAUSED
@@ -102,7 +103,8 @@ def _owner(candidate: Candidate, found: Any) -> Answers:
             yield Answer.NO, "MachineSets with owners cannot be converted: take metadata.ownerReferences off"
         return
     if len(owners) > 1:
-        yield Answer.NO, "metadata.ownerReferences must have at most 1 item"
+        error = too_many("metadata.ownerReferences", len(owners), 1)
+        yield Answer.NO, f"{error}: remove those of the Machine API's Machine except its controller's"
         return
     for owner in owners:
         if owner.kind == "ControlPlaneMachineSet":
@@ -157,6 +159,16 @@ def _infrastructure(candidate: Candidate, found: Any) -> Answers:
 
 
 def _paused(candidate: Candidate, found: Any) -> Answers:
+    cluster = there(candidate.cluster)
+    if cluster is not None and cluster.spec.paused:
+        text = f"Cluster {cluster.metadata.name} is paused, so Cluster API acts on none of its machines"
+        if candidate.target == CLUSTER_API:
+            yield (
+                Answer.WARNING,
+                f"{text}, also not on this one after the move: set spec.paused of the Cluster to false",
+            )
+        else:
+            yield Answer.NOTE, text
     who = who_is_paused(candidate, found)
     if who == "both":
         text = f"see who paused {SIDE[candidate.source]}"

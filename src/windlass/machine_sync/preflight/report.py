@@ -47,8 +47,8 @@ class Candidate(Struct, frozen=True):
     """One Machine or MachineSet that is to move to the API `target`, and everything that the checks need.
 
     `machine_api` and `cluster_api` are the object on each side. `infra` is the infra machine or template of
-    `cluster_api`. `owner` is the MachineSet of the Machine API that owns a Machine, Absent if there is none;
-    `owner_moves`: the owner is to move too.
+    `cluster_api`, `cluster` their core Cluster. `owner` is the MachineSet of the Machine API that owns a Machine,
+    Absent if there is none; `owner_moves`: the owner is to move too.
     """
 
     kind: Kind
@@ -58,6 +58,7 @@ class Candidate(Struct, frozen=True):
     cluster_api: Look[Any] = Absent()
     infra: Look[Any] = Absent()
     infra_cluster: Look[Any] = Absent()
+    cluster: Look[Any] = Absent()
     infrastructure: Look[Any] = Absent()
     owner: Look[Any] = Absent()
     owner_moves: bool = False

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, MIRRORED_LABELS_ANNOTATION, SYNC_FINALIZER
 
 from .messages import MACHINES, annotation_message, is_machine_api, label_message, mirrored_message, spec_message
 from .policed import SPECS, Kind, Policed, Tree
@@ -31,13 +31,15 @@ ANNOTATIONS = {
 
 async def mirror(policed: Policed, kind: Kind, *, authority: str = "", namespace: str = "") -> str:
     """One whose authority is the other API; `authority` makes it another one."""
-    annotations = dict(ANNOTATIONS)
+    annotations, held = dict(ANNOTATIONS), [] if is_machine_api(kind) else [SYNC_FINALIZER]
     status: Tree | None = None
     if is_machine_api(kind):
         status = {"authoritativeAPI": authority or "ClusterAPI"}
     elif authority in ("", "MachineAPI"):
         annotations[AUTHORITY_ANNOTATION] = "MachineAPI"
-    return await policed.make(kind, status=status, namespace=namespace, labels=LABELS, annotations=annotations)
+    return await policed.make(
+        kind, status=status, namespace=namespace, labels=LABELS, annotations=annotations, finalizers=held
+    )
 
 
 TEMPLATE_HASH = "Setting the 'machine-template-hash' label is forbidden."

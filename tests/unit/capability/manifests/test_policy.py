@@ -71,12 +71,6 @@ def test_one_with_twins_is_given_them_and_looks_at_one() -> None:
     assert binding["paramRef"] == {"namespace": "there", "selector": {}, "parameterNotFoundAction": "Allow"}
 
 
-def test_a_label_is_asked_for_before_anything_else() -> None:
-    policy, _ = documents(skip_label="owned")
-    selector = policy["matchConstraints"]["objectSelector"]
-    assert selector == {"matchExpressions": [{"key": "owned", "operator": "DoesNotExist"}]}
-
-
 def test_one_for_cluster_scoped_kinds_is_bound_to_no_namespace() -> None:
     _, binding = documents(namespace="")
     assert binding == {"policyName": "windlass-example", "validationActions": ["Deny"]}

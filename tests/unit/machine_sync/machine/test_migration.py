@@ -17,6 +17,7 @@ from .cases import (
     AUTHORITY,
     CAPI_MACHINE,
     CAPI_SET,
+    CLUSTER,
     GONE,
     INFRA,
     NOW,
@@ -46,6 +47,7 @@ from .migration_cases import (
     the_one_status_write,
     under_cluster_api,
 )
+from .world import at_rest, mapi_of
 
 
 def with_marks(case: Tree, *, mark: str = "MachineAPI", pause: str = "") -> Tree:
@@ -144,6 +146,15 @@ class TestBegin:
         case = settled(**late)
         assert authority(case)[0] == "ClusterAPI"
         assert authority(settled(**says_paused(case, "cluster_api", status="False")))[0] == "Migrating"
+
+    @pytest.mark.parametrize("start", TO_MACHINE_API)
+    async def test_one_that_its_cluster_pauses_may_leave_cluster_api(self, start: Any) -> None:
+        case = says_paused(asked(start(), "MachineAPI"), "cluster_api")
+        for paused, begins in ((False, False), (True, True)):
+            api = await at_rest(**case, cluster=changed(CLUSTER, spec={"paused": paused}))
+            there = mapi_of(api)
+            assert there is not None
+            assert (there["status"]["authoritativeAPI"] != "ClusterAPI") == begins, paused
 
     def test_a_machine_that_its_user_has_paused_may_move(self) -> None:
         case = says_paused(under_cluster_api(), "cluster_api")

@@ -346,7 +346,10 @@ class TestFailures:
                 [{"apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet", "name": "x", "uid": "x"}],
                 "conversion of control plane machines owned by control plane machine set is currently not supported",
             ),
-            ([{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n} for n in "pq"], "must have at most 1 item"),
+            (
+                [{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n} for n in "pq"],
+                "metadata.ownerReferences: Too many: 2: must have at most 1 item",
+            ),
             (
                 [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p"}],
                 "unsupported owner kind for owner reference conversion",

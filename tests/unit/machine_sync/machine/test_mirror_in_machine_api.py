@@ -198,15 +198,39 @@ def test_the_transition_time_moves_with_the_status_only() -> None:
     assert failing["lastTransitionTime"] == "2026-05-01T12:00:00Z"
 
 
+TOO_MANY = "metadata.ownerReferences: Too many: 2: must have at most 1 item"
+CLUSTER_OWNER: Tree = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "cluster-uid"}
+
+
+def test_of_a_cluster_and_the_set_that_adopted_the_machine_the_set_is_its_owner() -> None:
+    (adopter,) = CAPI_MACHINE["metadata"]["ownerReferences"]
+    for owners in ([CLUSTER_OWNER, adopter], [adopter, CLUSTER_OWNER]):
+        mirror = mirrored(cluster_api=changed(CAPI_MACHINE, metadata__ownerReferences=owners))
+        assert [(owner["kind"], owner["name"]) for owner in mirror["metadata"]["ownerReferences"]] == [
+            ("MachineSet", "ms")
+        ]
+        assert mirror["status"]["conditions"][0]["status"] == "True"
+
+
+def test_two_owners_of_which_the_cluster_is_the_controller_cannot_be_converted() -> None:
+    adopter = {**CAPI_MACHINE["metadata"]["ownerReferences"][0], "controller": False}
+    owners = [{**CLUSTER_OWNER, "controller": True}, adopter]
+    plan = decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__ownerReferences=owners))
+    assert condition(plan)["message"] == TOO_MANY
+    remedy = "Remove the owner references of the Machine except its controller's."
+    assert notes(plan) == [("SynchronizationError", f"{TOO_MANY}. {remedy}")]
+
+
 def test_ms16_a_missing_infra_machine_is_a_condition() -> None:
     plan = decided(machine_api=mirrored(), infra_machine=None)
     assert condition(plan) == {
         "type": "Synchronized",
         "status": "False",
         "severity": "Error",
-        "reason": "FailedToConvertCAPIMachineToMAPI",
-        "message": "failed to convert Cluster API machine to Machine API machine: "
-        "unexpected InfraMachine type, expected OpenStackMachine, got <nil>",
+        "reason": "FailedToGetCAPIInfraResources",
+        "message": "failed to fetch Cluster API infra resources: OpenStackMachine w-0-infra, which Machine "
+        "openshift-cluster-api/w-0 refers to, does not exist: create it, or correct spec.infrastructureRef of that "
+        "Machine",
         "lastTransitionTime": "2026-05-01T12:00:00Z",
     }
     assert isinstance(plan.next, Retry)
@@ -231,7 +255,7 @@ def test_a_failure_is_written_once() -> None:
 @pytest.mark.parametrize(
     ("owners", "detail"),
     [
-        ([{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n} for n in "pq"], "must have at most 1 item"),
+        ([{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n} for n in "pq"], TOO_MANY),
         (
             [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p"}],
             "unsupported owner kind for owner reference conversion",

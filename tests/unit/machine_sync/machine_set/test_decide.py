@@ -38,6 +38,7 @@ from .cases import (
     AUTHORITY,
     BEHIND_CLUSTER_API,
     CAPI_SET,
+    CLUSTER,
     EARLIER,
     GONE,
     MACHINE_SET_LABEL,
@@ -216,8 +217,9 @@ class TestToClusterApi:
         assert only(Delete, plan).target.name == MADE
 
     async def test_ss2_a_template_that_a_user_made_is_never_deleted(self) -> None:
+        """Whatever its label or its name, as long as it does not have both."""
         case = await mirrored()
-        case["templates"] += (template("mine", made_for=None), template("ms-00000000", made_for=None))
+        case["templates"] += (template("mine"), template("mine", made_for=None), template("ms-00000000", made_for=None))
         assert decided(**case).needed == ()
 
     async def test_a_template_that_another_set_refers_to_is_not_deleted(self) -> None:
@@ -687,6 +689,19 @@ class TestMigration:
         plan = decided(**case)
         assert not [one for one in plan.needed if isinstance(one, Delete)]
         assert "Migrating" not in str([one.diff() for one in plan.needed])
+
+    async def test_one_that_its_cluster_pauses_may_leave_cluster_api(self) -> None:
+        case = await behind()
+        asked = changed(case["machine_api"], spec__authoritativeAPI="MachineAPI", metadata__generation=9)
+        for paused, begins in ((False, False), (True, True)):
+            api = await at_rest(
+                machine_api=asked,
+                cluster_api=said_paused(case["cluster_api"]),
+                cluster=changed(CLUSTER, spec={"paused": paused}),
+            )
+            there = mapi_of(api)
+            assert there is not None
+            assert (there["status"]["authoritativeAPI"] != "ClusterAPI") == begins, paused
 
     async def test_a_set_that_is_being_deleted_does_not_move(self) -> None:
         case = await mirrored()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, mapi
-from windlass.kube.control.plan import Done, Merge, Plan, RemoveFinalizers
+from windlass.kube.control.plan import Delete, Done, Merge, Plan, RemoveFinalizers, WaitFor
 from windlass.machine_sync.machine_set.decide import decide
 
 from .cases import (
@@ -88,3 +88,36 @@ def test_each_of_the_two_is_deleted_alone() -> None:
     going = changed(RUNS, metadata={**CAPI_SET["metadata"], **GONE})
     (off,) = (action for action in decided(cluster_api=going).needed if isinstance(action, RemoveFinalizers))
     assert (off.target.kind, off.desired) == (capi.MachineSet, [CLUSTER_API_FINALIZER])
+
+
+class TestNeverMirrored:
+    """The set of Cluster API is paused, so it may become the mirror; until it is, each of the two is deleted alone."""
+
+    PAUSED = changed(RUNS, metadata__annotations={PAUSED: ""})
+
+    def test_the_set_of_the_machine_api_stays(self) -> None:
+        unheld = changed(MAPI_SET, metadata__finalizers=[])
+        for finalizers in ([CLUSTER_API_FINALIZER], [CLUSTER_API_FINALIZER, SYNC]):
+            going = changed(self.PAUSED, metadata={**self.PAUSED["metadata"], **GONE, "finalizers": finalizers})
+            plan = decided(machine_api=unheld, cluster_api=going)
+            assert [type(action) for action in plan.needed] == [RemoveFinalizers] * (SYNC in finalizers)
+            assert plan.next == WaitFor("MachineSet ms of Cluster API, which was never a mirror, to be gone")
+
+    def test_it_stays_also_if_somebody_made_another_one_in_the_place_of_its_mirror(self) -> None:
+        going = changed(self.PAUSED, metadata={**self.PAUSED["metadata"], **GONE})
+        assert decided(machine_api=MAPI_SET, cluster_api=going).needed == ()
+
+    def test_the_set_of_cluster_api_stays(self) -> None:
+        going = changed(MAPI_SET, metadata={**MAPI_SET["metadata"], **GONE})
+        (off,) = decided(machine_api=going, cluster_api=self.PAUSED).needed
+        assert isinstance(off, RemoveFinalizers)
+        assert (off.target.kind, off.desired) == (mapi.MachineSet, [])
+
+    def test_a_mirror_goes_with_its_set_and_the_set_with_its_mirror(self) -> None:
+        mirror = changed(self.PAUSED, metadata__finalizers=[CLUSTER_API_FINALIZER, SYNC])
+        going = changed(MAPI_SET, metadata={**MAPI_SET["metadata"], **GONE})
+        (delete, *_) = decided(machine_api=going, cluster_api=mirror).needed
+        assert (type(delete), delete.target.kind) == (Delete, capi.MachineSet)
+        going = changed(mirror, metadata={**mirror["metadata"], **GONE})
+        (delete,) = decided(machine_api=MAPI_SET, cluster_api=going).needed
+        assert (type(delete), delete.target.kind) == (Delete, mapi.MachineSet)

@@ -71,9 +71,9 @@ def test_no_update_pays_for_the_twins(policy: Policy) -> None:
 
 
 @EVERY
-def test_of_machines_that_are_made_only_those_without_a_set_pay(policy: Policy) -> None:
-    makes_machines = policy.twins is not None and any(kind.RESOURCE.kind == "Machine" for kind in policy.kinds)
-    assert bool(policy.skip_label) == makes_machines
+def test_no_label_of_an_object_exempts_it(policy: Policy) -> None:
+    document, binding = policy.documents()
+    assert "objectSelector" not in str((document, binding))
 
 
 @EVERY

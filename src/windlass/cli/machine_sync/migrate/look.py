@@ -80,10 +80,11 @@ class Looker:
             ]
         )
         platform = platform_of_infrastructure(there(infrastructure))
-        infra, infra_cluster, owner = await together(
+        infra, infra_cluster, cluster, owner = await together(
             [
                 self._infra(cluster_api, platform),
                 self._infra_cluster(cluster_api, infrastructure, platform),
+                self._cluster(cluster_api, infrastructure),
                 self._owner(key, machine_api),
             ]
         )
@@ -95,6 +96,7 @@ class Looker:
             cluster_api=cluster_api,
             infra=infra,
             infra_cluster=infra_cluster,
+            cluster=cluster,
             infrastructure=infrastructure,
             owner=owner,
             owner_moves=isinstance(owner, Present)
@@ -120,6 +122,10 @@ class Looker:
         if platform is None or not name:
             return Absent()
         return await self._see(platform.infra_cluster, name, self._places.cluster_api)
+
+    async def _cluster(self, cluster_api: Look[Any], infrastructure: Look[Any]) -> Look[Any]:
+        name = cluster_name(cluster_api, infrastructure)
+        return await self._see(capi.Cluster, name, self._places.cluster_api) if name else Absent()
 
     async def _owner(self, key: ObjectKey, machine_api: Look[Any]) -> Look[Any]:
         if key.kind is not mapi.Machine or not isinstance(machine_api, Present):
