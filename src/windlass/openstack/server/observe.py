@@ -243,13 +243,22 @@ async def replaceable(
 ) -> tuple[Facts, frozenset[str]]:
     """The marks of the `inventory` that the object replaces by its own, and the facts that this follows from.
     `former`: the mark of the owner that has given its server up."""
-    claim, name = claim_of(found), found.metadata.name
-    unnamed = (each for each in inventory.others if isinstance(each, Server) and each.name != name)
-    # A root alone does not say whose the server is: a copy in another management cluster has it too.
-    strange = {mark for each in unnamed if not place_of(mark := mark_on(each))}
+    claim, strange = claim_of(found), _strange_roots(inventory, found.metadata.name)
     there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", claim.mark, former}
     facts = await owners.with_absent(facts, found, there)
     return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
+
+
+def _strange_roots(inventory: Inventory, name: str) -> frozenset[str]:
+    """Of marks that are a root alone, those that may well be another one's: a copy in another management cluster has
+    the root too. Servers say whose it is by their names; where there is none, the names of their parts do."""
+    servers = [each for each in inventory.others if isinstance(each, Server)]
+    own = {*map(mark_on, inventory.servers), *(mark_on(each) for each in servers if each.name == name)}
+    strange = {mark_on(each) for each in servers if each.name != name}
+    for each in inventory.others:
+        if not (isinstance(each, Server) or mark_on(each) in own or (each.name or "").startswith(f"{name}-")):
+            strange.add(mark_on(each))
+    return frozenset(each for each in strange if not place_of(each))
 
 
 def has_mark(found: Present[Any], mark: str) -> bool:
