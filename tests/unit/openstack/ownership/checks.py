@@ -75,7 +75,7 @@ class Checks:
             yield f"{one} should have taken server {server.id} over from {holder}: {_said(main)}"
         elif one.of is not None and not (one.names or self._oracle.is_stray(one) or self._is_of_earlier(server)):
             yield f"{one} should have a server of its own: {_said(main)}"
-        elif may_take:
+        elif may_take and one.confirmed is not None:
             yield f"{one} is confirmed, and has not taken server {server.id} over from {holder}: {_said(main)}"
         elif not self._is_refused(one, _ready(main)) or not self._is_named(server, _said(main)):
             yield f"{one} should say that {holder} has its server, and says {_ready(main)}: {_said(main)}"
