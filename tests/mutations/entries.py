@@ -3052,7 +3052,8 @@ _OWNING = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server/test_giving_up.py",
-        ("if isinstance(found, Present) and has_mark(found, owner):", "if isinstance(found, Present):"),
+        ("if isinstance(machine, Present) and has_mark(machine, owner):", "if isinstance(machine, Present):"),
+        (" or found.metadata.namespace != self._mirrors:", ":"),
     ),
     *_in(
         "openstack/server/observe.py",

@@ -109,6 +109,8 @@ class Process:
     """One life of the process. `step` is one reconcile; `settle` goes on until a minute has passed without a write."""
 
     key: NamespacedName = KEY
+    mirrors: str = NAMESPACE
+    """The namespace of OpenStackServers that may get servers from Machines of the Machine API."""
 
     def __init__(self, world: Any, *, api: Api | None = None, clouds: Any = None, machine_api: str = "") -> None:
         self.world = world
@@ -136,6 +138,7 @@ class Process:
             now=lambda: self.world.now,
             new_mark=lambda: MARK,
             machine_api=self.machine_api,
+            mirrors=self.mirrors,
         )
 
     async def step(self) -> Ending:

@@ -25,6 +25,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import OF_SERVERS
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
+from windlass.openstack.machine_api.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.objects import BY_CLUSTER, BY_MARK, labelled, marked
 from windlass.openstack.server.decide import decide
 from windlass.openstack.server.observe import ServerObserver
@@ -47,9 +48,11 @@ def server_controller(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
     machine_api: str = "",
+    mirrors: str = CLUSTER_API_NAMESPACE,
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name. `machine_api`: the
-    namespace of the Machines of the Machine API that have servers by us too, and may give them up; empty: none."""
+    namespace of the Machines of the Machine API that have servers by us too, and may give them up to OpenStackServers
+    in `mirrors`; empty: none."""
 
     def by(index: str, found: Object[Any]) -> list[NamespacedName]:
         return [each.key for each in reader.known(OpenStackServer, index, f"{found.namespace}/{found.name}")]
@@ -59,7 +62,7 @@ def server_controller(
 
     indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
     indexes[BY_MARK] = marked
-    hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs, indexes={BY_MARK: marked})
+    hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs)
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
@@ -80,7 +83,9 @@ def server_controller(
             calls(*OF_SERVERS),
             *(_of_hand_overs(namespace, machine_api) if machine_api else ()),
         ),
-        observe=ServerObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api),
+        observe=ServerObserver(
+            reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api, mirrors=mirrors
+        ),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -22,7 +22,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import NONE, Inventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.cloud.marks import place_of, root_of
+from windlass.openstack.cloud.marks import place_of
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.cloud.resources import Server
 from windlass.openstack.constants import MARK_ANNOTATION
@@ -31,7 +31,7 @@ from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send
-from windlass.openstack.objects import BY_MARK, FreshMarks, claim_name, is_paused, machine_of
+from windlass.openstack.objects import FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, may_be_unseen, replaced
 from windlass.openstack.quotas import QuotaNumbers
@@ -56,7 +56,7 @@ from windlass.openstack.status import PAUSED
 class ServerObserver:
     """Takes snapshots of OpenStackServers. It remembers marks that are not persisted yet, and answers that did not
     resolve a spec, so that not every round asks for them again. `machine_api`: the namespace of the Machines of the
-    Machine API whose servers we have too; empty: we have none."""
+    Machine API whose servers we have too; empty: we have none. `mirrors`: the namespace of their OpenStackServers."""
 
     def __init__(
         self,
@@ -66,13 +66,15 @@ class ServerObserver:
         timing: Timing,
         now: Callable[[], datetime],
         new_mark: Callable[[], str],
-        machine_api: str = "",
+        machine_api: str,
+        mirrors: str,
     ) -> None:
         self._reader = reader
         self._owners = Owners(reader, names=has_recorded)
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api
+        self._mirrors = mirrors
         self._now = now
         self._fresh = FreshMarks(new_mark)
         self._marks: dict[NamespacedName, str] = {}
@@ -127,7 +129,7 @@ class ServerObserver:
         inventory = await project.look(mark, had, services=services)
         if may_be_unseen(found, inventory.as_of):
             inventory = await project.look(mark, had, services=services, fresh=True)
-        former, awaited = await self._handed_over(inventory, mark)
+        former, awaited = await self._handed_over(found, inventory, mark)
         if (adopted(found) or former) and is_of_another(inventory, mark):
             # The lists may be older than its ports, and what is not marked now is never deleted.
             inventory = await project.look(mark, had, services=services, fresh=True)
@@ -160,20 +162,21 @@ class ServerObserver:
         place = found.metadata.namespace
         return await self._reader.see(IPAddressClaim, claim_name(found), namespace=place, live=True)
 
-    async def _handed_over(self, inventory: Inventory, mark: str) -> tuple[str, str]:
-        """The mark on a recorded server whose owner, a Machine of the Machine API, has given it up: Cluster API has the
-        authority, and nothing of the Machine API acts any more. Else why that is still awaited, if it is."""
+    async def _handed_over(self, found: Present[OpenStackServer], inventory: Inventory, mark: str) -> tuple[str, str]:
+        """The mark on a recorded server whose owner, the Machine of this name in the Machine API, has given it up:
+        Cluster API has the authority, and nothing of the Machine API acts any more. Else why that is still awaited, if
+        it is."""
         owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
-        if not owner or not self._machine_api:
+        if not owner or not self._machine_api or found.metadata.namespace != self._mirrors:
             return "", ""
-        for cached in self._reader.known(mapi.Machine, BY_MARK, root_of(owner)):
-            found = await self._reader.see(mapi.Machine, cached.name, namespace=self._machine_api, live=True)
-            if isinstance(found, Present) and has_mark(found, owner):
-                status = found.object.status
-                if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
-                    return owner, ""
-                if status.authoritative_api in ("ClusterAPI", "Migrating"):
-                    return "", f"Waiting for Machine {self._machine_api}/{cached.name} of the Machine API to hand over"
+        name = found.metadata.name
+        machine = await self._reader.see(mapi.Machine, name, namespace=self._machine_api, live=True)
+        if isinstance(machine, Present) and has_mark(machine, owner):
+            status = machine.object.status
+            if status.authoritative_api == "ClusterAPI" and is_true(status.conditions, PAUSED):
+                return owner, ""
+            if status.authoritative_api in ("ClusterAPI", "Migrating"):
+                return "", f"Waiting for Machine {self._machine_api}/{name} of the Machine API to hand over"
         return "", ""
 
     async def _for_building(

@@ -48,7 +48,7 @@ class Checks:
             if main is None or self._scene.site(one).life is None:
                 continue
             one.free = one.free or (one.of is not None and not self._oracle.is_stray(one))
-            one.bare = False
+            one.bare = one.bare and any("/" not in each for each in marks_of(main.tree()))
             if main.deleting:
                 yield f"{one} is still being deleted: {_said(main)}"
                 continue
@@ -59,10 +59,10 @@ class Checks:
                     yield f"{one} has {server.kind} {server.id} and says {_ready(told)}: {_said(told)}"
             elif server is not None:
                 yield from self._refused(one, self._scene.told_by(one), server)
-            elif (
-                not one.names
-                and not any(each.forged for each in self._oracle.selves)
-                and one.identity not in self._oracle.ended
+            elif not (
+                one.names
+                or {one.identity, one.of} & self._oracle.ended
+                or any(each.forged for each in self._oracle.selves)
             ):
                 yield f"{one} has no server, and nobody else has: {_said(main)}"
 
@@ -70,11 +70,12 @@ class Checks:
         holder = server.holder
         if one.forged or one.names not in ("", server.id):  # what it names is gone
             return
-        if one.identity is not None and one.identity not in self._oracle.blurred and self._oracle.may_take(one, server):
+        may_take = one.identity not in self._oracle.blurred and self._oracle.may_take(one, server)
+        if one.identity is not None and may_take:
             yield f"{one} should have taken server {server.id} over from {holder}: {_said(main)}"
         elif one.of is not None and not (one.names or self._oracle.is_stray(one) or self._is_of_earlier(server)):
             yield f"{one} should have a server of its own: {_said(main)}"
-        elif self._oracle.may_take(one, server):
+        elif may_take and one.confirmed is not None:
             yield f"{one} is confirmed, and has not taken server {server.id} over from {holder}: {_said(main)}"
         elif not self._is_refused(one, _ready(main)) or not self._is_named(server, _said(main)):
             yield f"{one} should say that {holder} has its server, and says {_ready(main)}: {_said(main)}"
@@ -151,6 +152,12 @@ class Checks:
         for text in shown:
             if found_roots := self._roots.intersection(_ROOT.findall(text)):
                 yield f"mark {found_roots} is told: {text}"
+
+
+def marks_of(tree: Tree) -> list[str]:
+    """In the annotations of an object."""
+    annotations = tree["metadata"].get("annotations") or {}
+    return [annotations[name] for name in MARKS if name in annotations]
 
 
 def mark_on(resource: Tree) -> str:

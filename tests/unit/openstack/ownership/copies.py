@@ -24,6 +24,7 @@ class Export(Struct, frozen=True):
     identity: int | None = None
     of: int | None = None
     origin: Place | None = None
+    confirmed: Place | None = None
 
 
 _SERVERS_OWN: Final = (

@@ -165,11 +165,21 @@ class Oracle:
             and one.of not in self.handed
             and self.of_identity(one.of)
             and not self._is_elsewhere(one)
+            and not self._is_one_of_several(one)
         )
 
     def _is_elsewhere(self, one: Self) -> bool:
         """The original is another object of the same cluster."""
         return one.origin is not None and self.objects.exists(one.site, one.origin)
+
+    def _is_one_of_several(self, one: Self) -> bool:
+        """Of several objects here with the root that an earlier version wrote, one may be the original, and the others
+        are copies."""
+        alike = (each for each in self.selves if each is not one and each.bare and one.of in (each.identity, each.of))
+        return one.bare and any(
+            each.place[0] == one.place[0] and each.site == one.site and self.objects.exists(each.site, each.place)
+            for each in alike
+        )
 
     def of_identity(self, identity: int | None, kind: str = "") -> list[Thing]:
         return [each for each in self.things.values() if each.identity == identity and kind in ("", each.kind)]
@@ -204,7 +214,7 @@ class Oracle:
             self._changes(one, thing)
 
     def _creates(self, one: Self, kind: str, which: str) -> None:
-        if one.names:
+        if one.names and (one.kind != "cluster" or one.names in self.things):
             self.faults.append(f"{one} names server {one.names}, and makes {kind} {which}")
         if one.of is not None:
             if self.is_stray(one):
@@ -246,9 +256,9 @@ class Oracle:
         if one.identity == thing.identity and one.place == thing.holder.place:
             return one.birth > thing.holder.birth or (one.bare and one.identity in self.blurred)
         if one.bare and one.names and one.of == thing.identity:
-            return (
-                True  # its root is that of the server, it names the server, and nothing says any more that it is a copy
-            )
+            return True  # it names the server, and with the root of that, nothing says any more that it is a copy
+        if one.place == thing.holder.confirmed and one.birth > thing.holder.birth:
+            return True  # it was moved while somebody confirmed another one in its old place: both may have it
         confirmed = one.confirmed is not None and one.confirmed == thing.holder.place
         return confirmed and not self.objects.exists(one.site, thing.holder.place)
 

@@ -21,7 +21,7 @@ from windlass.testing.crash import CrashPoint, When
 from windlass.testing.logs import captured
 
 from . import manifests
-from .checks import MARK, MARKS, Checks, mark_on
+from .checks import MARK, MARKS, Checks, mark_on, marks_of
 from .copies import Export, is_of, named, renamed, stripped, user_data
 from .manifests import MACHINES, TEAMS
 from .oracle import KINDS, Key, Self
@@ -128,10 +128,12 @@ class Story(Scene):
             self._excuse(one)
 
     async def restore(self, who: int, how: int, where: int) -> None:
-        """From a backup; over a living object, as GitOps does. how: 1 with status. where: as for copies."""
-        if not self.exports:
+        """From a backup; over a living object, as GitOps does. how: 1 with status. where: as for copies. Without a mark
+        it would be a manifest, which makes somebody new."""
+        marked = [each for each in self.exports if any(map(marks_of, each.trees))]
+        if not marked:
             return
-        export = self.exports[who % len(self.exports)]
+        export = marked[who % len(marked)]
         assert export.whose is not None
         if export.whose.kind == "mapi" and any(site.synchronizes for site in self.sites.each):
             return
@@ -194,8 +196,9 @@ class Story(Scene):
 
     async def earlier(self, who: int, how: int, where: int) -> None:
         """All this was done by an earlier version, whose marks were roots alone. how: 1 the next one is there at once,
-        2 something is done meanwhile. What is forged before would share its mark with the victim's."""
-        if any(each.forged for each in self.oracle.selves):
+        2 something is done meanwhile. What was forged, or taken over from another object, before would share its mark
+        with the other's."""
+        if any(each.forged or each.confirmed for each in self.oracle.selves):
             return
         for site in self.sites.each:
             site.stop()
@@ -285,6 +288,7 @@ class Story(Scene):
             forged=export.whose.forged,
             free=export.whose.free or (kind == "machine" and not export.trees[2:]),
             torn=kind == "machine" and its != child,
+            confirmed=export.confirmed,
         )
         trees = [stripped(each, status=status, held=True) for each in export.trees]
         self.load(one, [*user_data(key[0], trees), *trees])
@@ -306,7 +310,8 @@ class Story(Scene):
         of = export.of if export.of is not None else export.identity
         names = which or (made[-1]["metadata"].get("annotations") or {}).get(ADOPT_ANNOTATION, "")
         new = self.oracle.somebody(kind, one.site ^ (where // 2 % 2), key, of=of, origin=export.origin, names=names)
-        new.forged, new.free = one.forged, kind == "machine" or one.free
+        new.forged, new.bare, new.free = one.forged, one.bare, kind == "machine" or one.free
+        new.confirmed = export.confirmed if kind != "machine" else None
         self.load(new, [*user_data(new.key[0], made), *made])
 
     async def _apply(self, export: Export, site: int, key: Key) -> None:

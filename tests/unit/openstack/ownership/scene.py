@@ -95,7 +95,7 @@ class Scene:
         there = (self.its(one, kind) for kind in OF_SELF[one.kind])
         trees = [deepcopy(each.tree()) for each in there if each is not None]
         origin = one.origin if one.of is not None else one.place
-        return Export(trees, one, one.identity, one.of, origin)
+        return Export(trees, one, one.identity, one.of, origin, one.confirmed)
 
     async def annotate(self, one: Self, name: str, value: str | None) -> None:
         for kind in OF_SELF[one.kind]:

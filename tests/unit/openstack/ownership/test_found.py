@@ -94,3 +94,13 @@ def test_a_machine_that_was_restored_in_another_cluster_keeps_its_server_when_it
 ) -> None:
     restored = [("create", 0, OF_MACHINE_API, 0), ("backup", 0, 0, 0), ("restore", 0, 0, ELSEWHERE)]
     play([*restored, ("hand", 1, 0, 0), *([("hand", 1, 0, 0)] if back else [])])
+
+
+def test_copies_of_an_object_of_an_earlier_version_take_nothing_of_it_after_it_was_moved() -> None:
+    copied = [("uninstall", 0, 0, 0), ("copy", 0, 0, 0), ("copy", 0, 0, 0)]
+    play([("create", 0, SERVER, 0), *copied, ("move", 0, 0, 0), ("earlier", 0, 1, 0)])
+
+
+def test_a_confirmed_object_that_is_moved_before_it_took_the_server_over_takes_it_over_there() -> None:
+    lost = [("uninstall", 0, 0, 0), ("copy", 0, 0, 0), ("force", 0, 0, 0)]
+    play([("create", 0, SERVER, 0), *lost, ("confirm", 0, 0, 0), ("move", 0, 0, 0)])

@@ -4,10 +4,9 @@ What the property found is in `test_found`.
 """
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import given, settings
 
-from tests.explore import EXPLORING, usually
+from tests.explore import usually
 
 from .people import Act, play
 
@@ -37,8 +36,6 @@ FIRST = st.tuples(st.just("create"), st.just(0), NUMBERS, NUMBERS)
 ACTS = st.lists(st.tuples(st.sampled_from(EVENTS), NUMBERS, NUMBERS, NUMBERS), max_size=8)
 
 
-# It fails at copies of copies, where the oracle is wrong.
-@pytest.mark.skipif(not EXPLORING, reason="it fails at copies of copies: make explore")
 @settings(max_examples=usually(200, exploring=10_000))
 @given(st.lists(FIRST, min_size=1, max_size=2), ACTS)
 def test_whatever_people_do_nothing_of_a_living_object_is_lost_doubled_or_taken(

@@ -165,6 +165,25 @@ async def test_a_server_that_nobody_gave_up_is_not_taken(other: dict[str, Any]) 
     assert THEIRS.partition("/")[0] not in ready["message"]
 
 
+class InAnotherNamespace(Process):
+    """Machines of the Machine API give their servers to OpenStackServers of another namespace."""
+
+    mirrors = "openshift-cluster-api"
+
+
+async def test_a_machine_gives_its_server_to_no_openstackserver_but_its_mirror() -> None:
+    world = await world_with(machine())
+    before = len(world.cloud.requests)
+    await InAnotherNamespace(world, machine_api=MACHINE_API).settle()
+    assert (marks(world), writes(world, before)) == ({THEIRS}, [])
+    other = mark_for("11111111-0000-4000-8000-000000000001", "u-other", f"machine/{MACHINE_API}/other")
+    (named,) = world.cloud.services.servers.values()
+    named["metadata"] = {**named["metadata"], KEY_OF_MARK: other}
+    world.api.load(machine(name="other", mark=other))
+    await Process(world, machine_api=MACHINE_API).settle()
+    assert (marks(world), writes(world, before)) == ({THEIRS, other}, [])
+
+
 @pytest.mark.parametrize(
     "moved", [False, True], ids=["it holds its mark", "it was moved, or its machine was recreated"]
 )

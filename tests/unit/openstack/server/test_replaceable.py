@@ -5,13 +5,20 @@ A copy in another management cluster has the same root, and cannot see the origi
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.unit.openstack.test_owners import owners, present, tree
+from windlass.api.capo_server import OpenStackServer
+from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.inventory import MARK, Inventory
 from windlass.openstack.cloud.resources import Port, Server
+from windlass.openstack.constants import MARK_ANNOTATION
+from windlass.openstack.objects import BY_MARK, marked
+from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts
 from windlass.openstack.server.observe import replaceable
+from windlass.testing.memory import MemoryApi
+from windlass.testing.memory.reader import MemoryReader
 
 ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 
@@ -41,6 +48,11 @@ def port(name: str) -> Port:
     ],
 )
 async def test_a_root_alone_is_replaced_on(there: dict[str, Any], replaced: bool) -> None:
-    found = present(tree("web-0", ROOT))
-    _, formers = await replaceable(owners(dict(found.tree)), found, Facts(), Inventory(**there))
+    metadata = {"name": "web-0", "namespace": "team-a", "uid": "u", "annotations": {MARK_ANNOTATION: ROOT}}
+    spec = {"identityRef": {"name": "cloud", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""}
+    found = Present(msgspec.convert({"metadata": metadata, "spec": spec}, OpenStackServer), b"")
+    reader = MemoryReader(MemoryApi(OpenStackServer))
+    reader.add_index(OpenStackServer, BY_MARK, marked)
+    owners = Owners(reader, names=lambda _: False)
+    _, formers = await replaceable(owners, found, Facts(), Inventory(**there))
     assert formers == (frozenset({ROOT}) if replaced else frozenset())
