@@ -42,8 +42,11 @@ def stopped(
         has_key = isinstance(found, Server | Volume)
         where = f"the key {MARK} of its metadata" if has_key else f"{MARK}=... from its description"
         return f"{whose}: remove {where} if it is to be taken over"
-    other = f"{giving_up} if {subject} is to have {own}"
+    other, confirmed = f"{giving_up} if {subject} is to have {own}", ownership.facts.confirmed
     if at in ownership.facts.absent:
-        take = f"annotate {subject} with {TAKE_OVER_ANNOTATION}={at} if it is to take over what that one had"
+        instead = f" in place of {confirmed}" if confirmed else ""
+        take = f"annotate {subject} with {TAKE_OVER_ANNOTATION}={at}{instead} if it is to take over what that one had"
         return f"{whose}, which does not exist here: {take}, or {other}"
+    if confirmed and confirmed == at:
+        return f"{whose}, which exists here, so the annotation {TAKE_OVER_ANNOTATION} does nothing: {other}"
     return f"{whose}: {other}"

@@ -54,16 +54,15 @@ def stopped(
     return Stuck(Reason.OWNED_BY_ANOTHER, text)
 
 
-def namesake(
-    name: str, servers: Sequence[Server], *, adopting: str = f"annotate it with {ADOPT_ANNOTATION}=ID"
-) -> Stuck:
+def namesake(name: str, servers: Sequence[Server], *, adopting: str = "", subject: str = "it") -> Stuck:
     """The dead end of an object that would make a server, and finds `servers` of its name that nobody owns, or that an
-    earlier object of its place had. `adopting`: how the object is given one of them, as a request."""
+    earlier object of its place had. `adopting`: how the object is given one of them, as a request, if not by the
+    annotation. `subject`: the object to annotate, if others say the same."""
     ids = ", ".join(each.id for each in servers)
     whose = "of an earlier object of this name" if any(map(marks.mark_of, servers)) else "without an owner"
     text = (
         f"the project has a server {name} {whose} ({ids}), which may have been made for this object before: "
-        f"{adopting} if it is to have that server, or annotate it with {ADOPT_ANNOTATION}={ADOPT_NONE} if it is to "
-        "make another one"
+        f"{adopting or f'annotate {subject} with {ADOPT_ANNOTATION}=ID'} if it is to have that server, or annotate "
+        f"{subject} with {ADOPT_ANNOTATION}={ADOPT_NONE} if it is to make another one"
     )
     return Stuck(Reason.OWNED_BY_ANOTHER, text)

@@ -59,9 +59,12 @@ def delete(visit: MachineVisit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
     had, project, mark, formers = recorded(found), visit.cloud.project, visit.mark, visit.ownership.formers
     theirs = None if visit.cloud.awaited else foreign(inventory, visit.ownership, recorded=had)
-    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
+    left = None
+    if theirs is not None:
         whose = f"Left in the cloud: {KINDS[type(theirs)].name} {theirs.id} belongs to {in_words(mark_on(theirs))}"
-        return Plan((event(found, "LeftInCloud", whose), *_let_go(visit.seen, found, whose).actions))
+        left = event(found, "LeftInCloud", whose)
+        if root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
+            return Plan((left, *_let_go(visit.seen, found, whose).actions))
     # The ports and volumes that another provider gave the server have no mark yet.
     adoption = None
     if had.server:
@@ -85,7 +88,7 @@ def delete(visit: MachineVisit) -> Plan:
             return Plan.of(write(found, (AUTHENTIC, ready, stop), now=now), failure_event(found, "Delete", ready))
         case Vanished():
             gone = event(found, "Deleted", f"Deleted machine {found.metadata.name}")
-            return Plan((gone, *_let_go(visit.seen, found, "nothing is left of it in the cloud").actions))
+            return Plan((left or gone, *_let_go(visit.seen, found, "nothing is left of it in the cloud").actions))
     return Plan.nothing(f"a step that ends no server: {step}")
 
 

@@ -123,14 +123,20 @@ def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: Inventory
     """The dead end where something belongs to another object; None if nothing does."""
     may = ownership(found, cloud)
     theirs = foreign(inventory, may, recorded=recorded(found))
+    machine = machine_of(found)
+    subject = {"subject": named(found)} if machine else {}
     if theirs is not None:
-        giving_up = f"remove the annotation {ADOPT_ANNOTATION if adopted(found) else MARK_ANNOTATION}"
-        if not (machine := machine_of(found)):
-            return stopped(theirs, may, giving_up=giving_up)
-        if adopted(found):  # spec.providerID of a machine cannot be changed
-            giving_up = f"delete OpenStackMachine {machine}, and create it without spec.providerID,"
-        return stopped(theirs, may, giving_up=giving_up, subject=named(found))
-    return namesake(found.metadata.name, cloud.namesakes) if cloud.namesakes else None
+        return stopped(theirs, may, giving_up=_giving_up(found, machine), **subject)
+    return namesake(found.metadata.name, cloud.namesakes, **subject) if cloud.namesakes else None
+
+
+def _giving_up(found: Present[OpenStackServer], machine: str) -> str:
+    """What a person does with an object that has the mark of another's server, or names it."""
+    if machine and recorded(found).server:  # spec.providerID of a machine cannot be changed
+        return f"delete OpenStackMachine {machine}, and create it without spec.providerID,"
+    if found.object.status.instance_id:
+        return "delete this object, which leaves the cloud as it is, and create it without its status"
+    return f"remove the annotation {ADOPT_ANNOTATION if adopted(found) else MARK_ANNOTATION}"
 
 
 def _resolve(visit: ServerVisit) -> Plan:
@@ -166,13 +172,21 @@ def _without(visit: ServerVisit) -> Problem | None:
 
 def _vanished(visit: ServerVisit) -> Plan:
     """The recorded server is missing. It may be a mistake of the cloud, so it has to be missing twice."""
+    found, server = visit.found, recorded(visit.found).server
     left = visit.timing.lost - visit.inventory.missing_for.total_seconds()
+    by_hand = adopts(found) and not machine_of(found)
     if left > 0:
-        return Plan.nothing().then(RequeueAfter(left, "the server is missing: look again"))
-    gone = f"The server was unexpectedly deleted: {recorded(visit.found).server} does not exist any more"
-    ready, progress = dead_end(Reason.INSTANCE_NOT_FOUND, gone, remedy="Delete this object to replace it")
+        looking = f"Looking for server {server}, which the annotation {ADOPT_ANNOTATION} names"
+        told = going_on(found, looking, now=visit.now, fields=_resources(visit)) if by_hand else None
+        return Plan.of(told).then(RequeueAfter(left, "the server is missing: look again"))
+    gone = f"The server was unexpectedly deleted: {server} does not exist any more"
+    remedy = "Delete this object to replace it"
+    if by_hand:
+        gone = f"The annotation {ADOPT_ANNOTATION} names server {server}, which the project does not have"
+        remedy = "Correct the ID, as `openstack server list` prints it, or remove the annotation"
+    ready, progress = dead_end(Reason.INSTANCE_NOT_FOUND, gone, remedy=remedy)
     fields = {"ready": False, "instanceState": LOST}
-    return Plan.of(tell(visit.found, ready, progress, now=visit.now, fields=fields), alarm(visit.found, ready))
+    return Plan.of(tell(found, ready, progress, now=visit.now, fields=fields), alarm(found, ready))
 
 
 def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now: datetime) -> Plan:

@@ -78,9 +78,12 @@ def delete(visit: ServerVisit) -> Plan:
     found, inventory, now = visit.found, visit.inventory, visit.now
     had, project, mark, formers = recorded(found), visit.cloud.project, visit.mark, visit.ownership.formers
     theirs = None if visit.cloud.awaited else foreign(inventory, visit.ownership, recorded=had)
-    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
+    left = None
+    if theirs is not None:
         whose = f"Left in the cloud: {KINDS[type(theirs)].name} {theirs.id} belongs to {in_words(mark_on(theirs))}"
-        return Plan.of(event(found, "LeftInCloud", whose), release(found, whose))
+        left = event(found, "LeftInCloud", whose)
+        if root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
+            return Plan.of(left, release(found, whose))
     step = None
     if adopted(found) or formers:
         step = next_adoption(inventory, recorded=had, project=project, mark=mark, formers=formers)
@@ -105,7 +108,7 @@ def delete(visit: ServerVisit) -> Plan:
             note = f"Deleted server {found.metadata.name} with id {gone}"
             ours = gone and found.object.status.instance_state != LOST
             news = event(found, "Successfuldeleteserver", note) if ours else None
-            return Plan.of(news, release(found, "nothing is left of it in the cloud"))
+            return Plan.of(left or news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
 
 

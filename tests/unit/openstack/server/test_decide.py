@@ -604,7 +604,9 @@ class TestTakingOver:
             plan(found, asked(Inventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds))))
             for seconds in (0.0, 31.0)
         )
-        assert once == Plan(next=RequeueAfter(30.0, "the server is missing: look again"))
+        assert once.next == RequeueAfter(30.0, "the server is missing: look again")
+        assert "Looking for server" in told(once, PROGRESSING, found).message
+        assert not requests(once)
         assert not requests(twice)
         assert told(twice, INSTANCE_READY, found).reason == "InstanceNotFound"
 
