@@ -211,7 +211,8 @@ class MachineObserver:
             infra = await self._cluster_api(self._platform.infra_machine, name, confirm=True, live=live)
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
-        return replace(seen, infra_machine=infra, infra_cluster=infra_cluster)
+        infrastructure = await self._reader.see(config.Infrastructure, INFRASTRUCTURE)
+        return replace(seen, infra_machine=infra, infra_cluster=infra_cluster, infrastructure=infrastructure)
 
     async def _left_infra(self, name: str, *, live: bool) -> Seen[Any]:
         """The infra machine to which no Machine of Cluster API refers, found by our annotation or by its name.

@@ -44,7 +44,7 @@ class MachineSetSnapshot(Struct, frozen=True):
       Machines.
 
     `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, or that of a
-    mirror that is being deleted. `infrastructure` describes this cluster to conversion, and is read with it.
+    mirror that is being deleted. `infrastructure` describes this cluster to conversion.
     """
 
     name: str
