@@ -446,7 +446,7 @@ _MIRRORING = (
         ("deleting=ORPHAN in theirs or not theirs,", "deleting=True,"),
         ("deleting=ORPHAN in theirs or not theirs,", "deleting=not theirs,"),
         ("observed=(*held, ORPHAN) if theirs else held,", "observed=held,"),
-        ("marks=_marks(seen, spec) if owner is not None else {}", "marks={}"),
+        ("marks=_marks(seen, _record(seen, spec, source)) if owner is not None else {}", "marks={}"),
     ),
     *_in(
         "machine_sync/mirroring/infra_machine_spec.py",
