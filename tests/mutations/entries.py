@@ -456,6 +456,11 @@ _MIRRORING = (
         ("        or (key in platform.infra_machine_mutable and not covers(", "        or (False and not covers("),
     ),
     *_in(
+        "machine_sync/platforms/__init__.py",
+        "machine_sync/test_upgrade.py",
+        ("    conversion=2,\n", ""),
+    ),
+    *_in(
         "machine_sync/mirroring/mirrored_spec.py",
         "machine_sync/test_upgrade.py",
         ("{move.spec, move.status or move.spec} != {MACHINE_API}", "False"),
