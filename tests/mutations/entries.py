@@ -2064,6 +2064,10 @@ _IN_THE_CLOUD = (
         ("else not port_security", "else port_security"),
         ("network.port_security if subnet.port_security is None else subnet.port_security", "network.port_security"),
         ("    return [*of_networks, *(_port", "    return [*reversed(of_networks), *(_port"),
+    ),
+    *_in(
+        "openstack/provider_spec_reading.py",
+        "machine_sync/conversion/test_openstack_to_cluster_api.py",
         (" if given.availability_zone else None", ""),
     ),
     *_in(
