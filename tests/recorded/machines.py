@@ -2,7 +2,7 @@
 
 from tests.unit.machine_sync.trees import Tree
 
-from .runs import Deviation
+from .runs import Deviation, tagged
 
 CONDITION = {f"machine_api.status.conditions[1].{field}" for field in ("status", "severity", "reason", "message")}
 LABELS = "machine_api.metadata.labels.machine.openshift.io"
@@ -158,6 +158,17 @@ DEVIATIONS: dict[str, Deviation] = {
         {"machine_api.status.conditions[1]"},
     ),
 }
+
+
+for _run in (
+    "OpenStack-mapi-auth-create-from-nothing-nofinalizers",
+    "OpenStack-mapi-auth-create-mirror",
+    "OpenStack-mapi-auth-owned-by-long-machineset-name",
+    "OpenStack-mapi-auth-infra-spec-drift-recreates",
+    "OpenStack-mapi-auth-infra-missing-recreated",
+    "OpenStack-capi-auth-no-capi-machine-creates-unpaused",
+):
+    DEVIATIONS[_run] = tagged(DEVIATIONS.get(_run), "infra_machine.spec.tags")
 
 
 def label(tree: Tree) -> str:

@@ -40,6 +40,14 @@ class Deviation(NamedTuple):
     """Exactly the fields that differ."""
 
 
+def tagged(before: Deviation | None, *paths: str) -> Deviation:
+    """The deviation, and that our OpenStackMachines have the two tags that the Machine API adds to all servers."""
+    why = "an OpenStackMachine asks for the tags that the Machine API adds to all servers; upstream's does not"
+    if before is None:
+        return Deviation(why, {*paths})
+    return Deviation(f"{before.why}; and {why}", {*before.paths, *paths})
+
+
 def recorded(controller: str) -> Iterator[Any]:
     """The runs of one of OpenShift's controllers, as parameters of a test."""
     with gzip.open(DATA, "rt", encoding="utf-8") as lines:

@@ -205,6 +205,15 @@ async def test_an_upgrade_deletes_and_recreates_nothing_of_50_machines_and_5_set
     assert authority == CLUSTER_API or fleet.all_synchronized()
 
 
+async def test_this_release_leaves_what_releases_before_records_of_versions_have_mirrored() -> None:
+    """Its conversion to OpenStackMachines is another: they made no server as the Machine API makes it."""
+    fleet = await mirrored(by=FIRST)
+    await fleet.forget(items="@")
+    before, specs = fleet.uids(), fleet.specs()
+    await fleet.run(OPENSTACK)
+    assert (fleet.uids(), fleet.specs()) == (before, specs)
+
+
 async def test_after_an_upgrade_nothing_is_written_at_rest() -> None:
     fleet = await mirrored()
     await fleet.run(PRESENT)

@@ -21,8 +21,8 @@ Conversion to Cluster API takes the Machine and the cluster's Infrastructure, wh
 ... )
 >>> spec = mapi.MachineSpec(provider_spec=mapi.ProviderSpec(value={"flavor": "m1.large", "image": "rhcos"}))
 >>> back = to_cluster_api(mapi.Machine(spec=spec), config.Infrastructure(status=status))
->>> back.infra_machine.spec == infra.spec
-True
+>>> back.infra_machine.spec.flavor, back.infra_machine.spec.tags
+('m1.large', ['cluster-api-provider-openstack', 'openshift-machine-api-c-x7k2p'])
 
 MachineSets are converted in the same way, with an infra template (named by the hash of its spec) instead of
 the infra machine.
@@ -39,6 +39,8 @@ conditions. Ours differ where those of the operator are wrong:
 
 * The operator's result may depend on the order of a map. Ours does not: hooks are sorted by name, and of several roles
   the one with the smallest label key is taken. Where the operator crashes, we report an error or leave the field out.
+* An OpenStackMachine asks for the server that the Machine API makes: its image, order of network interfaces, address
+  pairs, zones of volumes, tags and security groups. `windlass.openstack.provider_spec_reading` reads them for both.
 * We convert the options of an OpenStack network and the subnet of a fixed IP, which the operator drops. Each tag of a
   port appears once. An AWSMachine whose Machine has no root device gets no root volume, instead of one of 0 GiB.
 * We keep the only security group of an OpenStack port, which the operator drops.
@@ -100,12 +102,17 @@ __all__ = [
 
 
 def to_machine_api(
-    machine: capi.Machine | None, infra_machine: InfraMachine | None, infra_cluster: InfraCluster | None
+    machine: capi.Machine | None,
+    infra_machine: InfraMachine | None,
+    infra_cluster: InfraCluster | None,
+    *,
+    infrastructure: Infrastructure | None = None,
 ) -> ConvertedToMachineAPI:
     """The Machine API Machine for `machine`; never raises.
 
     The infra machine determines the platform, else the infra cluster, else the Machine's reference.
-    If any of the three is None, there is one error, which says so.
+    If any of the three is None, there is one error, which says so. Without the `infrastructure`, what depends on it is
+    reported as lost: OpenStack's address pairs.
     """
     kind = machine.spec.infrastructure_ref.kind if machine is not None else ""
     platform = _platform_of(infra_machine, infra_cluster, kind)
@@ -115,11 +122,15 @@ def to_machine_api(
         return ConvertedToMachineAPI(errors=(_unexpected("InfraMachine", platform.infra_machine, infra_machine),))
     if infra_cluster is not None and not isinstance(infra_cluster, platform.infra_cluster):
         return ConvertedToMachineAPI(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
-    return platform.to_machine_api(machine, infra_machine, infra_cluster)
+    return platform.to_machine_api(machine, infra_machine, infra_cluster, infrastructure=infrastructure)
 
 
 def machine_set_to_machine_api(
-    machine_set: capi.MachineSet | None, infra_template: InfraTemplate | None, infra_cluster: InfraCluster | None
+    machine_set: capi.MachineSet | None,
+    infra_template: InfraTemplate | None,
+    infra_cluster: InfraCluster | None,
+    *,
+    infrastructure: Infrastructure | None = None,
 ) -> ConvertedSetToMachineAPI:
     """The Machine API MachineSet for `machine_set`; never raises. The platform is found as for a Machine."""
     kind = machine_set.spec.template.spec.infrastructure_ref.kind if machine_set is not None else ""
@@ -132,7 +143,9 @@ def machine_set_to_machine_api(
         )
     if infra_cluster is not None and not isinstance(infra_cluster, platform.infra_cluster):
         return ConvertedSetToMachineAPI(errors=(_unexpected("InfraCluster", platform.infra_cluster, infra_cluster),))
-    return machine_api_machine_set(platform, machine_set, infra_template, infra_cluster=infra_cluster)
+    return machine_api_machine_set(
+        platform, machine_set, infra_template, infra_cluster=infra_cluster, infrastructure=infrastructure
+    )
 
 
 def to_cluster_api(

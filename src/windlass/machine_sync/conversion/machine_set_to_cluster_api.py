@@ -68,7 +68,8 @@ def cluster_api_machine_set(
     if source is None:
         return ConvertedSetToClusterAPI(errors=("provided MachineSet can not be nil",))
     template = source.spec.template
-    meta = ObjectMeta(namespace=source.metadata.namespace, owner_references=_OWNERS)
+    labels = template.metadata.labels
+    meta = ObjectMeta(namespace=source.metadata.namespace, labels=labels, owner_references=_OWNERS)
     made = mapi.Machine(metadata=meta, spec=template.spec)
     converted = platform.to_cluster_api(made, infrastructure)
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""

@@ -7,6 +7,7 @@ provider spec in its template, so the infra template has no counterpart of its o
 from typing import TYPE_CHECKING, Any, Final
 
 from windlass.api import capi, mapi
+from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.metadata import (
@@ -32,7 +33,12 @@ class ConvertedSetToMachineAPI(Conversion, frozen=True, gc=False):
 
 
 def machine_api_machine_set(
-    platform: "Platform", source: capi.MachineSet | None, infra_template: Any, *, infra_cluster: Any
+    platform: "Platform",
+    source: capi.MachineSet | None,
+    infra_template: Any,
+    *,
+    infra_cluster: Any,
+    infrastructure: Infrastructure | None = None,
 ) -> ConvertedSetToMachineAPI:
     """The MachineSet of the Machine API for `source`; pure, and never raises.
 
@@ -52,7 +58,7 @@ def machine_api_machine_set(
         ),
         spec=template.spec,
     )
-    converted = platform.to_machine_api(made, kind(spec=infra_spec), infra_cluster)
+    converted = platform.to_machine_api(made, kind(spec=infra_spec), infra_cluster, infrastructure=infrastructure)
     warnings, losses = converted.warnings, converted.losses
     if source.spec.machine_naming != _NO_NAMING:
         lost = dropped("spec.machineNaming", source.spec.machine_naming, by="the Machine API")

@@ -7,6 +7,7 @@ succeeds or fails by itself.
 from collections.abc import Iterable, Iterator
 
 from windlass.api import capi
+from windlass.api.config import Infrastructure
 from windlass.capability.documents import ConversionOutcome, Document
 from windlass.capability.documents.unknown import ignored
 from windlass.capability.goquote import quote
@@ -54,6 +55,7 @@ def _machine(document: Document, index: DocumentIndex, referred: Referred, notes
         machine,
         referred.decode(infra_machine.document, platform.infra_machine),
         referred.decode(cluster.document, platform.infra_cluster),
+        infrastructure=referred.decode(index.infrastructure(document).document, Infrastructure),
     )
     results = () if converted.machine is None else (converted.machine,)
     return ConversionOutcome(document.title, results, converted.errors, converted.remarks, tuple(notes))
@@ -78,6 +80,7 @@ def _machine_set(document: Document, index: DocumentIndex, referred: Referred, n
         machine_set,
         referred.decode(template.document, platform.infra_template),
         infra_cluster=referred.decode(cluster.document, platform.infra_cluster),
+        infrastructure=referred.decode(index.infrastructure(document).document, Infrastructure),
     )
     results = () if converted.machine_set is None else (converted.machine_set,)
     return ConversionOutcome(document.title, results, converted.errors, converted.remarks, tuple(notes))

@@ -52,7 +52,8 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     if infra is None:
         return failed(seen, infra_resources.absent(seen, source.object), now=now)
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
-    converted = seen.platform.to_machine_api(source.object, infra, cluster)
+    infrastructure = seen.infrastructure.object if isinstance(seen.infrastructure, Present) else None
+    converted = seen.platform.to_machine_api(source.object, infra, cluster, infrastructure=infrastructure)
     if converted.machine is None:
         return failed(seen, _not_converted(converted.error), now=now)
     finalizers = hold(

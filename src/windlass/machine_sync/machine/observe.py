@@ -256,7 +256,13 @@ class MachineObserver:
         if _is_mirror(seen) and self._of_another(seen.name, infra):
             # Somebody changed the mirror's reference. Its own infra machine is still there, and the name is set back.
             infra = await self._left_infra(seen.name, live=live)
-        return replace(seen, infra_machine=infra, infra_users=self._users(infra), infra_cluster=infra_cluster)
+        return replace(
+            seen,
+            infra_machine=infra,
+            infra_users=self._users(infra),
+            infra_cluster=infra_cluster,
+            infrastructure=await self._reader.see(config.Infrastructure, INFRASTRUCTURE),
+        )
 
     async def _left_infra(self, name: str, *, live: bool) -> Seen[Any]:
         """The infra machine to which no Machine of Cluster API refers, found by our annotation or by its name.

@@ -68,7 +68,10 @@ def update(
         return failed(seen, fault, now=now)
     template = seen.template.object if isinstance(seen.template, Present) else None
     cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
-    converted = machine_api_machine_set(seen.platform, source.object, template, infra_cluster=cluster)
+    infrastructure = seen.infrastructure.object if isinstance(seen.infrastructure, Present) else None
+    converted = machine_api_machine_set(
+        seen.platform, source.object, template, infra_cluster=cluster, infrastructure=infrastructure
+    )
     if converted.machine_set is None:
         fault = Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, f"{_CONVERT}: {converted.error}", remedy=_REMEDY)
         return failed(seen, fault, now=now)

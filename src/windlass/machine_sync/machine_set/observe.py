@@ -156,7 +156,8 @@ class MachineSetObserver:
             template = await self._cluster_api(self._platform.infra_template, name, confirm=True)
         if spec.cluster_name:
             infra_cluster = await self._cluster_api(self._platform.infra_cluster, spec.cluster_name, confirm=True)
-        return replace(found, template=template, infra_cluster=infra_cluster)
+        infrastructure = await self._reader.see(config.Infrastructure, INFRASTRUCTURE)
+        return replace(found, template=template, infra_cluster=infra_cluster, infrastructure=infrastructure)
 
     async def _pausing_cluster(self, found: MachineSetSnapshot) -> MachineSetSnapshot:
         """Authority is to leave Cluster API, whose controllers say that they are paused: perhaps by their Cluster."""

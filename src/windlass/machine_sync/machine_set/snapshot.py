@@ -49,7 +49,7 @@ class MachineSetSnapshot(Struct, frozen=True):
 
     `cluster` is the core Cluster of this cluster, read while the Machine API has something to convert, that of a mirror
     that is being deleted, or one that may be why the controllers of Cluster API say that they are paused.
-    `infrastructure` describes this cluster to conversion, and is read with it.
+    `infrastructure` describes this cluster to conversion.
     """
 
     name: str

@@ -5,6 +5,7 @@ These are no differences:
 * empty values: null, and empty text, lists and maps;
 * fields that our types do not declare, at any depth and in items of lists: conversion cannot have set them, so a newer
   provider has, often as a default;
+* values that make none on the platform: `Platform.comparable_infra_machine`;
 * fields that the provider or the API server fills in, and a default that only one of the two specs has:
   `Platform.infra_machine_leftovers`;
 * fields whose converted value is the same as when the infra machine was last written: `given`, an annotation on it, has
@@ -76,6 +77,7 @@ def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[st
         return {}
     left, right = (_said({key: spec[key] for key in unlike if key in spec}) for spec in (observed, desired))
     left = _said(_declared(platform, left))
+    left, right = (dict(platform.comparable_infra_machine(spec)) for spec in (left, right))
     for path, default in platform.infra_machine_leftovers.items():
         _drop(left, right, path.split("."), default)
         if default is not None:

@@ -71,7 +71,9 @@ OPENSTACK = Platform(
         "floatingIPPoolRef": None,  # the machine keeps its address while the Machine API has it, and finds it again
     },
     infra_machine_mutable=frozenset({"identityRef"}),
+    comparable_infra_machine=openstack_provider_spec.comparable_infra_machine,
     infra_machine_reports_pause=None,  # Windlass's own controllers do, Cluster API's provider does not
+    conversion=2,
 )
 POWERVS = Platform(
     name="PowerVS",

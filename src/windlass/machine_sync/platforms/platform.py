@@ -38,12 +38,14 @@ class Platform(Struct, frozen=True, kw_only=True):
     `name` is the type in `Infrastructure.status.platformStatus`; `go_names` are the Go type names for decoding errors.
     The functions are pure and never raise:
 
-    * `provider_part(machine, infra machine, infra cluster)`: the platform's part of a Machine API Machine.
+    * `provider_part(machine, infra machine, infra cluster, infrastructure)`: the platform's part of a Machine API
+      Machine; `infrastructure` None: it is not known.
     * `infra_machine_part(machine, provider spec, infrastructure)`: the platform's part of a Cluster API Machine.
     * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine API Machine does not fit the infra
       cluster, which is None if it does not exist.
     * `canonical_provider_spec(tree)`: normalizes a provider spec (a plain JSON tree), so that specs with the same
       meaning are equal.
+    * `comparable_infra_machine(tree)`: fields of an infra machine's spec without the values that make no difference.
 
     `infra_machine_leftovers` are fields of an infra machine's spec that are set on the object but not produced by
     conversion. The provider or a user sets them (value None), or the API server sets a default (that default). They are
@@ -68,25 +70,34 @@ class Platform(Struct, frozen=True, kw_only=True):
     provider_spec: type[Struct]
     provider_status: type[Struct] | None = None
     go_names: GoNames
-    provider_part: Callable[[capi.Machine, Any, Any], ProviderPart]
+    provider_part: Callable[[capi.Machine, Any, Any, Infrastructure | None], ProviderPart]
     infra_machine_part: Callable[[mapi.Machine, Any, Infrastructure | None], InfraMachinePart]
     cluster_errors: Callable[[mapi.Machine, Any, Any], list[FieldError]] = _fits_any_cluster
     canonical_provider_spec: Callable[[Any], Any] = _as_it_is
     provider_spec_leftovers: tuple[str, ...] = ()
     infra_machine_leftovers: Mapping[str, Any] = {}
     infra_machine_mutable: frozenset[str] = frozenset()
+    comparable_infra_machine: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is
     infra_machine_reports_pause: bool | None = True
     takes_taints: bool = False
     conversion: int = 1
 
     def to_machine_api(
-        self, machine: capi.Machine | None, infra_machine: Any, infra_cluster: Any
+        self,
+        machine: capi.Machine | None,
+        infra_machine: Any,
+        infra_cluster: Any,
+        *,
+        infrastructure: Infrastructure | None = None,
     ) -> ConvertedToMachineAPI:
-        """The Machine of the Machine API; pure, and never raises. None means that the object does not exist."""
+        """The Machine of the Machine API; pure, and never raises. None means that the object does not exist.
+
+        Without the `infrastructure`, what depends on it is reported as lost.
+        """
         if machine is None or infra_machine is None or infra_cluster is None:
             infra, cluster = self.infra_machine.RESOURCE.kind, self.infra_cluster.RESOURCE.kind
             return ConvertedToMachineAPI(errors=(f"provided Machine, {infra} and {cluster} can not be nil",))
-        return machine_api_machine(machine, self.provider_part(machine, infra_machine, infra_cluster))
+        return machine_api_machine(machine, self.provider_part(machine, infra_machine, infra_cluster, infrastructure))
 
     def to_cluster_api(
         self,

@@ -98,9 +98,11 @@ _OPENSTACK: Final = Samples(
         "ports[].fixedIPs": [{"subnet": {"id": "x"}}],
         "ports[].fixedIPs[].subnet": {"id": "x"},
     },
-    # IDs beside filters, which no CRD accepts. And the form of the Machine API's network by ID with a subnet by filter:
-    # MachineSets create machines with it.
-    skip=frozenset({"serverGroup.id", "ports[].network.id", "ports[].fixedIPs[].subnet.filter"}),
+    # IDs beside filters, which no CRD accepts. And two forms of the Machine API's networks, with which MachineSets
+    # create machines: a network by ID with a subnet by filter, and the virtual addresses of the cluster.
+    skip=frozenset(
+        {"serverGroup.id", "ports[].network.id", "ports[].fixedIPs[].subnet.filter", "ports[].allowedAddressPairs"}
+    ),
     forms={
         "ports": (
             Form({"network": {"id": "x"}}, _BY_NETWORK_ID, "port that names its network by ID"),

@@ -72,11 +72,12 @@ def _towards_machine_api(candidate: Candidate) -> Answers:
             yield Answer.UNKNOWN, f"{what} cannot be read: {why}"
             return
     infra, infra_cluster = there(candidate.infra), there(candidate.infra_cluster)
+    infrastructure = there(candidate.infrastructure)
     if candidate.kind is mapi.MachineSet:
-        in_set = machine_set_to_machine_api(source, infra, infra_cluster)
+        in_set = machine_set_to_machine_api(source, infra, infra_cluster, infrastructure=infrastructure)
         yield from _answers(in_set.errors, in_set.remarks)
         return
-    converted = to_machine_api(source, infra, infra_cluster)
+    converted = to_machine_api(source, infra, infra_cluster, infrastructure=infrastructure)
     yield from _answers(converted.errors, converted.remarks)
 
 

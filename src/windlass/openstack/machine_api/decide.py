@@ -30,7 +30,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api import building, deleting
-from windlass.openstack.machine_api.constants import MACHINE_API, MACHINE_API_CLUSTER_LABEL
+from windlass.openstack.machine_api.constants import MACHINE_API
 from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.machine_api.snapshot import (
     FAILED,
@@ -44,6 +44,7 @@ from windlass.openstack.machine_api.snapshot import (
 from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.objects import dropped, event, intend, is_held, mark_of, unseen
 from windlass.openstack.ownership import claim_of
+from windlass.openstack.provider_spec_reading import MACHINE_API_CLUSTER_LABEL
 from windlass.openstack.sending import at
 from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import TIMING, Cloud, Timing

@@ -12,6 +12,7 @@ from windlass.machine_sync.conversion.field_errors import Findings
 from windlass.machine_sync.platforms.aws import losses as aws
 from windlass.machine_sync.platforms.openstack import losses as openstack
 from windlass.machine_sync.platforms.powervs import losses as powervs
+from windlass.openstack.provider_spec_reading import Addresses
 
 
 def lost(find_losses: Callable[[Any, Findings], None], spec: Any) -> list[str]:
@@ -99,10 +100,10 @@ FILTERED = capo.Subnet(id="s", filter=capo.SubnetFilter(cidr="c"))
         ({"identity_ref": capo.IdentityReference(cloud_name="c")}, ["identityRef.cloudName"]),
         ({"floating_ip_pool_ref": capo.TypedReference()}, ["floatingIPPoolRef"]),
         ({"scheduler_hint_additional_properties": [capo.SchedulerHint()]}, ["schedulerHintAdditionalProperties"]),
-        ({"root_volume": capo.RootVolume(availability_zone=ZONE)}, ["rootVolume.availabilityZone"]),
+        ({"root_volume": capo.RootVolume(availability_zone=ZONE)}, []),
         (device("Local", None), ["additionalBlockDevices[0].storage.volume"]),
         (device("Volume", None), []),
-        (device("Volume", ZONE), ["additionalBlockDevices[0].storage.volume.availabilityZone"]),
+        (device("Volume", ZONE), []),
         (port(), []),
         (port(description="d", name_suffix="s"), ["ports[0].description", "ports[0].nameSuffix"]),
         (port(trunk=False, admin_state_up=True), ["ports[0].trunk", "ports[0].adminStateUp"]),
@@ -123,6 +124,72 @@ FILTERED = capo.Subnet(id="s", filter=capo.SubnetFilter(cidr="c"))
 )
 def test_on_openstack(fields: dict[str, Any], paths: list[str]) -> None:
     assert lost(openstack.find_losses, capo.OpenStackMachineSpec(**fields)) == paths
+
+
+VIRTUAL = Addresses(("10.0.0.5", "10.0.0.7"))
+PAIRS = [capo.AddressPair(ip_address=each) for each in VIRTUAL.virtual]
+OTHERS = [capo.AddressPair(ip_address="10.9.9.9")]
+BY_NAME = capo.Port(network=capo.Network(filter=capo.NetworkFilter(name="n")))
+
+
+@pytest.mark.parametrize(
+    ("fields", "cluster", "told"),
+    [
+        pytest.param(port(allowed_address_pairs=PAIRS), VIRTUAL, {}, id="virtual addresses"),
+        pytest.param(
+            port(allowed_address_pairs=PAIRS),
+            None,
+            {"ports[0].allowedAddressPairs": "add the Infrastructure"},
+            id="not known",
+        ),
+        pytest.param(
+            port(allowed_address_pairs=OTHERS), VIRTUAL, {"ports[0].allowedAddressPairs": "is dropped"}, id="others"
+        ),
+        pytest.param(port_by_id(allowed_address_pairs=OTHERS), VIRTUAL, {}, id="others of a port by ID"),
+        pytest.param(
+            port_by_id(allowed_address_pairs=OTHERS),
+            Addresses(alone=True),
+            {"ports[0].allowedAddressPairs": "a load balancer of the user has the virtual addresses"},
+            id="a user's load balancer",
+        ),
+        pytest.param({"ports": [*port_by_id()["ports"], BY_NAME]}, VIRTUAL, {}, id="a port that can be a network"),
+        pytest.param(
+            {"ports": [*port_by_id(trunk=False)["ports"], BY_NAME]},
+            VIRTUAL,
+            {"ports[0]": "only a port by ID can have"},
+            id="the order of interfaces",
+        ),
+        pytest.param(
+            {
+                **port_by_id(security_groups=[capo.SecurityGroup(id="p")]),
+                "security_groups": [capo.SecurityGroup(id="m")],
+            },
+            VIRTUAL,
+            {"ports[0].securityGroups": "name those of spec.securityGroups here too"},
+            id="security groups of the machine",
+        ),
+        pytest.param(
+            {"root_volume": capo.RootVolume()},
+            VIRTUAL,
+            {"rootVolume.availabilityZone": "leave failureDomain of the Machine empty"},
+            id="a root volume without a zone",
+        ),
+        pytest.param({"root_volume": capo.RootVolume(availability_zone=ZONE)}, VIRTUAL, {}, id="in that of the server"),
+        pytest.param(
+            device("Volume", None),
+            VIRTUAL,
+            {"additionalBlockDevices[0].storage.volume.availabilityZone": "leave failureDomain of the Machine empty"},
+            id="a volume without a zone",
+        ),
+    ],
+)
+def test_on_openstack_what_would_be_another_server_is_told_with_the_remedy(
+    fields: dict[str, Any], cluster: Addresses | None, told: dict[str, str]
+) -> None:
+    found = Findings()
+    openstack.find_losses(capo.OpenStackMachineSpec(**fields), found, zone="z", cluster=cluster)
+    assert [loss.path.removeprefix("spec.") for loss in found.losses] == [*told]
+    assert all(loss.detail.endswith(remedy) for loss, remedy in zip(found.losses, told.values(), strict=True))
 
 
 def test_on_powervs() -> None:

@@ -22,6 +22,7 @@ from .vectors import plain
 ROLE = "machine.openshift.io/cluster-api-machine-role"
 TYPE = "machine.openshift.io/cluster-api-machine-type"
 CLUSTER_NAME = {"cluster.x-k8s.io/cluster-name": "c"}
+TAGS = ["cluster-api-provider-openstack", "ns-c"]
 CLUSTER = Infrastructure(
     status=InfrastructureStatus(infrastructure_name="c", platform_status=PlatformStatus(type="OpenStack"))
 )
@@ -71,7 +72,7 @@ class TestToClusterAPI:
         assert isinstance(template, capo.OpenStackMachineTemplate)
         assert plain(template) == {
             "metadata": {"name": template.metadata.name, "namespace": "openshift-cluster-api"},
-            "spec": {"template": {"spec": {"flavor": "m1", "image": {"filter": {"name": "rhcos"}}}}},
+            "spec": {"template": {"spec": {"flavor": "m1", "image": {"filter": {"name": "rhcos"}}, "tags": TAGS}}},
             "status": {},
         }
         assert self.machine_set(result).spec.template.spec.infrastructure_ref == capi.ContractReference(

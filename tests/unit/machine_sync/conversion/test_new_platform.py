@@ -62,7 +62,9 @@ class ToyProviderSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     size: str = ""
 
 
-def provider_part(machine: capi.Machine, infra: ToyMachine, cluster: ToyCluster) -> ProviderPart:
+def provider_part(
+    machine: capi.Machine, infra: ToyMachine, cluster: ToyCluster, infrastructure: Infrastructure | None
+) -> ProviderPart:
     found = Findings()
     if infra.spec.colour:
         found.lose("spec.colour", infra.spec.colour, by="the Machine API")

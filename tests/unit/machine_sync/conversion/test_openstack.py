@@ -169,14 +169,15 @@ def test_credentials_that_the_machine_api_cannot_have_are_told_with_the_remedy()
                 ]
             },
         ),
-        ({"root_volume": capo.RootVolume()}, {"rootVolume": {}}),
+        ({"root_volume": capo.RootVolume()}, {"rootVolume": {"sourceUUID": "rhcos"}}),
+        ({"tags": ["a", "cluster-api-provider-openstack", "openshift-machine-api-c"]}, {"tags": ["a"]}),
         (
             {
                 "root_volume": capo.RootVolume(
                     size_gib=10, type="t", availability_zone=capo.VolumeAvailabilityZone(from_="Machine", name="z")
                 )
             },
-            {"rootVolume": {"volumeType": "t", "diskSize": 10, "availabilityZone": "z"}},
+            {"rootVolume": {"sourceUUID": "rhcos", "volumeType": "t", "diskSize": 10, "availabilityZone": "z"}},
         ),
     ],
     ids=str,

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from windlass.api import capo, mapi_openstack
-from windlass.machine_sync.conversion.field_errors import FieldError, Findings
-from windlass.machine_sync.platforms.openstack.network_ports import network_ports
+from windlass.machine_sync.conversion.field_errors import FieldError
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
+from windlass.openstack.provider_spec_reading import Addresses
+from windlass.openstack.provider_spec_reading import ports as ports_of
 
 from .vectors import plain
 
@@ -20,11 +21,11 @@ BY_FILTER = capo.FixedIP(subnet=capo.Subnet(filter=capo.SubnetFilter(name="n")))
 UNFILTERED = capo.FixedIP(subnet=capo.Subnet(id="", filter=capo.SubnetFilter()))
 
 
-def converted(*ports: capo.Port) -> tuple[Any, Any, list[str], list[str]]:
+def converted(*ports: capo.Port, cluster: Addresses | None = None) -> tuple[Any, Any, list[str], list[str]]:
     """Networks, ports, errors and warnings, as JSON and texts."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
-    networks, converted_ports = networks_and_ports(list(ports), errors, warnings=warnings)
+    networks, converted_ports = networks_and_ports(list(ports), errors, warnings=warnings, cluster=cluster)
     return plain(networks), plain(converted_ports), list(map(str, errors)), list(map(str, warnings))
 
 
@@ -75,11 +76,8 @@ def test_a_network_by_id_with_subnets_by_filter_comes_back_whole() -> None:
         vnic_type="direct",
         profile={"trusted": "true"},
     )
-    found = Findings()
+    (port,) = ports_of(mapi_openstack.OpenstackProviderSpec(networks=[network]), Addresses())
 
-    (port,) = network_ports([network], found)
-
-    assert (found.errors, found.warnings) == ([], [])
     assert as_network(port) == plain(network)
 
 

@@ -15,7 +15,8 @@ from .vectors import plain
 
 P = "spec.providerSpec.value"
 CLUSTER = Infrastructure(status=InfrastructureStatus(infrastructure_name="c"))
-MINIMAL = {"flavor": "", "image": {"filter": {"name": ""}}}
+TAGS = ["cluster-api-provider-openstack", "openshift-machine-api-c"]
+MINIMAL = {"flavor": "", "image": {"filter": {"name": ""}}, "tags": TAGS}
 
 
 def converted(**config: Any) -> ConvertedToClusterAPI:
@@ -54,7 +55,7 @@ def test_nothing_gives_what_is_always_there() -> None:
         ({"keyName": "k"}, {"sshKeyName": "k"}),
         ({"configDrive": False}, {"configDrive": False}),
         ({"trunk": True}, {"trunk": True}),
-        ({"tags": ["b", "a"]}, {"tags": ["b", "a"]}),
+        ({"tags": ["b", "a"]}, {"tags": ["b", "a", *TAGS]}),
         (
             {"serverMetadata": {"b": "1", "a": "2"}},
             {"serverMetadata": [{"key": "a", "value": "2"}, {"key": "b", "value": "1"}]},
@@ -65,7 +66,6 @@ def test_nothing_gives_what_is_always_there() -> None:
         ),
         ({"cloudsSecret": {"name": ""}}, {}),
         ({"serverGroupID": "id"}, {"serverGroup": {"id": "id"}}),
-        ({"serverGroupName": "n"}, {"serverGroup": {"filter": {"name": "n"}}}),
         ({"securityGroups": [{"uuid": "u"}]}, {"securityGroups": [{"id": "u"}]}),
         ({"securityGroups": [{}]}, {"securityGroups": [{"filter": {}}]}),
         (
@@ -73,7 +73,17 @@ def test_nothing_gives_what_is_always_there() -> None:
             {"securityGroups": [{"filter": {"name": "n", "projectID": "p", "tags": ["a", "b"]}}]},
         ),
         ({"securityGroups": [{"filter": {"name": "n"}}]}, {"securityGroups": [{"filter": {"name": "n"}}]}),
+        ({"securityGroups": [{"filter": {"id": "f"}}]}, {"securityGroups": [{"id": "f"}]}),
+        ({"securityGroups": [{"filter": {"tenantId": "t"}}]}, {"securityGroups": [{"filter": {"projectID": "t"}}]}),
         ({"rootVolume": {}}, {"rootVolume": {"sizeGiB": 0}}),
+        (
+            {"rootVolume": {"sourceUUID": "rhcos"}},
+            {"rootVolume": {"sizeGiB": 0}, "image": {"filter": {"name": "rhcos"}}},
+        ),
+        (
+            {"rootVolume": {}, "availabilityZone": "z"},
+            {"rootVolume": {"sizeGiB": 0, "availabilityZone": {"from": "Machine"}}},
+        ),
         (
             {"rootVolume": {"diskSize": 30, "volumeType": "ssd", "availabilityZone": "z"}},
             {"rootVolume": {"sizeGiB": 30, "type": "ssd", "availabilityZone": {"from": "Name", "name": "z"}}},
@@ -115,6 +125,52 @@ def test_a_volume_that_is_not_described_is_an_error() -> None:
     )
 
 
+def test_a_server_group_by_name_is_told_because_cluster_api_creates_none() -> None:
+    result = converted(serverGroupName="n")
+    assert infra_spec(result)["serverGroup"] == {"filter": {"name": "n"}}
+    assert result.remarks == (
+        f'{P}.serverGroupName: Invalid value: "n": serverGroupName has no equivalent in Cluster API and becomes '
+        "a reference: Cluster API creates no server group, so create it if there is none of this name",
+    )
+
+
+def test_a_machine_that_has_its_server_needs_no_server_group() -> None:
+    spec = mapi.MachineSpec(
+        provider_id="openstack:///1", provider_spec=mapi.ProviderSpec(value={"serverGroupName": "n"})
+    )
+    assert OPENSTACK.to_cluster_api(mapi.Machine(spec=spec), CLUSTER).remarks == ()
+
+
+def test_the_tags_name_the_cluster_by_the_label_of_the_machine_as_for_machines_of_a_set() -> None:
+    labels = {"machine.openshift.io/cluster-api-cluster": "shop-x7"}
+    spec = mapi.MachineSpec(provider_spec=mapi.ProviderSpec(value={"tags": ["a"]}))
+    machine = mapi.Machine(metadata=ObjectMeta(namespace="mapi", labels=labels), spec=spec)
+    template = mapi.MachineTemplate(metadata=mapi.NestedMeta(labels=labels), spec=spec)
+    machine_set = mapi.MachineSet(
+        metadata=ObjectMeta(name="s", namespace="mapi"), spec=mapi.MachineSetSpec(template=template)
+    )
+    one, of_set = OPENSTACK.to_cluster_api(machine, CLUSTER), cluster_api_machine_set(OPENSTACK, machine_set, CLUSTER)
+    assert one.infra_machine.spec.tags == ["a", TAGS[0], "mapi-shop-x7"]
+    assert of_set.infra_template.spec.template.spec == one.infra_machine.spec
+
+
+def test_of_two_images_that_of_the_root_volume_is_taken_and_the_other_told() -> None:
+    result = converted(image="old", rootVolume={"sourceUUID": "new"})
+    assert infra_spec(result)["image"] == {"filter": {"name": "new"}}
+    assert result.remarks == (
+        f'{P}.image: Invalid value: "old": image has no equivalent in Cluster API and becomes new, because the Machine '
+        "API takes rootVolume.sourceUUID: remove one of them",
+    )
+
+
+def test_security_groups_of_a_port_are_told_if_cluster_api_adds_those_of_the_machine() -> None:
+    named = [{"uuid": "m"}]
+    assert converted(securityGroups=named, ports=[{"networkID": "n", "securityGroups": ["m", "p"]}]).remarks == ()
+    (told,) = converted(securityGroups=named, ports=[{"networkID": "n", "securityGroups": ["p"]}]).remarks
+    assert told.startswith(f"{P}.ports[0].securityGroups: ")
+    assert told.endswith("becomes these and those of securityGroups, which Cluster API adds: name all of them here")
+
+
 def test_deprecated_fields_of_the_root_volume_are_warnings() -> None:
     result = converted(rootVolume={"sourceUUID": "u", "sourceType": "s", "deviceType": "d"})
     assert result.remarks == (
@@ -122,8 +178,6 @@ def test_deprecated_fields_of_the_root_volume_are_warnings() -> None:
         "deviceType is silently ignored by MAPO and will not be converted",
         f'{P}.rootVolume.sourceType: Invalid value: "s": '
         "sourceType is silently ignored by MAPO and will not be converted",
-        f'{P}.rootVolume.sourceUUID: Invalid value: "u": '
-        "sourceUUID is superseded by spec.image in MAPO and will be ignored here",
     )
 
 
@@ -201,30 +255,16 @@ class TestNetworks:
         assert ports(made)[0].get("disablePortSecurity") == disabled
 
     @pytest.mark.parametrize(
-        ("given", "paths"),
+        ("given", "disabled"),
         [
-            ({"uuid": "n", "portSecurity": True}, ["portSecurity"]),
-            ({"portSecurity": True, "subnets": [{"uuid": "s"}]}, ["portSecurity"]),
-            ({"portSecurity": False, "subnets": [{"uuid": "s", "portSecurity": True}]}, ["subnets[0].portSecurity"]),
-            (
-                {"portSecurity": True, "subnets": [{"uuid": "s", "portSecurity": True}, {"uuid": "t"}]},
-                ["portSecurity", "subnets[0].portSecurity"],
-            ),
+            ({"uuid": "n", "portSecurity": True}, [False]),
+            ({"portSecurity": True, "subnets": [{"uuid": "s"}]}, [False]),
+            ({"portSecurity": False, "subnets": [{"uuid": "s", "portSecurity": True}, {"uuid": "t"}]}, [False, True]),
         ],
         ids=str,
     )
-    def test_port_security_that_is_asked_for_is_left_to_openstack_with_a_warning(
-        self, given: dict[str, Any], paths: list[str]
-    ) -> None:
-        result = converted(**network(**given))
-        assert [port.get("disablePortSecurity") for port in infra_spec(result)["ports"]] == [None] * max(
-            1, len(given.get("subnets", []))
-        )
-        assert result.remarks == tuple(
-            f"{P}.networks[0].{path}: Invalid value: true: portSecurity has no equivalent in Cluster API and becomes "
-            "what OpenStack has for the network"
-            for path in paths
-        )
+    def test_port_security_that_is_asked_for_is_switched_on(self, given: dict[str, Any], disabled: list[bool]) -> None:
+        assert [port["disablePortSecurity"] for port in ports(converted(**network(**given)))] == disabled
 
     def test_a_network_that_nothing_names_is_dropped_with_all_it_says(self) -> None:
         result = converted(**network(vnicType="direct", portTags=["t"], noAllowedAddressPairs=True))
@@ -279,8 +319,8 @@ class TestPorts:
             {"network": {"id": "n"}, "description": "", "nameSuffix": "", "profile": {}}
         ]
 
-    def test_ports_come_before_networks(self) -> None:
-        made = ports(converted(networks=[{"uuid": "second"}], ports=[{"networkID": "first"}]))
+    def test_ports_come_after_networks_as_the_interfaces_of_the_machine_api_do(self) -> None:
+        made = ports(converted(networks=[{"uuid": "first"}], ports=[{"networkID": "second"}]))
         assert [port["network"]["id"] for port in made] == ["first", "second"]
 
     @pytest.mark.parametrize(
@@ -292,6 +332,7 @@ class TestPorts:
             ({"macAddress": "m", "vnicType": "direct"}, {"macAddress": "m", "vnicType": "direct"}),
             ({"tags": ["t"]}, {"tags": ["t"]}),
             ({"portSecurity": False}, {"disablePortSecurity": True}),
+            ({"portSecurity": True}, {"disablePortSecurity": False}),
             ({"securityGroups": ["a"]}, {"securityGroups": [{"id": "a"}]}),
             (
                 {"allowedAddressPairs": [{"ipAddress": "i", "macAddress": "m"}, {"ipAddress": "j"}]},
@@ -312,11 +353,6 @@ class TestPorts:
     def test_fields_of_a_port(self, given: dict[str, Any], expected: dict[str, Any]) -> None:
         [port] = ports(converted(ports=[{"networkID": "n", **given}]))
         assert port == {"network": {"id": "n"}, "description": "", "nameSuffix": "", "profile": {}, **expected}
-
-    def test_port_security_that_is_asked_for_is_left_to_openstack_with_a_warning(self) -> None:
-        result = converted(ports=[{"networkID": "n", "portSecurity": True}])
-        assert "disablePortSecurity" not in infra_spec(result)["ports"][0]
-        assert [text.partition(":")[0] for text in result.remarks] == [f"{P}.ports[0].portSecurity"]
 
     def test_an_unknown_key_of_a_profile_is_an_error(self) -> None:
         assert converted(ports=[{"profile": {"foo": "1", "bar": "2"}}]).errors == (
@@ -354,7 +390,8 @@ def subnet(**fields: Any) -> dict[str, Any]:
             {"securityGroups": [{"uuid": "u", "name": "n", "filter": {"id": "i"}}]},
             ["securityGroups[0].name", "securityGroups[0].filter"],
         ),
-        (group(id="i", tenantId="t"), ["securityGroups[0].filter.id", "securityGroups[0].filter.tenantId"]),
+        (group(id="i", tenantId="t"), ["securityGroups[0].name", "securityGroups[0].filter"]),
+        (group(projectId="p", tenantId="t"), ["securityGroups[0].filter.tenantId"]),
         (group(name="other", limit=1), ["securityGroups[0].filter.name", "securityGroups[0].filter.limit"]),
         (group(name="n"), []),
         (
@@ -370,7 +407,11 @@ def subnet(**fields: Any) -> dict[str, Any]:
         (network(uuid="u", filter={"id": "u"}), []),
         (network(uuid="u", filter={"id": "other", "name": "n"}), ["networks[0].filter.id", "networks[0].filter.name"]),
         (network(filter={"projectId": "p", "tenantId": "t"}), ["networks[0].filter.tenantId"]),
-        (network(filter={"status": "s", "shared": False}), ["networks[0].filter.status", "networks[0].filter.shared"]),
+        (
+            network(filter={"name": "n", "status": "s", "shared": False}),
+            ["networks[0].filter.status", "networks[0].filter.shared"],
+        ),
+        (network(filter={"status": "s"}), ["networks[0]"]),
         (network(uuid="u", profile={"foo": "1"}), ["networks[0].profile.foo"]),
         (network(uuid="u", subnets=[{"uuid": "s", "portSecurity": True}]), ["networks[0].subnets[0].portSecurity"]),
         (subnet(filter={"id": "s"}), []),

@@ -63,7 +63,7 @@ def test_a_platform_is_found_by_its_kinds_and_types(name: str) -> None:
         "windlass.machine_sync.conversion.template_name",
         "windlass.machine_sync.conversion.unmarshal",
         "windlass.capability.documents.reading",
-        "windlass.machine_sync.platforms.openstack.tags",
+        "windlass.openstack.provider_spec_reading",
     ],
 )
 def test_the_examples_of_a_module_run(module: str) -> None:

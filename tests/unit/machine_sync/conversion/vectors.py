@@ -15,6 +15,7 @@ from windlass.machine_sync.conversion.gojson import compact
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
+from windlass.openstack.provider_spec_reading import without_added_tags
 
 DATA = Path(__file__).parents[3] / "data" / "machine_sync"
 PLATFORM_OF_FILE = {"aws": AWS, "openstack": OPENSTACK}
@@ -92,6 +93,21 @@ def _recorded_form(name: str, value: Any) -> dict[str, Any]:
     if not name.startswith("infra"):
         return tree
     return {"kind": value.RESOURCE.kind, "apiVersion": value.RESOURCE.api_version, **tree}
+
+
+def as_recorded(row: dict[str, Any], spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of an OpenStackMachine of ours without what differs in each of them, on purpose.
+
+    Ours has the ports of `networks` first, and the two tags that the Machine API adds to all servers.
+    """
+    wanted = row["input"].get("machineSet", row["input"].get("machine"))["spec"]
+    wanted = (wanted.get("template") or {}).get("spec") if row["kind"] == "MachineSet" else wanted
+    given = (wanted or {}).get("providerSpec", {}).get("value") or {}
+    ports, own = spec.get("ports", []), len(given.get("ports") or [])
+    place = len(ports) - own
+    left = {"tags": without_added_tags(spec["tags"]), "ports": [*ports[place:], *ports[:place]]}
+    assert len(left["tags"]) == len(spec["tags"]) - 2
+    return {**{key: value for key, value in spec.items() if key not in left}, **{k: v for k, v in left.items() if v}}
 
 
 def decode(kind: type[Any], tree: Any) -> Any:

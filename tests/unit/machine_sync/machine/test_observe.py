@@ -36,18 +36,18 @@ def deleted(case: Tree, *sides: str) -> Tree:
 
 CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     "nothing": ({**NOTHING_MADE}, {"infra_cluster", *SETS, *TO_CONVERT}),
-    "to be mirrored in the Machine API": ({"machine_api": None, "cluster_api": CAPI_MACHINE}, TO_CONVERT),
-    "behind Cluster API": (under_cluster_api(), TO_CONVERT),
+    "to be mirrored in the Machine API": ({"machine_api": None, "cluster_api": CAPI_MACHINE}, {"cluster"}),
+    "behind Cluster API": (under_cluster_api(), {"cluster"}),
     "to be mirrored in Cluster API": ({"machine_api": MAPI_MACHINE, **NOTHING_MADE}, {"cluster"}),
     "to be mirrored in Cluster API, owned by nobody": ({"machine_api": UNOWNED, **NOTHING_MADE}, SETS),
     "behind the Machine API": (under_machine_api(), {"cluster"}),
     "the first of Cluster API": ({"machine_api": FIRST, **NOTHING_MADE}, {"cluster"}),
-    "deleted in Cluster API": (deleted(under_cluster_api(), "cluster_api"), TO_CONVERT),
-    "its mirror deleted": (deleted(under_cluster_api(), "machine_api"), TO_CONVERT),
+    "deleted in Cluster API": (deleted(under_cluster_api(), "cluster_api"), {"cluster"}),
+    "its mirror deleted": (deleted(under_cluster_api(), "machine_api"), {"cluster"}),
     "deleted in the Machine API": (deleted(under_machine_api(), "machine_api"), {"cluster"}),
     "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra_machine"), {"cluster"}),
     "on its way to Cluster API": (says_paused(moving(under_machine_api()), "machine_api"), {"cluster"}),
-    "on its way to the Machine API": (says_paused(moving(under_cluster_api()), "cluster_api"), TO_CONVERT),
+    "on its way to the Machine API": (says_paused(moving(under_cluster_api()), "cluster_api"), {"cluster"}),
 }
 """What there is, and what of it is not looked for."""
 

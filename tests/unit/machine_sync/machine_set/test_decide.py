@@ -56,7 +56,7 @@ from .cases import (
 )
 from .world import at_rest, capi_of, mapi_of, templates_of
 
-MADE = "ms-67cae42a"
+MADE = "ms-47015b3e"
 """The template that conversion names for `MAPI_SET`."""
 
 

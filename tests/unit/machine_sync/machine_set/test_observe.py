@@ -38,7 +38,7 @@ from .cases import (
 )
 from .world import NAMESPACES, typed
 
-MADE: Final = template("ms-67cae42a")
+MADE: Final = template("ms-47015b3e")
 GOING: Final = changed(MAPI_SET, metadata={**MAPI_SET["metadata"], **GONE})
 MIGRATING: Final = changed(MAPI_SET, status__authoritativeAPI="Migrating")
 
@@ -78,7 +78,7 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     "behind the Machine API": ({"cluster_api": CAPI_SET, "templates": (MADE,)}, NOT_REFERRED_TO),
     "behind Cluster API": (
         {"machine_api": BEHIND_CLUSTER_API, "cluster_api": CAPI_SET, "templates": (MADE,)},
-        NOT_CONVERTED,
+        {"cluster"},
     ),
     "the first of Cluster API": ({"machine_api": BEHIND_CLUSTER_API}, NOT_REFERRED_TO),
     "deleted in the Machine API": (
@@ -115,7 +115,7 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
         {"machine_api": changed(MIGRATING, spec__authoritativeAPI="ClusterAPI"), "cluster_api": CAPI_SET},
         NOT_REFERRED_TO,
     ),
-    "on its way to the Machine API": ({"machine_api": MIGRATING, "cluster_api": CAPI_SET}, NOT_CONVERTED),
+    "on its way to the Machine API": ({"machine_api": MIGRATING, "cluster_api": CAPI_SET}, {"cluster"}),
 }
 """What there is, and what of it is not looked for."""
 
@@ -193,7 +193,7 @@ async def test_that_the_collector_took_machines_off_a_mirror_is_seen() -> None:
 
 async def test_who_else_uses_a_template_is_seen() -> None:
     api = world(machine_api=GOING, cluster_api=CAPI_SET, templates=(MADE,))
-    user = changed(OTHER_SET, spec__template__spec__infrastructureRef__name="ms-67cae42a")
+    user = changed(OTHER_SET, spec__template__spec__infrastructureRef__name="ms-47015b3e")
     api.load(typed(capi.MachineSet, user))
     (seen,) = (await observed(api)).templates
-    assert (seen.name, seen.users) == ("ms-67cae42a", ("other",))
+    assert (seen.name, seen.users) == ("ms-47015b3e", ("other",))

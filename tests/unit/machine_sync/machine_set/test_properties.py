@@ -90,7 +90,7 @@ MAPI_SETS = as_it_may_come(with_authority(disturbed(MAPI_SET)))
 CAPI_SETS = as_it_may_come(disturbed(CAPI_SET), CLUSTER_API_FINALIZER)
 TEMPLATES = st.tuples(
     as_it_may_come(disturbed(TEMPLATE)),
-    as_it_may_come(disturbed(template("ms-67cae42a"))),
+    as_it_may_come(disturbed(template("ms-47015b3e"))),
     as_it_may_come(st.just(template("ms-00000000"))),
 ).map(lambda drawn: tuple(labelled(one) for one in drawn))
 

@@ -20,7 +20,7 @@ from windlass.api import capo
 from windlass.api.meta import without_nulls
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
-from windlass.machine_sync.platforms.openstack.ports import is_network
+from windlass.machine_sync.platforms.openstack.ports import network_places
 from windlass.machine_sync.policies.inexpressible import (
     Field,
     fields,
@@ -40,7 +40,9 @@ BY_VALUE = {
     "deletion.nodeDeletionTimeoutSeconds": "10 can be expressed",
     "ignition.version": "2.3 can be expressed",
     "cpuOptions.confidentialCompute": "two words can be expressed",
-    "rootVolume.availabilityZone": "one that is given by name can be expressed",
+    "ports[]": "only its place among ports that name their network by filter is lost",
+    "ports[].allowedAddressPairs": "the virtual addresses of the cluster can be expressed",
+    "rootVolume.availabilityZone": "only a missing one beside failureDomain is lost",
     "additionalBlockDevices[].storage.volume.availabilityZone": "the same",
     "identityRef.cloudName": "only lost without a name",
     "identityRef.type": "Secret can be expressed",
@@ -182,7 +184,8 @@ def _values(tree: Tree, field: Field, *, at: int) -> Iterator[bool]:
 
 def _has_form(port: Tree, form: Form) -> bool:
     """As conversion tells the two forms of ports apart."""
-    return is_network(msgspec.convert(port, capo.Port)) == is_network(msgspec.convert(form.item, capo.Port))
+    one, other = (msgspec.convert(each, capo.Port) for each in (port, form.item))
+    return network_places([one], None) == network_places([other], None)
 
 
 def test_an_item_can_be_wrong_in_one_form_and_right_in_another() -> None:

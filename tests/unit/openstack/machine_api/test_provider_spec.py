@@ -84,7 +84,7 @@ def test_a4_a_minimal_machine() -> None:
             id="the ID of a server group wins",
         ),
         pytest.param(
-            {"rootVolume": {"diskSize": 25, "volumeType": "ssd", "sourceUUID": "rhcos-9"}},
+            {"rootVolume": {"diskSize": 25, "volumeType": "ssd", "sourceUUID": "rhcos-9"}, "availabilityZone": "az1"},
             "root",
             VolumeSpec(name="root", size=25, type="ssd", zone_of_server=True),
             id="root volume in the zone of the server",
@@ -103,10 +103,11 @@ def test_a4_a_minimal_machine() -> None:
         ),
         pytest.param(
             {
+                "availabilityZone": "az1",
                 "additionalBlockDevices": [
                     {"name": "etcd", "sizeGiB": 10, "storage": {"type": "Volume", "volume": {"type": "ssd"}}},
                     {"name": "scratch", "sizeGiB": 5, "storage": {"type": "Local"}},
-                ]
+                ],
             },
             "disks",
             (VolumeSpec(name="etcd", size=10, type="ssd", zone_of_server=True), LocalDisk(name="scratch", size=5)),

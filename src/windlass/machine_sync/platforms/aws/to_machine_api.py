@@ -7,6 +7,7 @@ which conversion in the other direction restores from the Machine.
 from typing import Final
 
 from windlass.api import capa, capi, mapi_aws
+from windlass.api.config import Infrastructure
 from windlass.api.integers import MAX_INT32
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.capability.goquote import quote
@@ -51,7 +52,10 @@ _NOT_CREATED: Final = mapi_aws.ProviderCondition(
 
 
 def provider_part(
-    machine: capi.Machine, infra_machine: capa.AWSMachine, infra_cluster: capa.AWSCluster
+    machine: capi.Machine,
+    infra_machine: capa.AWSMachine,
+    infra_cluster: capa.AWSCluster,
+    infrastructure: Infrastructure | None,
 ) -> ProviderPart:
     """The AWS-specific part of the Machine API Machine."""
     spec, status, found = infra_machine.spec, infra_machine.status, Findings()

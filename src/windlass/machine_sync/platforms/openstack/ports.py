@@ -4,6 +4,11 @@ The Machine API's `ports` name their network and subnets by ID only; its `networ
 `networks` if its network is a filter, or if it has no network but its first fixed IP names a subnet; else to `ports`.
 Both lists keep the order of the source.
 
+The Machine API connects `networks` before `ports`. So a port that comes before one of `networks` goes there too, if
+nothing is set that only `ports` can express; if something is, the order changes, with a loss.
+
+A port of `networks` has the virtual addresses of the cluster as address pairs, or none: `noAllowedAddressPairs`.
+
 A network by ID with subnets by filter fits neither rule. Such a port goes to `networks` if nothing is set that only
 `ports` can express. OpenShift's conversion makes such ports with an empty ID beside each filter; they were networks
 too.
@@ -13,6 +18,7 @@ from typing import Final
 
 from windlass.api import capo, mapi_openstack
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid_json, required
+from windlass.openstack.provider_spec_reading import Addresses
 
 _BY_ID: Final = "MAPO only supports defining subnets via IDs"
 _NO_NETWORK_FILTER: Final = mapi_openstack.NetworkFilter()
@@ -22,14 +28,18 @@ _ANY_SUBNET: Final = capo.SubnetFilter()
 
 
 def networks_and_ports(
-    ports: list[capo.Port], errors: list[FieldError], *, warnings: list[FieldError]
+    ports: list[capo.Port], errors: list[FieldError], *, warnings: list[FieldError], cluster: Addresses | None
 ) -> tuple[list[mapi_openstack.Network], list[mapi_openstack.Port]]:
-    """`ports` as networks and ports of the Machine API. Adds to `errors` and `warnings`."""
+    """`ports` as networks and ports of the Machine API. Adds to `errors` and `warnings`.
+
+    `cluster` None: its virtual addresses are not known.
+    """
     networks: list[mapi_openstack.Network] = []
     converted: list[mapi_openstack.Port] = []
+    places = network_places(ports, cluster)
     for index, port in enumerate(ports):
-        if is_network(port):
-            networks.append(_network(port))
+        if index in places:
+            networks.append(_network(port, cluster))
         else:
             one = _port(f"spec.ports[{index}]", port, errors, warnings=warnings)
             if one is not None:
@@ -37,31 +47,58 @@ def networks_and_ports(
     return networks, converted
 
 
-def is_network(port: capo.Port) -> bool:
-    """Whether `port` goes to `networks`."""
+def network_places(ports: list[capo.Port], cluster: Addresses | None) -> frozenset[int]:
+    """The indexes of the ports that go to `networks`."""
+    must = [index for index, port in enumerate(ports) if _is_network(port, cluster)]
+    before = range(must[-1] if must and cluster is not None else 0)
+    return frozenset(must).union(index for index in before if _can_be_network(ports[index], cluster))
+
+
+def has_addresses_of(port: capo.Port, cluster: Addresses | None) -> bool:
+    """Whether `networks` can express its address pairs. They may be those of a `cluster` that is not known."""
+    pairs = port.allowed_address_pairs or []
+    if any(pair.mac_address for pair in pairs):
+        return False
+    return not pairs or cluster is None or {pair.ip_address for pair in pairs} == set(cluster.virtual)
+
+
+def _is_network(port: capo.Port, cluster: Addresses | None) -> bool:
     if port.network is not None:
-        return port.network.filter is not None or _has_subnets_of_network(port)
+        return port.network.filter is not None or _has_subnets_of_network(port, cluster)
     return bool(port.fixed_ips) and port.fixed_ips[0].subnet is not None
 
 
-def _has_subnets_of_network(port: capo.Port) -> bool:
+def _can_be_network(port: capo.Port, cluster: Addresses | None) -> bool:
+    named = port.network is not None and bool(port.network.id)
+    return named and not _only_ports_can_express(port, cluster)
+
+
+def _has_subnets_of_network(port: capo.Port, cluster: Addresses | None) -> bool:
     subnets = [one.subnet for one in port.fixed_ips if one.subnet is not None]
     filtered = [one for one in subnets if not one.id and one.filter not in (None, _ANY_SUBNET)]
     if any(one.id is not None for one in filtered):
         return True
-    return bool(filtered) and not _only_ports_can_express(port)
+    return bool(filtered) and not _only_ports_can_express(port, cluster)
 
 
-def _only_ports_can_express(port: capo.Port) -> bool:
+def _only_ports_can_express(port: capo.Port, cluster: Addresses | None) -> bool:
     texts = (port.description, port.name_suffix, port.mac_address, *(one.ip_address for one in port.fixed_ips))
-    lists = (port.security_groups, port.allowed_address_pairs)
     switches = (port.trunk, port.admin_state_up, port.host_id, port.propagate_uplink_status, port.value_specs)
-    return any(texts) or any(lists) or any(one is not None for one in switches)
+    others = bool(port.security_groups) or not has_addresses_of(port, cluster)
+    return any(texts) or others or any(one is not None for one in switches)
 
 
-def _network(port: capo.Port) -> mapi_openstack.Network:
-    """Dropped: description, nameSuffix, trunk, adminStateUp, macAddress, securityGroups, non-empty allowedAddressPairs,
-    the IP addresses of fixedIPs, hostID, propagateUplinkStatus and valueSpecs."""
+def _has_no_addresses(port: capo.Port, cluster: Addresses | None) -> bool:
+    """`noAllowedAddressPairs`: the port lacks an address that the Machine API would give it."""
+    pairs = port.allowed_address_pairs
+    if cluster is None or not cluster.virtual:
+        return pairs == []
+    return not set(cluster.virtual) <= {pair.ip_address for pair in pairs or ()}
+
+
+def _network(port: capo.Port, cluster: Addresses | None) -> mapi_openstack.Network:
+    """Dropped: description, nameSuffix, trunk, adminStateUp, macAddress, securityGroups, other allowedAddressPairs, the
+    IP addresses of fixedIPs, hostID, propagateUplinkStatus and valueSpecs."""
     network_id = port.network.id if port.network is not None else None
     source = port.network.filter if port.network is not None and network_id is None else None
     return mapi_openstack.Network(
@@ -78,7 +115,7 @@ def _network(port: capo.Port) -> mapi_openstack.Network:
             not_tags_any=",".join(source.not_tags_any),
         ),
         subnets=[_NO_SUBNET if one.subnet is None else _subnet(one.subnet, port.tags) for one in port.fixed_ips],
-        no_allowed_address_pairs=port.allowed_address_pairs == [],
+        no_allowed_address_pairs=_has_no_addresses(port, cluster),
         port_tags=port.tags,
         vnic_type=port.vnic_type or "",
         profile=_profile(port.profile),

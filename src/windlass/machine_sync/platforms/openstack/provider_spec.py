@@ -1,10 +1,12 @@
-"""The Go names of OpenstackProviderSpec's types, for decoding errors."""
+"""What a comparison and decoding errors need to know of OpenstackProviderSpec and OpenStackMachine."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from windlass.api import mapi_openstack
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+from windlass.openstack.provider_spec_reading import without_added_tags
 
 GO_NAMES: Final = GoNames(
     package="v1alpha1",
@@ -33,3 +35,17 @@ GO_NAMES: Final = GoNames(
         (mapi_openstack.SubnetFilter, "limit"): "int",
     },
 )
+
+
+def comparable_infra_machine(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The spec without the two tags that the Machine API adds to all servers.
+
+    An OpenStackMachine of Cluster API's own has not got them, and is not recreated for them when the Machine API
+    becomes its authority: its server exists.
+    """
+    tags = spec.get("tags")
+    if not isinstance(tags, list):
+        return spec
+    others = {key: value for key, value in spec.items() if key != "tags"}
+    left = without_added_tags(tags)
+    return {**others, "tags": left} if left else others

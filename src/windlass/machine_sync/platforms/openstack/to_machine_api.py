@@ -8,12 +8,14 @@ its own has those of its cluster, and there is no cluster in the Machine API: so
 from typing import Final
 
 from windlass.api import capi, capo, capo_cluster, mapi_openstack
+from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json, required
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.conversion.metadata import INSTANCE_TYPE_LABEL, ZONE_LABEL
 from windlass.machine_sync.platforms.openstack.losses import find_losses, inherited
 from windlass.machine_sync.platforms.openstack.ports import networks_and_ports
+from windlass.openstack.provider_spec_reading import Addresses, addresses_of, without_added_tags
 
 _BY_NAME: Final = "MAPO only supports defining images by names"
 _NO_METADATA: Final = ObjectMeta()
@@ -21,16 +23,22 @@ _NO_GROUP_FILTER: Final = mapi_openstack.SecurityGroupFilter()
 
 
 def provider_part(
-    machine: capi.Machine, infra_machine: capo.OpenStackMachine, infra_cluster: capo_cluster.OpenStackCluster
+    machine: capi.Machine,
+    infra_machine: capo.OpenStackMachine,
+    infra_cluster: capo_cluster.OpenStackCluster,
+    infrastructure: Infrastructure | None,
 ) -> ProviderPart:
     """The OpenStack-specific part of the Machine API Machine. Of the cluster only the credentials are read."""
     spec, found = infra_machine.spec, Findings()
-    find_losses(spec, found)
+    addresses = None if infrastructure is None else addresses_of(infrastructure)
+    find_losses(spec, found, zone=machine.spec.failure_domain, cluster=addresses)
     identity = spec.identity_ref if spec.identity_ref is not None and spec.identity_ref.name else None
     if identity is None:
         identity = inherited(infra_cluster.spec.identity_ref, found)
     return ProviderPart(
-        spec=_provider_spec(machine.spec, spec, found.errors, identity=identity, warnings=found.warnings),
+        spec=_provider_spec(
+            machine.spec, spec, found.errors, identity=identity, warnings=found.warnings, cluster=addresses
+        ),
         labels=(
             (INSTANCE_TYPE_LABEL, spec.flavor or ""),
             (ZONE_LABEL, machine.spec.failure_domain),
@@ -47,11 +55,12 @@ def _provider_spec(
     *,
     identity: capo.IdentityReference | None,
     warnings: list[FieldError],
+    cluster: Addresses | None,
 ) -> mapi_openstack.OpenstackProviderSpec:
     # The order of these calls is the order in which errors and warnings are reported.
     devices = [_block_device(index, device, errors) for index, device in enumerate(spec.additional_block_devices)]
     image = _image(spec.image, errors, warnings=warnings)
-    networks, ports = networks_and_ports(spec.ports, errors, warnings=warnings)
+    networks, ports = networks_and_ports(spec.ports, errors, warnings=warnings, cluster=cluster)
     groups = [_security_group(index, group, errors) for index, group in enumerate(spec.security_groups)]
     group_id, group_name = _server_group(spec.server_group, errors)
     if spec.flavor_id is not None:
@@ -74,10 +83,10 @@ def _provider_spec(
         security_groups=groups,
         user_data_secret=None if user_data is None else mapi_openstack.SecretReference(name=user_data),
         trunk=spec.trunk,
-        tags=spec.tags,
+        tags=without_added_tags(spec.tags),
         server_metadata={item.key: item.value for item in spec.server_metadata},
         config_drive=spec.config_drive,
-        root_volume=None if spec.root_volume is None else _root_volume(spec.root_volume),
+        root_volume=None if spec.root_volume is None else _root_volume(spec.root_volume, image),
         additional_block_devices=devices,
         server_group_id=group_id,
         server_group_name=group_name,
@@ -87,7 +96,7 @@ def _provider_spec(
 def _block_device(
     index: int, device: capo.AdditionalBlockDevice, errors: list[FieldError]
 ) -> mapi_openstack.AdditionalBlockDevice:
-    """The volume's zone is converted if it is given by name; zone `Machine` cannot be expressed and is dropped."""
+    """Without a name of a zone, the volume is in the zone of the server: zone `Machine`."""
     volume = None
     if device.storage.type == "Volume":
         source = device.storage.volume
@@ -156,9 +165,11 @@ def _server_group(group: capo.ServerGroup | None, errors: list[FieldError]) -> t
     return "", ""
 
 
-def _root_volume(volume: capo.RootVolume) -> mapi_openstack.RootVolume:
+def _root_volume(volume: capo.RootVolume, image: str) -> mapi_openstack.RootVolume:
+    """The Machine API takes the image of a volume from the volume."""
     zone = volume.availability_zone
     return mapi_openstack.RootVolume(
+        source_uuid=image,
         volume_type=volume.type,
         disk_size=volume.size_gib,
         availability_zone=(zone.name or "") if zone is not None else "",

@@ -3,6 +3,7 @@
 from typing import Final
 
 from windlass.api import capi, capibm, mapi_powervs
+from windlass.api.config import Infrastructure
 from windlass.api.meta import LocalReference, ObjectMeta
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid_json
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
@@ -14,7 +15,10 @@ _NO_RESOURCE: Final = mapi_powervs.PowerVSResource()
 
 
 def provider_part(
-    machine: capi.Machine, infra_machine: capibm.IBMPowerVSMachine, infra_cluster: capibm.IBMPowerVSCluster
+    machine: capi.Machine,
+    infra_machine: capibm.IBMPowerVSMachine,
+    infra_cluster: capibm.IBMPowerVSCluster,
+    infrastructure: Infrastructure | None,
 ) -> ProviderPart:
     """The PowerVS-specific part of the Machine API Machine. The cluster must exist, but is not read."""
     spec, status, found = infra_machine.spec, infra_machine.status, Findings()
