@@ -570,6 +570,9 @@ _DECIDING = (
     *_in(
         "machine_sync/machine_set/decide.py",
         "machine_sync/machine_set/test_deletion.py",
+        ("        if going.needed or not deletion.in_work(source) or migration", "        if True or migration"),
+        (" or migration.recreated(seen.move) is not None:", ":"),
+        ("if migration.up_to_date(copying) else going", "if True else going"),
         ("not deletion.is_lost(seen) and ", ""),
         ("return not found.deleting and ", "return "),
     ),

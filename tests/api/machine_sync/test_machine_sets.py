@@ -349,6 +349,8 @@ async def test_ss11_a_set_of_cluster_api_takes_its_mirror_along_after_cluster_ap
         await stage.patch(capi.MachineSet, NAME, held)
         await stage.delete(capi.MachineSet, NAME)
         await eventually_is(stage, mapi.MachineSet, lambda tree: "deletionTimestamp" in tree["metadata"])
+        await stage.patch(capi.MachineSet, NAME, {"status": {"replicas": 1}}, part="status")
+        await eventually_is(stage, mapi.MachineSet, lambda tree: tree["status"].get("replicas") == 1)
         await all_seen(stage)
         assert len(await templates(stage)) == 1
         await stage.let_go(capi.MachineSet, NAME, CORE_FINALIZER)

@@ -140,11 +140,13 @@ def _from_cluster_api(seen: MachineSetSnapshot, mirror: Present[mapi.MachineSet]
         return admitted(seen, mirror_in_cluster_api.create_unpaused(seen, mirror, now=now), now=now)
     if AUTHORITY_ANNOTATION in source.annotations:
         return migration.released(seen.move)
-    first = (
-        deletion.of_cluster_api(seen, source, mirror.metadata)
-        or migration.unheard(mirror, now=now)
-        or migration.recreated(seen.move)
-    )
+    if (going := deletion.of_cluster_api(seen, source, mirror.metadata)) is not None:
+        if going.needed or not deletion.in_work(source) or migration.recreated(seen.move) is not None:
+            return going
+        # Cluster API deletes the machines of the set, and the mirror shows how many are left.
+        copying = _mirror_in_machine_api(seen, mirror, now=now)
+        return Plan(copying.needed, going.next) if migration.up_to_date(copying) else going
+    first = migration.unheard(mirror, now=now) or migration.recreated(seen.move)
     return first if first is not None else _mirror_in_machine_api(seen, mirror, now=now)
 
 

@@ -100,6 +100,11 @@ def of_machine_api_alone(seen: MachineSetSnapshot) -> Plan:
     return Plan.of(_off_machine_api(seen, why=_NO_MIRROR))
 
 
+def in_work(source: ObjectMeta) -> bool:
+    """The Cluster API MachineSet is being deleted, and Cluster API still deletes its machines."""
+    return source.deletion_timestamp is not None and CLUSTER_API_FINALIZER in source.finalizers
+
+
 def of_cluster_api(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta) -> Plan | None:
     """Both MachineSets exist and Cluster API is authoritative. None: neither is being deleted."""
     if source.deletion_timestamp is not None:

@@ -30,6 +30,7 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import set_owner
+from windlass.machine_sync.machine_set import deletion
 from windlass.machine_sync.machine_set.decide import proceed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.mirroring import migration
@@ -99,7 +100,9 @@ class MachineSetObserver:
             # Whether the other set stays, and has the uid that we know, decides about a MachineSet.
             found = replace(found, cluster_api=await self._cluster_api(capi.MachineSet, name, live=True))
         if is_going(machine_api) or is_going(found.cluster_api):
-            return await self._going(self._with_templates(found))
+            found = await self._going(self._with_templates(found))
+            # Its mirror is kept up to date while Cluster API deletes the machines.
+            return await self._from_cluster_api(found) if _is_in_work(found) else found
         if isinstance(machine_api, Unreadable):
             return found
         if machine_api.object.status.authoritative_api == MIGRATING:
@@ -240,6 +243,11 @@ class MachineSetObserver:
         return await self._reader.see(
             mapi.MachineSet, name, namespace=self._namespaces.machine_api, confirm=confirm, live=confirm
         )
+
+
+def _is_in_work(found: MachineSetSnapshot) -> bool:
+    source = metadata_of(found.cluster_api)
+    return source is not None and deletion.in_work(source) and not _is_mirror_in_cluster_api(found)
 
 
 def _removed(found: MachineSetSnapshot) -> type[KubernetesObject] | None:

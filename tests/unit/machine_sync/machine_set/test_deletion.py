@@ -260,6 +260,35 @@ class TestUnreadable:
         assert taken_off(decided(machine_api=self.TREE)) == {mapi.MachineSet: []}
 
 
+class TestWhileClusterApiDeletesTheMachines:
+    """The set of Cluster API is being deleted, and its mirror waits for it."""
+
+    async def test_the_mirror_shows_how_many_are_left(self) -> None:
+        plan = decided(cluster_api=self.left(1), machine_api=await self.mirror())
+        (write,) = plan.needed
+        assert isinstance(write, Merge)
+        assert (write.target.kind, write.part) == (mapi.MachineSet, "status")
+        assert write.desired["status"]["replicas"] == 1
+        assert write.desired["status"]["synchronizedGeneration"] == 8
+        assert plan.next == WaitFor("Cluster API to finish deleting the MachineSet")
+
+    async def test_nothing_else_is_written_while_it_cannot_be_converted(self) -> None:
+        plan = decided(cluster_api=self.left(1), machine_api=await self.mirror(), template=None)
+        assert plan.needed == ()
+
+    async def test_a_generation_that_went_down_is_not_noted(self) -> None:
+        mirror = changed(await self.mirror(), status__synchronizedGeneration=99)
+        assert decided(cluster_api=self.left(1), machine_api=mirror).needed == ()
+
+    async def mirror(self) -> Tree:
+        mirror = mapi_of(await at_rest(machine_api=BEHIND_CLUSTER_API, cluster_api=CAPI_SET))
+        assert mirror is not None
+        return going(mirror)
+
+    def left(self, replicas: int) -> Tree:
+        return changed(going(CAPI_SET), metadata__generation=8, status__replicas=replicas)
+
+
 class TestLeftBehind:
     """The MachineSet of the Machine API was deleted by force, and its mirror is left."""
 
