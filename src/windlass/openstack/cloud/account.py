@@ -5,10 +5,11 @@ rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec.structs import replace
@@ -31,7 +32,14 @@ from windlass.openstack.cloud.lookups import listed, matching, pages
 from windlass.openstack.cloud.marks import kin_of, mark_of, place_of
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
-from windlass.openstack.cloud.requests import ATTACHMENTS, CloudRequest, CreateServer, CreateServerGroup, Creation
+from windlass.openstack.cloud.requests import (
+    ATTACHMENTS,
+    CloudRequest,
+    CreateServer,
+    CreateServerGroup,
+    Creation,
+    MarkServer,
+)
 from windlass.openstack.cloud.resources import (
     DELETED,
     Extension,
@@ -96,6 +104,7 @@ class Account:
         self._sent = sent
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
+        self._marking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._room = Room(self._servers_left, clock)
         self._questions = Questions(self.ask, project_id=project_id, clock=clock)
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
@@ -328,6 +337,9 @@ class Account:
         if isinstance(request, CreateServerGroup):
             async with self._grouping:
                 return await self._group(request)
+        if isinstance(request, MarkServer):
+            async with self._marking.setdefault(request.id, asyncio.Lock()):
+                return await self._mark(request)
         return await self._carry(request)
 
     async def _group(self, request: CreateServerGroup) -> None:
@@ -335,6 +347,13 @@ class Account:
         name would be ambiguous for ever."""
         named = Query("server group", filters=(("name", request.subject),))
         if not matching(named, await self._questions.read(listed(named))):
+            await self._carry(request)
+
+    async def _mark(self, request: MarkServer) -> None:
+        """Mark the server unless it has got another mark since the plan: of several objects that take one server at the
+        same moment, the first has it, and the next look tells the others. So no object holds a server that it loses."""
+        there = self._servers.get(request.id)
+        if there is None or mark_of(there) in (request.before, request.mark):
             await self._carry(request)
 
     async def _carry(self, request: CloudRequest) -> Any:
@@ -373,11 +392,13 @@ class Account:
     def _inventory(self, mark: str, recorded: Recorded, *, certain: bool) -> Inventory:
         servers = _of(self._servers, mark, [recorded.server] if recorded.server else [])
         foreign = {server.id for server in servers if mark_of(server) != mark}
+        own = [server.id for server in servers if mark and server.id not in foreign]
         ports = _of(self._ports, mark, recorded.ports)
         volumes = _of(self._volumes, mark, recorded.volumes)
         trunks = _of(self._trunks, mark, recorded.trunks)
         there = {port.id for port in ports}
-        attached = [port for port in self._ports.all() if port.device_id in foreign] if foreign else []
+        attached = [port for which in foreign for port in self._ports.on(which)]
+        hosts = {which: self._servers.get(which) for part in (*ports, *volumes) for which in _hosts_of(part)}
         missing = bool(recorded.server) and self._servers.get(recorded.server) is None
         as_of = self._time_of(self._servers.began)
         return Inventory(
@@ -396,7 +417,16 @@ class Account:
                 *_others(self._ports, mark, ports),
                 *_others(self._trunks, mark, trunks),
             ),
+            hosts=tuple(each for each in hosts.values() if each is not None and each not in servers),
+            astray=tuple(each for each in self._attached_to(own) if mark_of(each) not in ("", mark)),
         )
+
+    def _attached_to(self, servers: Iterable[str]) -> Iterator[Port | Volume | Trunk]:
+        for which in servers:
+            for port in self._ports.on(which):
+                yield port
+                yield from self._trunks.on(port.id)
+            yield from self._volumes.on(which)
 
     def _time_of(self, began: float) -> datetime | None:
         """When a list began; None if there was none yet."""
@@ -411,7 +441,7 @@ class Account:
             first = Http(service, "GET", path, (*project, *fields), microversion=microversion)
             return await pages(first, key, kind, lambda page: self.ask(page, agent="poll"))
 
-        return Listing(ask, mark_of=mark_of, kin_of=kin_of, clock=self._clock)
+        return Listing(ask, mark_of=mark_of, kin_of=kin_of, hosts_of=_hosts_of, clock=self._clock)
 
 
 def _sender() -> str:
@@ -436,6 +466,16 @@ def _others(listing: Listing[R], mark: str, found: Iterable[R]) -> list[R]:
     """What has another mark of the same root, or of the same holder, but for what is `found` already."""
     ids = {each.id for each in found}
     return [each for each in listing.akin(mark) if each.id not in ids] if mark else []
+
+
+def _hosts_of(found: object) -> tuple[str, ...]:
+    """The IDs of the servers, or the router, that a port or a volume is attached to, and of the port of a trunk."""
+    match found:
+        case Port(device_id=which) | Trunk(port_id=which):
+            return (which,) if which else ()
+        case Volume():
+            return tuple(each.server_id for each in found.attachments)
+    return ()
 
 
 def _oldest_first(found: Iterable[Any]) -> tuple[Any, ...]:

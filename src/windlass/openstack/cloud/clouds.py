@@ -26,6 +26,7 @@ from typing import Any, Final, Self
 from weakref import WeakValueDictionary, finalize
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.poll import PollEach, Polled
@@ -318,7 +319,7 @@ def _poll_key(project: str) -> tuple[str, str]:
 
 def _comparable(there: Inventory) -> Inventory:
     """Without what changes from list to list."""
-    return Inventory(there.servers, there.ports, there.volumes, there.trunks, there.attached, others=there.others)
+    return replace(there, reservations=(), certain=True, certain_in=0.0, missing_since=None, as_of=None)
 
 
 def _builds(there: Inventory) -> bool:

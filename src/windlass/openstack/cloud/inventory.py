@@ -1,6 +1,6 @@
 """Facts for decisions: the resources of one owner in a project, and what stands in the way of requests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -41,6 +41,9 @@ class Inventory(Struct, frozen=True):
     create. False while an earlier leader's request may still arrive (`certain_in` seconds more, then look again).
     `attached`: other ports of servers that do not have the mark: those of a server that is to be adopted.
     `others`: what has another mark of the same root, or of the same holder.
+    `hosts`: servers beside these that `ports` or `volumes` are attached to, of whatever owner.
+    `elsewhere`: what `settled` took out, because it is attached to the server of another.
+    `astray`: what is attached to a server that has the mark, and has itself the mark of another owner.
     `reservations` of its volumes, for servers that never came to be.
     `missing_since`: when the recorded server was first not found; None if it is there, or none is recorded.
     `as_of`: when the look began.
@@ -57,6 +60,9 @@ class Inventory(Struct, frozen=True):
     missing_since: datetime | None = None
     as_of: datetime | None = None
     others: tuple[Server | Volume | Port | Trunk, ...] = ()
+    hosts: tuple[Server, ...] = ()
+    elsewhere: tuple[Volume | Port | Trunk, ...] = ()
+    astray: tuple[Volume | Port | Trunk, ...] = ()
 
     @property
     def all(self) -> tuple[Server | Volume | Port | Trunk, ...]:
@@ -80,6 +86,30 @@ class Inventory(Struct, frozen=True):
             volumes=moved(Volume, self.volumes),
             trunks=moved(Trunk, self.trunks),
             others=tuple(each for each in self.others if each not in taken),
+            hosts=tuple(each for each in self.hosts if each.id not in now_own),
+        )
+
+    def settled(self, own: Collection[str]) -> "Inventory":
+        """Without what is attached to a server that has none of the marks `own`: whose the server is, all that is
+        attached to it is, whatever mark that has. Two owners that took one server at the same moment have marked its
+        parts in any order, but only one has marked the server last."""
+        theirs = {each.id for each in self.hosts}
+        theirs |= {each.id for each in self.servers if each.metadata.get(MARK, "") not in own}
+        ports = {each.id for each in self.ports if each.device_id in theirs}
+        volumes = {each.id for each in self.volumes if any(on.server_id in theirs for on in each.attachments)}
+        if not (ports or volumes):
+            return self
+        return replace(
+            self,
+            ports=tuple(each for each in self.ports if each.id not in ports),
+            volumes=tuple(each for each in self.volumes if each.id not in volumes),
+            trunks=tuple(each for each in self.trunks if each.port_id not in ports),
+            elsewhere=(
+                *self.elsewhere,
+                *(each for each in self.ports if each.id in ports),
+                *(each for each in self.volumes if each.id in volumes),
+                *(each for each in self.trunks if each.port_id in ports),
+            ),
         )
 
     @property

@@ -5,7 +5,7 @@ only what is older than its beginning: a resource that was created or deleted si
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -27,8 +27,8 @@ class _Own(Struct, Generic[R]):
 
 
 class Listing(Generic[R]):
-    """`ask` lists all; `mark_of` is the mark of an item, `kin_of` what a mark has in common with others; `clock` is
-    monotonic, in seconds. `began`: when the last list began."""
+    """`ask` lists all; `mark_of` is the mark of an item, `kin_of` what a mark has in common with others; `hosts_of` are
+    the IDs of what an item is attached to; `clock` is monotonic, in seconds. `began`: when the last list began."""
 
     def __init__(
         self,
@@ -36,15 +36,17 @@ class Listing(Generic[R]):
         *,
         mark_of: Callable[[Any], str],
         kin_of: Callable[[str], Collection[str]] = lambda mark: (mark,),
+        hosts_of: Callable[[Any], Collection[str]] = lambda _: (),
         clock: Callable[[], float],
     ) -> None:
         self.began = float("-inf")
         self._ask = ask
         self._mark_of = mark_of
         self._kin_of = kin_of
+        self._hosts_of = hosts_of
         self._clock = clock
         self._items: dict[str, R] = {}
-        self._by_kin: dict[str, dict[str, R]] = {}
+        self._by_key: dict[Hashable, dict[str, R]] = {}
         self._own: dict[str, _Own[R]] = {}
         self._under_way: tuple[float, asyncio.Task[None]] | None = None
 
@@ -73,8 +75,12 @@ class Listing(Generic[R]):
         """The items with a mark that has something in common with this one."""
         found: dict[str, R] = {}
         for each in self._kin_of(mark):
-            found |= self._by_kin.get(each, {})
+            found |= self._by_key.get(each, {})
         yield from found.values()
+
+    def on(self, host: str) -> Iterator[R]:
+        """The items that are attached to this one."""
+        yield from self._by_key.get(_on(host), {}).values()
 
     def get(self, which: str) -> R | None:
         return self._items.get(which)
@@ -95,7 +101,7 @@ class Listing(Generic[R]):
         finally:
             self._under_way = None
         self._own = {which: own for which, own in self._own.items() if own.at >= began}
-        self._items, self._by_kin = {}, {}
+        self._items, self._by_key = {}, {}
         for item in found:
             if item.id not in self._own:
                 self._place(item)
@@ -107,13 +113,22 @@ class Listing(Generic[R]):
     def _place(self, item: R) -> None:
         self._remove(item.id)
         self._items[item.id] = item
-        for each in self._kin_of(self._mark_of(item)):
-            self._by_kin.setdefault(each, {})[item.id] = item
+        for each in self._keys_of(item):
+            self._by_key.setdefault(each, {})[item.id] = item
 
     def _remove(self, which: str) -> None:
         old = self._items.pop(which, None)
-        for each in self._kin_of(self._mark_of(old)) if old is not None else ():
-            self._by_kin.get(each, {}).pop(which, None)
+        for each in self._keys_of(old) if old is not None else ():
+            self._by_key.get(each, {}).pop(which, None)
+
+    def _keys_of(self, item: R) -> Iterator[Hashable]:
+        yield from self._kin_of(self._mark_of(item))
+        yield from map(_on, self._hosts_of(item))
+
+
+def _on(host: str) -> Hashable:
+    """Apart from marks, which anybody can make up."""
+    return "on", host
 
 
 def _looked_at(task: "asyncio.Task[None]") -> None:

@@ -161,9 +161,13 @@ class _Mark(Naming, frozen=True):
         return self._http("POST", f"{KINDS[self.OF].path}/{self.id}/metadata", {"metadata": {MARK: self.mark}})
 
 
-class MarkServer(_Mark, frozen=True):
+class MarkServer(_Mark, frozen=True, kw_only=True):
+    """`before`: the mark that is replaced; the request is not sent for a server that has got another one since."""
+
     SERVICE = "compute"
     OF = Server
+
+    before: str = ""
 
 
 class MarkVolume(_Mark, frozen=True):

@@ -10,7 +10,7 @@ from windlass.openstack.cloud import network_requests as networks
 from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, DescribeBalancer
 from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.resources import FloatingIp, InNeutron, LoadBalancer, Markable, Server, Volume
 
 TAGS: Final = "standard-attr-tag"
@@ -43,7 +43,8 @@ def adopt(found: Markable, *, project: str, mark: str) -> requests.CloudRequest:
         who = {"project": project, "mark": mark, "subject": called(found)}
         return DescribeBalancer(**who, id=found.id, before=old, description=new)
     if isinstance(found, Server):
-        return requests.MarkServer(project=project, mark=mark, subject=called(found), id=found.id)
+        who = {"project": project, "mark": mark, "subject": called(found)}
+        return requests.MarkServer(**who, id=found.id, before=mark_of(found))
     if isinstance(found, Volume):
         return requests.MarkVolume(project=project, mark=mark, subject=called(found), id=found.id)
     return describe(found, described(found.description, mark), project=project, mark=mark)

@@ -12,8 +12,8 @@
 | nothing, while an earlier request may still arrive | wait, then look again |
 | nothing | vanished |
 
-Recorded resources with the mark of somebody else stay, and so do volumes that somebody has attached to another server.
-So does what belongs to a server that another owner has adopted at the same moment: it has the marks of both.
+Recorded resources with the mark of somebody else stay, and so does what is attached to the server of another, whatever
+mark it has (`Inventory.settled`).
 A server that can still be restored (`SOFT_DELETED`) counts as gone; its volumes go with it.
 """
 
@@ -23,7 +23,7 @@ from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.requests import CloudRequest, RemoveSubports
-from windlass.openstack.cloud.resources import Trunk, Volume
+from windlass.openstack.cloud.resources import Port, Trunk, Volume
 from windlass.openstack.cloud.upkeep import delete
 from windlass.openstack.instance.match import DELETABLE, is_going, marked, own, trunk_on
 from windlass.openstack.instance.next import marking, releases
@@ -41,6 +41,7 @@ def next_deletion(
 ) -> Step:
     """The next step. `project` is the key of the project that is asked; `recorded`: what the owner's status has;
     `formers`: the marks that the owner replaces by its own."""
+    inventory = inventory.settled({"", mark, *formers})
     if marks := tuple(marking(inventory, project=project, mark=mark, formers=formers)):
         return Send(marks, "only what has the owner's mark is deleted")
     servers = [each for each in own(inventory.servers, mark) if each.status not in DELETED]
@@ -48,7 +49,7 @@ def next_deletion(
         return Send(sent, "the server goes first")
     if servers:
         return Await(", ".join(f"server {each.name} ({each.id}) is being deleted" for each in servers))
-    volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded, mark)]
+    volumes = [each for each in marked(inventory.volumes, mark) if not _elsewhere(each, inventory, recorded)]
     free = [each for each in volumes if each.status in DELETABLE and not each.attachments]
     requests: tuple[CloudRequest, ...] = (
         *releases(inventory, project=project, mark=mark),
@@ -70,12 +71,8 @@ def next_deletion(
 
 def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
     """The trunks, and the ports that have none any more. A trunk has the owner of its port."""
-    lost = _lost(inventory, mark)
-    kept = {each.id for each in inventory.ports if each.device_id in lost}
-    trunks = {each.id: each for each in marked(inventory.trunks, mark) if each.port_id not in kept}
+    trunks = {each.id: each for each in marked(inventory.trunks, mark)}
     for port in marked(inventory.ports, mark):
-        if port.id in kept:
-            continue
         if trunk := trunk_on(port, inventory):
             trunks[trunk.id] = trunk
         else:
@@ -90,26 +87,20 @@ def _trunk(trunk: Trunk, *, project: str, mark: str) -> CloudRequest:
     return delete(trunk, project=project, mark=mark)
 
 
-def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded, mark: str) -> bool:
+def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool:
     """Attached to a server that is not ours, or to ours that can still be restored."""
-    kept = {each.id for each in inventory.servers if each.status in DELETED} | _lost(inventory, mark)
+    kept = {each.id for each in inventory.servers if each.status in DELETED}
     return any(each.server_id != recorded.server or each.server_id in kept for each in volume.attachments)
-
-
-def _lost(inventory: Inventory, mark: str) -> set[str]:
-    """The servers that another owner has."""
-    return {each.id for each in inventory.servers if mark_of(each) not in ("", mark)}
 
 
 def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
     for each in inventory.all:
         if mark_of(each) not in ("", mark):
             yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {in_words(mark_of(each))}"
-    lost = _lost(inventory, mark)
-    for each in marked(inventory.ports, mark):
-        if each.device_id in lost:
-            yield f"port {each.name} ({each.id}) stays: it is attached to server {each.device_id}"
-    for volume in marked(inventory.volumes, mark):
-        if _elsewhere(volume, inventory, recorded, mark):
+    for part in inventory.elsewhere:
+        if isinstance(part, Port):
+            yield f"port {part.name} ({part.id}) stays: it is attached to server {part.device_id}"
+    for volume in (*inventory.volumes, *(each for each in inventory.elsewhere if isinstance(each, Volume))):
+        if mark_of(volume) == mark and (volume in inventory.elsewhere or _elsewhere(volume, inventory, recorded)):
             servers = ", ".join(each.server_id for each in volume.attachments)
             yield f"volume {volume.name} ({volume.id}) stays: it is attached to server {servers}"

@@ -5,6 +5,7 @@
 | a recorded server that has the mark of somebody else | stuck |
 | something recorded without the mark | mark it, before anything else |
 | a recorded server no more | vanished; it is never made again |
+| the server, and something attached to it with the mark of another object | mark it: both took the server at once |
 | the server | delete what is surplus, set missing tags; then it stands |
 | no server, and choices that are not those of the spec, or user data that Nova does not take | stuck |
 | two volumes in error for one disk | stuck: the replacement of the first one failed too |
@@ -26,7 +27,7 @@ from msgspec.structs import replace
 
 from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.inventory import MARK, NONE, Inventory, Recorded
-from windlass.openstack.cloud.marks import in_words, mark_of
+from windlass.openstack.cloud.marks import in_words, is_root_of_object, mark_of, root_of
 from windlass.openstack.cloud.resources import Port, Server, Trunk
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete, tag
 from windlass.openstack.instance import bodies
@@ -61,6 +62,7 @@ def next_step(
     `recorded`: what the owner's status has; its ports are in the order of the spec. `intent` says that the owner, its
     mark and `resolved` are persisted. `formers`: the marks that the owner replaces by its own.
     """
+    inventory = inventory.settled({"", intent.mark, *formers})
     found = match(resolved, inventory, recorded=recorded, mark=intent.mark)
     if (server := found.server) is not None and mark_of(server) not in ("", intent.mark):
         step = next_adoption(inventory, recorded=recorded, project=project, mark=intent.mark, formers=formers)
@@ -210,12 +212,17 @@ class _Build(Struct, frozen=True):
 def marking(
     inventory: Inventory, *, project: str, mark: str, formers: frozenset[str] = frozenset()
 ) -> Iterator[requests.CloudRequest]:
-    """Marks what has no mark, as the owner's status records it, or one of `formers`.
+    """Marks what has no mark, as the owner's status records it, or one of `formers`; and what is attached to a server
+    of the owner, although another object has marked it, which wanted the same server. Programs and objects leave each
+    other's alone.
 
     Nova takes no mark for a server that is being deleted, and may list such a server without its metadata.
     """
     for each in inventory.all:
         if mark_of(each) in {"", *formers} and not (isinstance(each, Server) and is_going(each)):
+            yield adopt(each, project=project, mark=mark)
+    for each in inventory.astray:
+        if is_root_of_object(root_of(mark)) and is_root_of_object(root_of(mark_of(each))):
             yield adopt(each, project=project, mark=mark)
 
 

@@ -219,7 +219,7 @@ class MachineObserver:
             self._marks[key] = mark
             self._clouds.follow(Owner(Machine, key), project, mark, had)
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
-        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers).settled({"", mark, *formers})
         return Cloud(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
     async def _handed_over(self, found: Present[Machine], inventory: Inventory, mark: str) -> tuple[str, str]:

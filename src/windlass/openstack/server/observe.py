@@ -142,7 +142,7 @@ class ServerObserver:
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
-        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers).settled({"", mark, *formers})
         return replace(cloud, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
     async def _unnamed(self, found: Present[OpenStackServer]) -> str:

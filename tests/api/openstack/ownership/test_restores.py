@@ -6,13 +6,16 @@ from tests.api.openstack.ownership.stage import (
     ANNOTATIONS,
     KINDS,
     Stage,
+    Tree,
     copied,
     for_each,
     mark_in,
     named,
     owner_of,
+    says,
     server_of,
 )
+from tests.waiting import eventually
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.openstack.cloud.marks import mark_for, place, place_of, root_of
@@ -124,6 +127,41 @@ async def test_an_object_restored_in_another_namespace_stops_until_a_person_conf
         for kind in kinds:
             await stage.delete(kind, named(kind, "0"), place=other)
     assert not set(servers.values()) & set(await stage.servers()), "it is theirs, so they take it with them"
+
+
+async def test_of_two_that_are_to_take_over_what_one_had_the_first_has_it_and_the_other_makes_nothing(
+    stage: Stage,
+) -> None:
+    home, other = stage.places.home, stage.places.other
+    lost, names = named(OpenStackServer, "0"), ("server-x", "server-y")
+    async with stage.at_work():
+        server = server_of(await stage.original(OpenStackServer))
+    [(_, tree)] = await stage.backup(OpenStackServer, lost)
+    await stage.lose(OpenStackServer, lost)
+    annotations = {**tree["metadata"]["annotations"], TAKE_OVER_ANNOTATION: f"server/{home}/{lost}"}
+    for name in names:
+        meta = {"annotations": annotations}
+        await stage.make(OpenStackServer, name, place=other, metadata=meta, spec=tree["spec"])
+
+    async def both() -> list[Tree]:
+        return [await stage.get(OpenStackServer, name, place=other) for name in names]
+
+    asked = len(await stage.asked())
+    async with stage.at_work():
+        found = await eventually(
+            both,
+            lambda found: sorted(says(each, "Ready") for each in found) == ["False OwnedByAnother", "True Ready"],
+            what="one has it",
+        )
+        owner, stopped = sorted(found, key=lambda each: says(each, "Ready") != "True Ready")
+        told = await stage.until_stopped(OpenStackServer, stopped["metadata"]["name"], place=other)
+        assert f"server {server} belongs to {owner_of(owner)}" in told
+        await stage.delete(OpenStackServer, stopped["metadata"]["name"], place=other)
+        assert await stage.made_or_deleted(asked) == []
+        assert [(await look())[server] for look in (stage.servers, stage.ports)] == [mark_in(owner)] * 2
+        await stage.delete(OpenStackServer, owner["metadata"]["name"], place=other)
+    assert server not in await stage.servers()
+    assert server not in await stage.ports()
 
 
 async def test_an_object_restored_in_another_namespace_without_the_mark_makes_a_server_of_its_own(stage: Stage) -> None:

@@ -15,6 +15,7 @@ from windlass.api.mapi import Machine
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import read
+from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.create import (
@@ -97,10 +98,8 @@ async def test_of_several_that_adopt_one_server_at_once_one_has_it_and_the_other
         made = sdk.compute.create_server(name="of-nobody", image_id=image, flavor_id=flavor, networks=[{"port": port}])
         return str(sdk.compute.wait_for_server(made).id)
 
-    def clean() -> None:
-        """The port may have the mark of one that stopped; then it is left."""
-        for each in sdk.network.ports(name="of-nobody"):
-            sdk.network.delete_port(each)
+    def ports() -> list[str]:
+        return [each.description for each in sdk.network.ports(name="of-nobody")]
 
     async def all_of_them() -> list[dict[str, Any]]:
         return [await stage.get(kind, name) for kind, some in names.items() for name in some]
@@ -130,10 +129,10 @@ async def test_of_several_that_adopt_one_server_at_once_one_has_it_and_the_other
             await stage.delete(kind, other["metadata"]["name"])
         assert await stage.made_or_deleted(asked) == []
         assert (await stage.servers())[server] == mark_in(owner)
-        assert server in await stage.ports()
+        assert await asyncio.to_thread(ports) == [f"{MARK}={mark_in(owner)}"]
         await stage.delete(Machine if owner["kind"] == "Machine" else OpenStackServer, owner["metadata"]["name"])
     assert server not in await stage.servers()
-    await asyncio.to_thread(clean)
+    assert await asyncio.to_thread(ports) == []
 
 
 async def test_objects_of_the_provider_with_their_status_are_taken_over_and_nothing_is_made(stage: Stage) -> None:
