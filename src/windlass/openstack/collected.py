@@ -9,6 +9,10 @@ deletes what names only owners that are gone. No person asked for that, so what 
 | the same | the same, and a person deletes that machine | the server goes too | They want it gone |
 | the same | an OpenStackMachine that had not | the server goes too | Somebody made a new machine |
 | OpenStackMachine | the Machine that refers to it | it goes alone | Applied again, it has its OpenStackServer again |
+| OpenStackCluster | the Cluster that refers to it | it goes alone | Applied again, it has all that it had |
+| the same | the same, and a person deletes that Cluster | all goes | They want it gone |
+| a Machine of the Machine API | a MachineSet that was there before it | it goes alone | Applied again, it has its server |
+| the same | a MachineSet that was made later | the server goes too | A set was deleted, and another one made |
 | OpenStackServer of a bastion | the OpenStackCluster | the server goes too | Another one is made, with its address |
 | IPAddressClaim | the OpenStackServer | it goes | Another one is made; its pool says what addresses do |
 
@@ -17,8 +21,10 @@ Scaling down and deleting a Cluster are not affected: ownerReferences name the u
 
 from typing import Any
 
-from windlass.api.capi import Machine
+from windlass.api import mapi
+from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.seen import Present, Reader, Seen, metadata_of
 from windlass.openstack.objects import is_held, owner_name
@@ -50,6 +56,21 @@ def is_machine_collected(found: Present[OpenStackMachine], owner: Seen[Machine] 
     if other_owner(found, Machine, owner) is not None:
         return True
     return not owner.deleting and is_held(found) and not found.object.status.conditions
+
+
+def is_cluster_collected(found: Present[OpenStackCluster], owner: Present[Cluster]) -> bool:
+    """The Cluster that refers to it stays. What owns no Cluster is deleted by people alone."""
+    refers = owner.object.spec.infrastructure_ref.name == found.metadata.name
+    return refers and not owner.deleting and other_owner(found, Cluster, owner) is not None
+
+
+def is_of_set_collected(found: Present[mapi.Machine], owner: Seen[mapi.MachineSet] | None) -> bool:
+    """The MachineSet stays, and was there when the Machine was made with the uid of an earlier one. Times are whole
+    seconds."""
+    living = other_owner(found, mapi.MachineSet, owner)
+    if living is None or living.deletion_timestamp is not None:
+        return False
+    return (living.creation_timestamp or "") <= (found.metadata.creation_timestamp or "")
 
 
 def why_left(found: Present[Any], kind: type[KubernetesObject], owner: ObjectMeta, what: str) -> str:

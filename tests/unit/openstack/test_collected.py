@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from windlass.api import capi
+from windlass.api import capi, mapi
 from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
 from windlass.kube.verbs import PatchType
@@ -18,14 +19,18 @@ from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.testing.memory.garbage import collect_garbage
 
-from .ownership.manifests import TEAMS, machine, owned_by
-from .ownership.sites import Sites
+from .ownership.manifests import MACHINES, TEAMS, machine, machine_of_machine_api, managed_cluster, owned_by, tree
+from .ownership.sites import PROJECT, Sites
 
 Kind = type[Any]
 Tree = dict[str, Any]
 
 PLACE, NAME = TEAMS[0], "w-0"
 OURS: tuple[Kind, ...] = (OpenStackMachine, OpenStackServer)
+
+
+def _place(kind: Kind) -> str:
+    return MACHINES if kind in (mapi.Machine, mapi.MachineSet) else PLACE
 
 
 class _Nobody:
@@ -46,13 +51,17 @@ class Story:
     @classmethod
     async def begun(cls) -> "Story":
         story = cls()
-        *others, infra = machine(story.sites.network, NAME, PLACE)
-        story.api.load(*others)
-        infra["metadata"]["ownerReferences"] = owned_by(story.find(capi.Machine))
-        story.api.load(infra)
-        await story.sites.settle()
+        await story.own(machine(story.sites.network, NAME, PLACE), capi.Machine)
         assert len(story.servers) == 1
         return story
+
+    async def own(self, trees: list[Tree], kind: Kind) -> None:
+        """The last object is owned by that of this kind, which exists or is among the others."""
+        *others, last = trees
+        self.api.load(*others)
+        last["metadata"] |= {"ownerReferences": owned_by(self.find(kind)), "creationTimestamp": self.now}
+        self.api.load(last)
+        await self.sites.settle()
 
     @property
     def servers(self) -> dict[str, str]:
@@ -60,8 +69,12 @@ class Story:
         found = self.sites.cloud.services.servers
         return {which: each["metadata"][MARK] for which, each in found.items() if each["gone"] is None}
 
+    @property
+    def now(self) -> str:
+        return self.sites.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
     def find(self, kind: Kind) -> Any:
-        return self.api.peek(kind, NAME, namespace=PLACE)
+        return self.api.peek(kind, NAME, namespace=_place(kind))
 
     def tree(self, kind: Kind) -> Tree:
         found = self.find(kind)
@@ -79,11 +92,11 @@ class Story:
 
     async def apply(self, exported: list[Tree], **meta: Any) -> None:
         """What `kubectl apply` makes of exported YAML; then the collector passes."""
-        for tree in exported:
+        for each in exported:
             given = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
-            left = {name: value for name, value in tree["metadata"].items() if name not in given}
-            body = {name: value for name, value in tree.items() if name != "status"}
-            self.api.load({**body, "metadata": {**left, **meta}})
+            left = {name: value for name, value in each["metadata"].items() if name not in given}
+            body = {name: value for name, value in each.items() if name != "status"}
+            self.api.load({**body, "metadata": {**left, "creationTimestamp": self.now, **meta}})
         await collect_garbage(self.api)
 
     async def go_on(self) -> None:
@@ -91,10 +104,10 @@ class Story:
         await self.sites.settle()
 
     async def change(self, kind: Kind, body: Tree) -> None:
-        await self.api.patch(kind, NAME, body, type=PatchType.MERGE, namespace=PLACE)
+        await self.api.patch(kind, NAME, body, type=PatchType.MERGE, namespace=_place(kind))
 
     async def delete(self, kind: Kind) -> None:
-        await self.api.delete(kind, NAME, namespace=PLACE)
+        await self.api.delete(kind, NAME, namespace=_place(kind))
 
     def left(self) -> list[str]:
         """What was told of things that stay in the cloud."""
@@ -218,3 +231,73 @@ async def test_scaling_down_after_a_restore_deletes_the_server() -> None:
     await story.delete(capi.Machine)
     await story.sites.settle()
     assert story.servers == {}
+
+
+async def test_an_openstackcluster_whose_cluster_is_applied_again_leaves_its_network_and_has_it_again() -> None:
+    story = Story()
+    await story.own(managed_cluster("", NAME, PLACE), capi.Cluster)
+    held = story.sites.cloud.services.held(PROJECT)
+    assert held["networks"] == 1
+    exported = await story.lose(capi.Cluster, OpenStackCluster)
+    asked = story.sites.writes
+    await story.apply(exported)
+    await story.go_on()
+    assert story.find(OpenStackCluster) is None
+    (said,) = story.left()
+    assert said.startswith(f"OpenStackCluster: Left in the cloud: {COLLECTED} Cluster {PLACE}/{NAME} has another uid")
+    assert (story.sites.cloud.services.held(PROJECT), story.sites.writes) == (held, asked)
+    story.site.stop()
+    await story.apply(exported[1:], ownerReferences=owned_by(story.find(capi.Cluster)))
+    await story.go_on()
+    assert story.sites.cloud.services.held(PROJECT) == held
+    ready = {each["type"]: each["status"] for each in story.tree(OpenStackCluster)["status"]["conditions"]}
+    assert ready["Ready"] == "True"
+
+
+async def test_an_openstackcluster_whose_cluster_is_deleted_after_the_restore_takes_all_with_it() -> None:
+    story = Story()
+    await story.own(managed_cluster("", NAME, PLACE), capi.Cluster)
+    await story.apply(await story.lose(capi.Cluster, OpenStackCluster))
+    await story.delete(capi.Cluster)
+    await story.go_on()
+    assert (story.sites.cloud.services.held(PROJECT), story.left()) == ({}, [])
+
+
+async def of_a_set() -> Story:
+    """A Machine of the Machine API, of a MachineSet."""
+    story = Story()
+    machines = machine_of_machine_api(story.sites.network, NAME, MACHINES)
+    await story.own([tree(mapi.MachineSet, NAME, MACHINES, {}), *machines], mapi.MachineSet)
+    assert len(story.servers) == 1
+    return story
+
+
+async def test_a_machine_whose_machineset_is_applied_again_leaves_its_server_and_has_it_again() -> None:
+    story = await of_a_set()
+    (server,) = story.servers
+    exported = await story.lose(mapi.MachineSet, mapi.Machine)
+    await story.apply(exported)
+    await story.go_on()
+    assert story.find(mapi.Machine) is None
+    assert [*story.servers] == [server]
+    (said,) = story.left()
+    assert said.startswith(f"Machine: Left in the cloud: {COLLECTED} MachineSet {MACHINES}/{NAME} has another uid")
+    assert f"server {server} stays" in said
+    story.site.stop()
+    await story.apply(exported[1:], ownerReferences=[])
+    await story.go_on()
+    assert [*story.servers] == [server]
+    assert story.tree(mapi.Machine)["status"]["phase"] == "Provisioned"
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and made again under its name"])
+async def test_a_machine_of_a_machineset_that_a_person_deletes_takes_its_server_with_it(again: bool) -> None:
+    story = await of_a_set()
+    made = story.tree(mapi.MachineSet)
+    story.site.stop()
+    await story.delete(mapi.MachineSet)
+    story.sites.cloud.pass_time(5.0)
+    await story.apply([made] if again else [])
+    await story.go_on()
+    assert (story.servers, story.left()) == ({}, [])
+    assert story.find(mapi.Machine) is None
