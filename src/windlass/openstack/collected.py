@@ -11,8 +11,8 @@ deletes what names only owners that are gone. No person asked for that, so what 
 | OpenStackMachine | the Machine that refers to it | it goes alone | Applied again, it has its OpenStackServer again |
 | OpenStackCluster | the Cluster that refers to it | it goes alone | Applied again, it has all that it had |
 | the same | the same, and a person deletes that Cluster | all goes | They want it gone |
-| a Machine of the Machine API | a MachineSet that was there before it | it goes alone | Applied again, it has its server |
-| the same | a MachineSet that was made later | the server goes too | A set was deleted, and another one made |
+| Machine of the Machine API | a MachineSet that was there before | it goes alone | Applied again, it has its server |
+| the same | a MachineSet that was made after | the server goes too | A set was deleted, and another one made |
 | OpenStackServer of a bastion | the OpenStackCluster | the server goes too | Another one is made, with its address |
 | IPAddressClaim | the OpenStackServer | it goes | Another one is made; its pool says what addresses do |
 
