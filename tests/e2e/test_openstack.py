@@ -51,7 +51,7 @@ SCRAPES = {
 }
 """What is asked only when somebody scrapes."""
 SOMETIMES = {
-    ("", "cluster.x-k8s.io", "clusters", "get"),
+    *(("", "cluster.x-k8s.io", plural, "get") for plural in ("clusters", "machines")),
     *(("", ipam.GROUP, plural, "get") for plural in ("ipaddresses", "ipaddressclaims")),
     ("", ipam.GROUP, "ipaddressclaims", "delete"),
     *(
@@ -59,8 +59,8 @@ SOMETIMES = {
         for plural in ("openstackclusters", "openstackfloatingippools", "openstackmachines", "openstackservers")
     ),
 }
-"""What is read when a cache may lag: another writer was first, or a Cluster is not in it. What the garbage collector
-may delete first."""
+"""What is read when a cache may lag: another writer was first, a Cluster is not in it, or a machine goes and its owner
+stays. What the garbage collector may delete first."""
 
 Tree = dict[str, Any]
 

@@ -1808,6 +1808,47 @@ _IN_THE_CLOUD = (
         ("    if adopted(found) or formers:", "    if False:"),
     ),
     *_in(
+        "openstack/collected.py",
+        "openstack/test_collected.py",
+        ("return living if living is not None and uids and living.uid not in uids else None", "return living"),
+        ("return not owner.deleting and is_held(found) and not found.object.status.conditions", "return False"),
+        ("return refers and not owner.deleting and", "return refers and"),
+        ('return (living.creation_timestamp or "") <=', 'return "" <='),
+    ),
+    *_in(
+        "openstack/server/deleting.py",
+        "openstack/test_collected.py",
+        ("    if left := _collected(seen, found):", '    if left := "":'),
+        ("not isinstance(machine, Present) or not _had(machine, found):", "not isinstance(machine, Present):"),
+        ("    if machine.deleting and not is_machine_collected(machine, seen.above):", "    if False:"),
+        ("    if machine.deleting and not is_machine_collected(machine, seen.above):", "    if machine.deleting:"),
+    ),
+    *_in(
+        "openstack/machine/deletion.py",
+        "openstack/test_collected.py",
+        ("    if is_machine_collected(found, seen.owner):", "    if False:"),
+        ("    if server is not None and server.metadata.owner_references:", "    if False:"),
+        (
+            "    if server is not None and server.deleting:\n        return Plan.nothing()",
+            "    if False:\n        return Plan.nothing()",
+        ),
+    ),
+    *_in(
+        "openstack/machine/decide.py",
+        "openstack/test_collected.py",
+        ('mark = "" if server.deleting else mark_of(server)', "mark = mark_of(server)"),
+    ),
+    *_in(
+        "openstack/cluster/decide.py",
+        "openstack/test_collected.py",
+        ("if isinstance(seen.cluster, Present) and is_cluster_collected(found, seen.cluster):", "if False:"),
+    ),
+    *_in(
+        "openstack/machine_api/deleting.py",
+        "openstack/test_collected.py",
+        ("owner is not None and is_of_set_collected(found, seen.owner):", "False:"),
+    ),
+    *_in(
         "openstack/server/decide.py",
         "openstack/server",
         ("return building.is_intended(found) and not recorded(found).server", "return False"),

@@ -55,6 +55,7 @@ from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
+from windlass.openstack.collected import named_owner
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
@@ -124,6 +125,8 @@ class Observer:
         cluster_name, cluster = cluster_of(found.metadata), None
         if cluster_name:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
+        if found.deleting and owner_name(found.metadata, Cluster):
+            cluster = await named_owner(self._reader, found, Cluster)
         # What is recorded may exist although nothing has the mark; one that is held had another mark before.
         exists = recorded(found.object) or is_held(found) or claim_of(found).stored
         born = None if exists else self._clouds.born

@@ -4,6 +4,7 @@
 |---|---|
 | it does not exist, cannot be read, or is managed by others | nothing |
 | it is paused, or its Cluster is | `Paused` says so |
+| the garbage collector deleted it after a restore | the finalizer goes, and all that it has stays |
 | it is being deleted, and its Cluster has Machines | wait until they are gone |
 | it is being deleted | the bastion goes, then what it has in the cloud, then the finalizer |
 | no Cluster owns it | wait |
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from windlass.api.capi import Cluster
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, RequeueAfter, WaitFor, target
@@ -45,6 +47,7 @@ from windlass.openstack.cluster.telling import (
     troubled,
     write,
 )
+from windlass.openstack.collected import is_cluster_collected, why_left
 from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.ownership import Ownership, claim_of
 from windlass.openstack.sending import THE_REST, calls
@@ -121,6 +124,10 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
 def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    if isinstance(seen.cluster, Present) and is_cluster_collected(found, seen.cluster):
+        again = "what it has stays; apply this object again without ownerReferences, and it has that again"
+        note = why_left(found, Cluster, seen.cluster.metadata, again)
+        return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
     if seen.machines:
         names = ", ".join(seen.machines[:NAMES]) + (", ..." if len(seen.machines) > NAMES else "")
         text = f"Waiting for {len(seen.machines)} Machines of Cluster {seen.cluster_name} to go: {names}"

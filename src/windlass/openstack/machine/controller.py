@@ -19,6 +19,7 @@ from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
+from windlass.openstack.collected import named_owner
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
 from windlass.openstack.machine.existing import existing_server
@@ -49,6 +50,8 @@ class Observer:
             return Snapshot(machine=found, server=Absent(), last=last)
         owner = owner_name(found.metadata, Machine)
         machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
+        if found.deleting:
+            machine = await named_owner(self._reader, found, Machine)
         cluster_name = found.metadata.labels.get(CLUSTER_LABEL, "")
         if isinstance(machine, Present):
             cluster_name = machine.object.spec.cluster_name or cluster_name
@@ -98,7 +101,7 @@ def machine_controller(
             watch(OpenStackMachine, lambda found: [found.key], indexes={BY_CLUSTER: labelled}),
             # An OpenStackServer has the name of its machine.
             watch(OpenStackServer, lambda found: [found.key]),
-            watch(Machine, infrastructure(OpenStackMachine), when=spec_differs, cache_only=True),
+            watch(Machine, infrastructure(OpenStackMachine), when=spec_differs),
             watch(Cluster, lambda cluster: in_cluster(cluster.namespace, cluster.name), when=_differs),
             watch(OpenStackCluster, of_infra, when=_differs, cache_only=True),
         ),

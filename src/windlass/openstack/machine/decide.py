@@ -145,7 +145,9 @@ def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Open
         else:
             told = (*told, progressing(reached.message))
     credentials = with_identity(server, identity_of(found.object, seen.known_infra))
-    before = Plan.of(intend(found, mark_of(server), carried=True), credentials, stored)
+    # One that is being deleted may be that of an earlier machine of this name.
+    mark = "" if server.deleting else mark_of(server)
+    before = Plan.of(intend(found, mark, carried=True), credentials, stored)
     if stored is not None and stored.needed:  # the status says which generation it is about
         return before
     merge = write(seen, found, (*told, *([reached] if reached is not None else ())), now=now, fields=fields)

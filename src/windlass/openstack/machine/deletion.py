@@ -7,6 +7,7 @@
 | belongs to something else | it is left alone; a server that is recorded here must not be left behind |
 | is gone after it was deleted here, or there never was a server | the finalizer is removed |
 | is missing, and a server is recorded | it is made again for that server, which must not be left behind |
+| any, and the garbage collector deleted the machine after a restore | it stays, without an owner |
 
 No Machine, Cluster, OpenStackCluster or Secret is needed, except for the last row: that needs to know the credentials.
 The first row waits only for an OpenStackCluster that is there and stays.
@@ -14,19 +15,21 @@ The first row waits only for an OpenStackCluster that is there and stays.
 
 from datetime import datetime
 
+from windlass.api.capi import Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.meta import Condition
+from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import FALSE, TRUE, condition, find
 from windlass.kube.control.plan import Delete, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.openstack.collected import is_machine_collected, why_left
 from windlass.openstack.constants import INGRESS_ANNOTATION, MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server, own_server
 from windlass.openstack.machine.server_of import foreign, make
 from windlass.openstack.machine.snapshot import Snapshot
 from windlass.openstack.machine.telling import said_by, write
-from windlass.openstack.objects import is_held, leads_to_machines, mark_of, release
+from windlass.openstack.objects import event, is_held, leads_to_machines, mark_of, release
 from windlass.openstack.status import (
     AUTHENTICATED,
     DELETING,
@@ -42,6 +45,8 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     server = own_server(seen, found)
+    if is_machine_collected(found, seen.owner):
+        return _leave(seen, found, server)
     if server is not None:
         return _delete_server(seen, found, server, now=now)
     match seen.server:
@@ -51,6 +56,34 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
     if _began(found):
         return Plan.of(release(found, "its OpenStackServer is gone"))
     return _without_server(seen, found, now=now)
+
+
+def _leave(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer] | None) -> Plan:
+    """Its OpenStackServer stays with the server. One that the collector deletes too goes first: it looks for its
+    machine."""
+    if isinstance(seen.server, Unreadable | NotServedKind):
+        return Plan.nothing().then(WaitFor(f"its OpenStackServer to be readable: {seen.server.why}"))
+    if server is not None and server.deleting:
+        return Plan.nothing().then(WaitFor(f"OpenStackServer {server.metadata.name} to go"))
+    if server is not None and server.metadata.owner_references:
+        return Plan.of(_orphaned(server))
+    known = existing_server(seen, found)
+    stays = f"server {known}" if isinstance(known, str) and known else "what it had"
+    if isinstance(seen.server, Present):
+        stays = f"OpenStackServer {seen.server.metadata.name}"
+    assert isinstance(seen.owner, Present)
+    again = "apply this object again without ownerReferences, and it has that again"
+    note = why_left(found, Machine, seen.owner.metadata, f"{stays} stays; {again}")
+    return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
+
+
+def _orphaned(server: Present[OpenStackServer]) -> Merge:
+    return Merge(
+        target=target(server),
+        observed={"metadata": {"ownerReferences": tree(server.metadata.owner_references)}},
+        desired={"metadata": {}},
+        why="its OpenStackMachine was deleted by the garbage collector, and the server stays",
+    )
 
 
 def _delete_server(

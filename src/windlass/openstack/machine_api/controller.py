@@ -12,7 +12,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Node, Pod, Secret
-from windlass.api.mapi import Machine
+from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, evicts_pods, permission, writes
 from windlass.kube.control.seen import ListingReader
@@ -65,6 +65,7 @@ def machine_api_controller(
         permissions=(
             may_write(Machine, "patch"),
             may_write(Machine, "patch", subresource="status"),
+            permission(MachineSet, "get", namespace=namespace),
             permission(Node, "get", "list", "patch", "delete"),
             permission(Pod, "list"),
             evicts_pods(),

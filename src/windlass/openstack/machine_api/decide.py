@@ -5,6 +5,7 @@
 | it does not exist, cannot be read, or is for another platform | nothing | |
 | no authority is told | the one that is asked for is told | |
 | the authority is not MachineAPI | `Paused`, once no request of ours can be under way, and nothing else | |
+| the garbage collector deleted it after a restore | the finalizer goes; server and Node stay | `deleting` |
 | it is being deleted | its Node is drained; its server goes, then its Node and the finalizer | `deleting` |
 | its cluster label or its provider spec is missing | an Event | |
 | its phase is Failed | nothing: it stays so until it is deleted | |

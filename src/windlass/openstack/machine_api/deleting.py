@@ -5,20 +5,22 @@
 | `Drained` | the Node is cordoned, and its Pods are evicted (`drain`) |
 | `Terminable` | a preTerminate hook holds the server |
 
-Nothing depends on the provider spec but the credentials: what it has in the cloud has its mark.
+What the garbage collector deleted after a restore goes alone, with no drain (`windlass.openstack.collected`). Nothing
+depends on the provider spec but the credentials: what it has in the cloud has its mark.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from windlass.api.mapi import Machine
+from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Action, Delete, Plan, RequeueAfter, target
-from windlass.kube.control.seen import Present
+from windlass.kube.control.seen import Present, metadata_of
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.collected import is_of_set_collected, why_left
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
@@ -36,6 +38,13 @@ from windlass.openstack.trouble import trouble_since
 def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     machine = found.object
+    owner = metadata_of(seen.owner) if seen.owner is not None else None
+    if is_held(found) and may_own(found) and owner is not None and is_of_set_collected(found, seen.owner):
+        named = recorded(found).server
+        stays = f"server {named}" if named else "what it had"
+        again = f"{stays} stays; apply this object again without ownerReferences, and it has that again"
+        note = why_left(found, MachineSet, owner, again)
+        return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
     if machine.status.phase != DELETING:
         return Plan.of(write(found, (), phase=DELETING, now=now))
     if not is_held(found):

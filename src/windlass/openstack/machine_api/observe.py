@@ -10,7 +10,7 @@ from windlass.api.capo import IdentityReference, OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.config import Infrastructure
 from windlass.api.core import ConfigMap, Node, Pod, Secret
-from windlass.api.mapi import Machine
+from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.conditions import is_true
 from windlass.kube.control.plan import Evict, Outcome
 from windlass.kube.control.seen import Absent, ListingReader, Present, Reader, Seen
@@ -44,7 +44,7 @@ from windlass.openstack.machine_api.provider_spec import foreign_secret, provide
 from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, adopts, recorded, spec_of
 from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
-from windlass.openstack.objects import FreshMarks, is_held
+from windlass.openstack.objects import FreshMarks, is_held, owner_name
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, may_be_unseen
 from windlass.openstack.quotas import QuotaNumbers
@@ -98,7 +98,7 @@ class MachineObserver:
             machine=found, infrastructure=await self._reader.see(Infrastructure, "cluster"), node=None, last=last
         )
         if found.deleting:
-            seen = replace(seen, node=await self._node(key, found, last))
+            seen = replace(seen, node=await self._node(key, found, last), owner=await self._set(found))
         # What is named may exist although nothing has the mark; a Machine that is held had another mark before.
         born = None if recorded(found).server or is_held(found) else self._clouds.born
         facts = replace(await self._owners.facts(found), adopts=adopts(found))
@@ -124,6 +124,11 @@ class MachineObserver:
         return await self._with_weather(seen, found, project)
 
     # Kubernetes
+
+    async def _set(self, found: Present[Machine]) -> Seen[MachineSet] | None:
+        name = owner_name(found.metadata, MachineSet)
+        place = found.metadata.namespace
+        return await self._reader.see(MachineSet, name, namespace=place, live=True) if name else None
 
     async def _node(self, key: NamespacedName, found: Present[Machine], last: Outcome) -> NodeView | None:
         ref = found.object.status.node_ref

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from windlass.api.config import Infrastructure
-from windlass.api.mapi import Machine
+from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
@@ -30,8 +30,8 @@ FAILED: Final = "Failed"
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`cloud` is why there is no access to it, or None while nothing has to be asked; `region` is that of its entry in
     clouds.yaml. `fresh_mark`: the mark that the Machine is to get, in case it has none. `user_data` is base64, or why
-    there is none; None: it is not needed now. `node` only while the Machine is being deleted. `facts`: who else has the
-    mark of its annotation.
+    there is none; None: it is not needed now. `node` only while the Machine is being deleted, and so `owner`, which has
+    the name of its MachineSet. `facts`: who else has the mark of its annotation.
     """
 
     machine: Seen[Machine]
@@ -41,6 +41,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     fresh_mark: str = ""
     user_data: str | Problem | None = None
     node: NodeView | None = None
+    owner: Seen[MachineSet] | None = None
     facts: Facts = Facts()
     last: Outcome = Outcome()
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from msgspec import Struct, field
 
+from windlass.api import capi
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
@@ -71,7 +72,7 @@ def server_controller(
             watch(Cluster, partial(by, BY_CLUSTER), when=spec_differs),
             watch(Secret, partial(by, BY_USER_DATA), metadata_only=True),
             # A restored server is named by its machine, whose write wakes the server itself.
-            watch(OpenStackMachine, lambda _: [], cache_only=True),
+            watch(OpenStackMachine, lambda _: []),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([hand_overs] if machine_api else []),
         ),
@@ -79,6 +80,7 @@ def server_controller(
         permissions=(
             may_write(OpenStackServer, "patch"),
             may_write(OpenStackServer, "patch", subresource="status"),
+            permission(capi.Machine, "get", namespace=namespace),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS),
             *(_of_hand_overs(namespace, machine_api) if machine_api else ()),

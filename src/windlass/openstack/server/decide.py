@@ -5,6 +5,7 @@
 | it does not exist, or cannot be read | nothing | |
 | it is paused, or its Cluster is | nothing, and `Paused` says so | |
 | the same, and it is being deleted, and its server has another owner now | the finalizer goes | `deleting` |
+| the garbage collector deleted it after a restore | the finalizer goes, and its server stays | `deleting` |
 | it is being deleted | what it has in the cloud goes, then the finalizer; no Cluster is needed | `deleting` |
 | nobody has looked at it | all its conditions, Unknown | |
 | its label names a Cluster that does not exist | wait for the Cluster | |

@@ -1,7 +1,8 @@
 """Deletes everything with the mark of an OpenStackServer, and then removes its finalizer.
 
 It needs no Cluster, no image and no status, only the mark and the credentials. Without credentials nobody knows whether
-anything is left, so the object stays, and says who has to restore them.
+anything is left, so the object stays, and says who has to restore them. What the garbage collector deleted after a
+restore goes alone (`windlass.openstack.collected`).
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddressClaim
 from windlass.api.meta import Condition, tree
@@ -20,7 +22,8 @@ from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
-from windlass.openstack.constants import KEPT_ANNOTATION
+from windlass.openstack.collected import is_machine_collected, other_owner, why_left
+from windlass.openstack.constants import KEPT_ANNOTATION, MARK_ANNOTATION, PROVIDER_ID
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
@@ -67,11 +70,40 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if not may_own(found):
         return Plan.of(release(found, "nothing was created for it"))
+    if left := _collected(seen, found):
+        return Plan.of(event(found, "LeftInCloud", left), release(found, left))
     if seen.facts.rival:
         return dropped(found, seen.fresh_mark, seen.facts.rival)
     if not claim_of(found).mark:  # recorded by the OpenStack provider, which has no marks; only what has one is deleted
         return Plan.of(intend(found, seen.fresh_mark))
     return None
+
+
+def _collected(seen: Snapshot, found: Present[OpenStackServer]) -> str:
+    """Why what it has stays, as a sentence; empty if its deletion was meant."""
+    machine = seen.machine
+    owner = other_owner(found, OpenStackMachine, machine)
+    if owner is None or not isinstance(machine, Present) or not _had(machine, found):
+        return ""
+    if machine.deleting and not is_machine_collected(machine, seen.above):
+        return ""
+    server = recorded(found).server or _server_of(machine)
+    what = f"server {server}" if server else "what it had"
+    return why_left(found, OpenStackMachine, owner, f"{what} stays, and the machine makes its OpenStackServer again")
+
+
+def _had(machine: Present[OpenStackMachine], found: Present[OpenStackServer]) -> bool:
+    """The server is the machine's: their marks have one root, or the machine names it."""
+    root = root_of(claim_of(found).stored)
+    if root and root == root_of(machine.metadata.annotations.get(MARK_ANNOTATION, "")):
+        return True
+    server = recorded(found).server
+    return bool(server) and server == _server_of(machine)
+
+
+def _server_of(machine: Present[OpenStackMachine]) -> str:
+    form = PROVIDER_ID.fullmatch(machine.object.spec.provider_id or "")
+    return form[2] if form is not None else machine.object.status.instance_id or ""
 
 
 def delete(visit: ServerVisit) -> Plan:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from windlass.api import mapi
+from windlass.api import capi, mapi
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
@@ -25,6 +25,7 @@ from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.marks import place_of
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.cloud.resources import Server
+from windlass.openstack.collected import named_owner, other_owner
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.instance.next import needs_extensions
@@ -100,6 +101,8 @@ class ServerObserver:
             unnamed=await self._unnamed(found),
             last=last,
         )
+        if found.deleting:
+            seen = await self._with_owners(seen, found)
         if self._machine_api and found.deleting and is_paused(found, cluster):
             seen = replace(seen, claim=await self._claim(found))
         if isinstance(last.unread, CloudFailure):
@@ -154,6 +157,14 @@ class ServerObserver:
         if not isinstance(machine, Present):
             return ""
         return name if machine.object.spec.provider_id or machine.object.status.instance_id else ""
+
+    async def _with_owners(self, seen: Snapshot, found: Present[OpenStackServer]) -> Snapshot:
+        """Who may have it again after a restore."""
+        machine = await named_owner(self._reader, found, OpenStackMachine)
+        above = None
+        if isinstance(machine, Present) and machine.deleting and other_owner(found, OpenStackMachine, machine):
+            above = await named_owner(self._reader, machine, capi.Machine)
+        return replace(seen, machine=machine, above=above)
 
     async def _claim(self, found: Present[OpenStackServer]) -> Seen[IPAddressClaim] | None:
         """That of its floating IP, if it asks for one."""

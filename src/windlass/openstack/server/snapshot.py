@@ -6,7 +6,9 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from windlass.api import capi
 from windlass.api.capi import Cluster
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddressClaim
 from windlass.api.mapi import Machine
@@ -72,7 +74,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
     it is not needed now. `claim` of its floating IP only while it is paused and being deleted. `facts`: who else has
     the mark of its annotation. `unnamed`: the OpenStackMachine that has a server, and has not named it here yet;
-    empty: there is none.
+    empty: there is none. Only while it is being deleted: `machine` is what has kind and name of the OpenStackMachine
+    that it names as owner, and `above` the same of the Machine of that one, if it is being deleted too.
     """
 
     server: Seen[OpenStackServer]
@@ -83,6 +86,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     claim: Seen[IPAddressClaim] | None = None
     facts: Facts = Facts()
     unnamed: str = ""
+    machine: Seen[OpenStackMachine] | None = None
+    above: Seen[capi.Machine] | None = None
     last: Outcome = Outcome()
 
 

@@ -173,6 +173,20 @@ class Stage:
         kinds = (OpenStackServer, OpenStackMachine) if kind is OpenStackMachine else (kind,)
         return [(each, restorable(await self.get(each, name))) for each in kinds]
 
+    async def apply(self, exported: Tree) -> None:
+        """As `kubectl apply` does it with exported YAML of an object that is gone: owners have their uids of before."""
+        meta = {name: value for name, value in exported["metadata"].items() if name not in BY_SERVER}
+        kind, place = kind_of(exported), meta["namespace"]
+        await self.make(kind, meta["name"], place=place, metadata=meta, spec=exported["spec"])
+
+    async def until_deleted(self, kind: Kind, name: str) -> None:
+        """Return once somebody has deleted it, and it waits for our controllers."""
+        await eventually(
+            lambda: self.get(kind, name),
+            lambda found: "deletionTimestamp" in found["metadata"],
+            what=f"{kind.__name__} {name} is deleted",
+        )
+
     async def restore(self, backup: Backup, *, place: str = "", owned: bool = False) -> None:
         """Objects with other uids, without status, and without owners unless they are `owned` by what is restored with
         them. Cluster API sets that of an OpenStackMachine."""

@@ -90,6 +90,27 @@ async def test_exported_yaml_of_an_object_that_was_deleted_makes_one_server(stag
         await for_each((OpenStackServer, OpenStackMachine), story)
 
 
+async def test_yaml_of_lost_objects_that_names_the_owners_of_before_makes_and_deletes_nothing(stage: Stage) -> None:
+    """Their Machine lives. The real garbage collector deletes the OpenStackServer, whose owner has another uid now."""
+    name = named(OpenStackMachine, "0")
+    async with stage.at_work():
+        before = await stage.original(OpenStackMachine)
+    exported = [await stage.get(kind, name) for kind in (OpenStackMachine, OpenStackServer)]
+    asked = len(await stage.asked())
+    await stage.lose(OpenStackMachine, name)
+    for tree in exported:
+        await stage.apply(tree)
+    await stage.until_deleted(OpenStackServer, name)
+    async with stage.at_work():
+        after = await stage.until_ready(OpenStackMachine, name)
+        assert server_of(after) == server_of(before)
+        assert (await stage.servers())[server_of(after)] == mark_in(after) != mark_in(before)
+        assert (await stage.ports())[server_of(after)] == mark_in(after)
+        assert await stage.made_or_deleted(asked) == []
+    said = [each for each in await stage.events(OpenStackServer, name) if each.startswith("LeftInCloud")]
+    assert [f"server {server_of(before)} stays" in each for each in said] == [True]
+
+
 async def test_an_object_restored_in_another_namespace_stops_until_a_person_confirms_it(stage: Stage) -> None:
     home, other = stage.places.home, stage.places.other
 

@@ -39,7 +39,8 @@ from .cases import (
 
 
 def deleted(spec: Tree | None = None, status: Tree | None = None, **annotations: str) -> Tree:
-    return machine(spec, status, **held(**annotations), deletionTimestamp=GONE)
+    visited = {"conditions": [says("Paused", "False", "NotPaused")]}
+    return machine(spec, {**visited, **(status or {})}, **held(**annotations), deletionTimestamp=GONE)
 
 
 async def test_m12_the_openstackserver_is_deleted_and_the_machine_says_so_before() -> None:

@@ -529,7 +529,8 @@ async def test_a_recreated_machine_takes_back_the_server_that_nobody_owns(paused
 
 @pytest.mark.parametrize("going", [{}, {"deletionTimestamp": "2026-11-22T11:00:00Z"}], ids=["stays", "goes"])
 async def test_a_restored_openstackserver_is_told_the_server_of_its_machine(going: Tree) -> None:
-    own = machine({"providerID": f"openstack:///{ID}"}, **{**held(), **going})
+    visited = {"conditions": [says("Paused", "False", "NotPaused")]}
+    own = machine({"providerID": f"openstack:///{ID}"}, visited, **{**held(), **going})
     world = World(*all_of_it(machine=own), server(annotations={}))
     await world.rest()
     assert world.tree(OpenStackServer)["metadata"]["annotations"]["openstack.windlass.dev/adopt"] == ID
