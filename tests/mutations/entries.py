@@ -430,6 +430,7 @@ _DECIDING = (
             "return AUTHORITY_ANNOTATION in meta.annotations",
         ),
         ("return is_mirror(meta) and PAUSED_ANNOTATION in meta.annotations", "return is_mirror(meta)"),
+        ("and (PAUSED_ANNOTATION in meta.annotations or was_mirrored(meta))", "and was_mirrored(meta)"),
         ("return was_mirrored(found.metadata) or (", "return was_mirrored(found.metadata) and ("),
     ),
     *_in(

@@ -101,7 +101,7 @@ def proceed(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetim
 def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> Plan:
     if source.deletion_timestamp is not None:
         return deletion.of_source_alone(seen)
-    if belongs.is_mirror(source):
+    if belongs.may_be_left_over(source):
         return deletion.of_left_behind(seen, source)
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None:

@@ -8,6 +8,7 @@
 | `metadata` | labels and annotations of a mirror: those that we copied, and those of others |
 | `conditions` | conditions of the authoritative object merged into those of its mirror |
 | `infra_machine_spec` | which fields of an infra machine, or template, differ from the converted ones |
+| `belongs` | what is ours to write: marks and names are believed only beside our finalizer |
 | `finalizers` | our finalizer on every object that exists and is not being deleted |
 | `collector` | the garbage collector: the propagation of a deletion, and which deletions it made itself |
 

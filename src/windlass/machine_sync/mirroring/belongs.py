@@ -47,6 +47,11 @@ def is_paused_mirror(meta: ObjectMeta) -> bool:
     return is_mirror(meta) and PAUSED_ANNOTATION in meta.annotations
 
 
+def may_be_left_over(meta: ObjectMeta) -> bool:
+    """It may be a mirror whose counterpart is gone, so it must not be unpaused: it is marked, and paused or ours."""
+    return AUTHORITY_ANNOTATION in meta.annotations and (PAUSED_ANNOTATION in meta.annotations or was_mirrored(meta))
+
+
 def name_conflict(found: Present[Any], cluster_api: Seen[Any]) -> str:
     """Why `found`, of the Machine API, and the object of its name in Cluster API are two things; "" if they are one.
 

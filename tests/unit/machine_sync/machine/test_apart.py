@@ -111,7 +111,13 @@ class TestOnlyClusterApiHasTheMachine:
         assert settled(machine_api=None, cluster_api=left)["cluster_api"] is None
 
     def test_a_mark_alone_does_not_make_a_machine_a_left_over_copy(self) -> None:
-        marked = changed(
-            CAPI_MACHINE, metadata__annotations=FORGED, metadata__finalizers=[], metadata__ownerReferences=None
-        )
-        assert notes(decided(machine_api=None, cluster_api=marked)) == []
+        marked = {"metadata__annotations": {AUTHORITY: "MachineAPI"}, "metadata__finalizers": []}
+        alone = changed(CAPI_MACHINE, metadata__ownerReferences=None, **marked)
+        assert notes(decided(machine_api=None, cluster_api=alone)) == []
+
+    def test_one_that_is_paused_too_is_never_unpaused(self) -> None:
+        """Its set is mirrored, so a Machine whose authority is Cluster API would be made for it."""
+        copy = changed(CAPI_MACHINE, metadata__annotations=FORGED, metadata__finalizers=[])
+        plan = decided(machine_api=None, cluster_api=copy)
+        assert writes(plan) == []
+        assert "The copy stays paused" in str(notes(plan))
