@@ -2446,14 +2446,18 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "machine_sync/platforms/openstack/ports.py",
-        "test_same_server.py",
+        "machine_sync/conversion/test_losses.py",
         ("    return frozenset(must).union(", "    return frozenset(must) or frozenset("),
         ("not pairs or cluster is None or {pair", "not pairs or cluster is None or {*cluster.virtual} or {pair"),
+    ),
+    *_in(
+        "machine_sync/platforms/openstack/ports.py",
+        "test_same_server.py",
         ("    return not set(cluster.virtual) <= {", "    return pairs == [] and {"),
     ),
     *_in(
         "machine_sync/platforms/openstack/losses.py",
-        "test_same_server.py",
+        "machine_sync/conversion/test_losses.py",
         ("        if index < last:", "        if False:"),
         ("            elif not has_addresses_of(port, cluster):", "            elif False:"),
         ("        if pairs and cluster is not None and cluster.alone:", "        if False:"),
@@ -2462,13 +2466,13 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "machine_sync/platforms/openstack/to_machine_api.py",
-        "test_same_server.py",
+        "machine_sync/conversion/test_openstack.py",
         ("        source_uuid=image,\n", ""),
         ("        tags=without_added_tags(spec.tags),", "        tags=spec.tags,"),
     ),
     *_in(
         "machine_sync/platforms/openstack/port_losses.py",
-        "test_same_server.py",
+        "machine_sync/conversion/test_openstack_to_cluster_api.py",
         ("        if port.security_groups and port.port_security is not False and not", "        if False and not"),
     ),
     *_in(

@@ -15,4 +15,5 @@
 | `create` | `create_instance`, the same core for programs without Kubernetes |
 | `overview` | what exists in clouds beside what objects say: trees of clusters, orphans |
 | `versions` | objects of v1beta1 as v1beta2 and back, for files; pure |
+| `provider_spec_reading` | what a provider spec of the Machine API asks for, for machine sync too; pure |
 """
