@@ -116,3 +116,13 @@ async def test_another_object_that_only_names_the_server_is_not_in_the_way() -> 
     world.api.load({**wanting, "status": {}}, adopter(world, had), adopter(world, had, KEY[1]))
     await Life(world).settle()
     assert (reason_of(of(world, ADOPTER)), of(world, ADOPTER)["status"]["instanceID"]) == ("Ready", had)
+
+
+@pytest.mark.parametrize("recorder", [paused_machine, machine_of_the_machine_api])
+async def test_the_same_machine_of_another_kind_is_not_in_the_way(recorder: Any) -> None:
+    world = World()
+    had = made_by_others(world)
+    tree = recorder(had)
+    world.api.load({**tree, "metadata": {**tree["metadata"], "name": ADOPTER}}, adopter(world, had))
+    await Life(world).settle()
+    assert (reason_of(of(world, ADOPTER)), of(world, ADOPTER)["status"]["instanceID"]) == ("Ready", had)
