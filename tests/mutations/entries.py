@@ -1719,9 +1719,61 @@ _IN_THE_CLOUD = (
         "openstack/instance/test_delete.py",
         ("in own(inventory.servers, mark)", "in marked(inventory.servers, mark)"),
         ('not in ("", mark):', "!= mark:"),
-        ("    kept = {each.id for each in inventory.ports if each.device_id in lost}", "    kept: set[str] = set()"),
-        ("marked(inventory.trunks, mark) if each.port_id not in kept}", "marked(inventory.trunks, mark)}"),
-        (" | _lost(inventory, mark)", ""),
+        ('    inventory = inventory.settled({"", mark, *formers})\n', ""),
+    ),
+    *_in(
+        "openstack/cloud/inventory.py",
+        "openstack/instance/test_delete.py",
+        (
+            'theirs |= {each.id for each in self.servers if each.metadata.get(MARK, "") not in own}',
+            "pass",
+        ),
+        ("ports = {each.id for each in self.ports if each.device_id in theirs}", "ports: set[str] = set()"),
+        (
+            "volumes = {each.id for each in self.volumes if any(on.server_id in theirs for on in each.attachments)}",
+            "volumes: set[str] = set()",
+        ),
+        ("trunks=tuple(each for each in self.trunks if each.port_id not in ports)", "trunks=self.trunks"),
+    ),
+    *_in(
+        "openstack/cloud/inventory.py",
+        "openstack/server/test_at_once.py",
+        ("theirs = {each.id for each in self.hosts}", "theirs: set[str] = set()"),
+    ),
+    *_in(
+        "openstack/cloud/account.py",
+        "openstack/server/test_at_once.py",
+        ("mark_of(there) in (request.before, request.mark)", "True"),
+        ('if mark_of(each) not in ("", mark)),', "if False),"),
+        ("if each is not None and each not in servers),", "if False),"),
+    ),
+    *_in(
+        "openstack/instance/next.py",
+        "openstack/server/test_at_once.py",
+        ("    for each in inventory.astray:\n", "    for each in ():\n"),
+    ),
+    *_in(
+        "openstack/server/observe.py",
+        "openstack/server/test_at_once.py",
+        ('        inventory = inventory.settled({"", mark, *formers})\n', ""),
+    ),
+    *_in(
+        "openstack/server/observe.py",
+        "openstack/server/test_recorded.py",
+        ("            inventory = self._recorders.counted(found, inventory, adopted(found))\n", "            pass\n"),
+    ),
+    *_in(
+        "openstack/machine_api/observe.py",
+        "openstack/machine_api/test_recorded.py",
+        ("        if adopts(found) or found.deleting:", "        if adopts(found):"),
+        ("        if adopts(found) or found.deleting:", "        if found.deleting:"),
+        ("(Machine, OpenStackServer))", "(Machine,))"),
+    ),
+    *_in(
+        "openstack/recorders.py",
+        "openstack/server/test_recorded.py",
+        ("and not _is_same_machine(found, other)", ""),
+        ("Present) and _has(other, which)", "Present)"),
     ),
     *_in(
         "openstack/instance/next.py",
@@ -1976,7 +2028,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/deleting.py",
         "openstack/server/test_giving_up.py",
-        ("any(mark_on(each) in own for each in inventory.all)", "False"),
+        ("any(mark_on(each) in own for each in (*inventory.all, *inventory.elsewhere))", "False"),
+        ("in own for each in (*inventory.all, *inventory.elsewhere))", "in own for each in inventory.all)"),
         ("if not inventory.certain or any", "if any"),
     ),
     *_in(

@@ -60,7 +60,7 @@ NOTED = ("machine_api.status.observedGeneration", "machine_api.status.synchroniz
 
 DEVIATIONS: dict[str, Deviation] = {
     "AWS-mapi-auth-conversion-error": tainted("ms-23ae470c"),
-    "OpenStack-mapi-auth-conversion-error": tainted("ms-ff640ffb"),
+    "OpenStack-mapi-auth-conversion-error": tainted("ms-daf5082f"),
     "AWS-mapi-auth-create": CONDITIONS_AT_LAST,
     "AWS-mapi-auth-create-nofinalizer": CONDITIONS_AT_LAST,
     "AWS-mapi-auth-labelled-outdated-template-deleted": and_stays(CONDITIONS_AT_LAST),

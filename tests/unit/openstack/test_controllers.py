@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.capability.manifests.rights import Unread
 from windlass.kube.control.controller import Controller
@@ -17,8 +18,10 @@ def controllers(*namespaces: str, machine_api: str = "") -> list[Controller[Any,
     return [make(Unread()) for make in makers(Clouds(), namespaces, machine_api=machine_api)]
 
 
-def watched(controller: Controller[Any, Any]) -> set[str | None]:
-    return {watch.namespace for watch in controller.watches if watch.kind.RESOURCE.namespaced}
+def watched(controller: Controller[Any, Any], *, beside: type[Any] | None = None) -> set[str | None]:
+    """The namespaces in which it watches objects of other kinds than `beside`."""
+    kinds = [watch for watch in controller.watches if watch.kind is not beside]
+    return {watch.namespace for watch in kinds if watch.kind.RESOURCE.namespaced}
 
 
 def test_without_a_namespace_they_watch_all() -> None:
@@ -54,7 +57,9 @@ def test_machines_of_the_machine_api_are_those_of_one_namespace_whatever_else_is
     without = controllers(*namespaces)
     *others, of_machines = controllers(*namespaces, machine_api="ours")
     assert {watch.namespace for each in others for watch in each.watches if watch.kind is Machine} == {"ours"}
-    assert watched(of_machines) == {"ours"}
+    assert watched(of_machines, beside=OpenStackServer) == {"ours"}
+    servers = [watch.namespace for watch in of_machines.watches if watch.kind is OpenStackServer]
+    assert servers == list(namespaces or (None,)), "one of them may have recorded a server"
     for one, two in zip(others, without, strict=True):
         assert watched(one) - {"ours"} == watched(two) - {"ours"}
 

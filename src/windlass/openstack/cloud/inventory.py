@@ -89,6 +89,15 @@ class Inventory(Struct, frozen=True):
             hosts=tuple(each for each in self.hosts if each.id not in now_own),
         )
 
+    def counted(self, which: str, mark: str) -> "Inventory":
+        """With this mark on the server, if it has none."""
+
+        def with_it(each: Server) -> Server:
+            bare = each.id == which and not each.metadata.get(MARK)
+            return replace(each, metadata={**each.metadata, MARK: mark}) if bare else each
+
+        return replace(self, servers=tuple(map(with_it, self.servers)))
+
     def settled(self, own: Collection[str]) -> "Inventory":
         """Without what is attached to a server that has none of the marks `own`: whose the server is, all that is
         attached to it is, whatever mark that has. Two owners that took one server at the same moment have marked its

@@ -2,7 +2,7 @@
 
 | the object | it stops at |
 |---|---|
-| any | the server that it names, if that has the mark of another owner |
+| any | the server that it names, if that has the mark of another owner, or another has recorded it (`recorders`) |
 | has nothing | anything with another mark of its root: it was copied from another object, or that has taken it over |
 | has no server | anything with its root and place: a newer object of its name has taken it over |
 | makes a server, and nothing of it exists | a server of its name without a mark, or with that of its place |

@@ -27,6 +27,7 @@ from windlass.openstack.machine_api.decide import decide
 from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineObserver, being_deleted
 from windlass.openstack.machine_api.snapshot import Snapshot
 from windlass.openstack.objects import BY_MARK, marked
+from windlass.openstack.recorders import BY_SERVER, named
 from windlass.openstack.server.snapshot import TIMING, Timing
 
 NAME: Final = "openstack-machine-api"
@@ -50,14 +51,17 @@ def machine_api_controller(
     def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(Machine, BY_SECRET, f"{secret.namespace}/{secret.name}"))
 
-    indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted, BY_MARK: marked}
+    indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted, BY_MARK: marked, BY_SERVER: named}
     config, name, _ = AUTHORITY
+    servers = partial(Watch, OpenStackServer, lambda _: [], cache_only=True, indexes={BY_SERVER: named})
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
             watch(Machine, lambda machine: [machine.key], indexes=indexes),
             watch(Secret, of_secret, indexes={BY_NAME: own_name}, metadata_only=True),
+            # A server that one of them has recorded is not adopted.
+            *(servers(namespace=each) for each in cluster_api or (None,)),
             # Only new Machines are given its virtual addresses.
             Watch(Infrastructure, lambda _: [], cache_only=True),
         ),

@@ -48,6 +48,7 @@ from windlass.openstack.objects import FreshMarks, is_held, owner_name
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, may_be_unseen
 from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.observe import attached_to, has_mark, replaceable
 from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
@@ -77,6 +78,7 @@ class MachineObserver:
     ) -> None:
         self._reader = reader
         self._owners = Owners(reader, names=lambda each: bool(recorded(each).server))
+        self._recorders = Recorders(reader, (Machine, OpenStackServer))
         self._clouds = clouds
         self._timing = timing
         self._now = now
@@ -224,7 +226,10 @@ class MachineObserver:
             self._marks[key] = mark
             self._clouds.follow(Owner(Machine, key), project, mark, had)
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
-        inventory = inventory.with_others(lambda each: mark_on(each) in formers).settled({"", mark, *formers})
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        if adopts(found) or found.deleting:  # the phase does not say any more whether it had the server
+            inventory = self._recorders.counted(found, inventory, had.server)
+        inventory = inventory.settled({"", mark, *formers})
         return Cloud(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
     async def _handed_over(self, found: Present[Machine], inventory: Inventory, mark: str) -> tuple[str, str]:

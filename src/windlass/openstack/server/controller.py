@@ -24,10 +24,10 @@ from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import OF_SERVERS
-from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.machine_api.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.objects import BY_CLUSTER, BY_MARK, labelled, marked
+from windlass.openstack.recorders import BY_SERVER, named
 from windlass.openstack.server.decide import decide
 from windlass.openstack.server.observe import ServerObserver
 from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
@@ -36,8 +36,6 @@ from windlass.openstack.status import PAUSED
 NAME: Final = "openstack-server"
 BY_USER_DATA: Final = "user-data"
 """Index of OpenStackServers: by `namespace/name` of the Secret with their user data."""
-BY_SERVER: Final = "server"
-"""Index of OpenStackServers: by the ID of the server that is recorded."""
 
 
 def server_controller(
@@ -59,11 +57,11 @@ def server_controller(
         return [each.key for each in reader.known(OpenStackServer, index, f"{found.namespace}/{found.name}")]
 
     def of_machine(machine: Object[Any]) -> list[NamespacedName]:
-        return [each.key for which in _named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
+        return [each.key for which in named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
 
-    indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: _recorded}
+    indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: named}
     indexes[BY_MARK] = marked
-    hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs)
+    hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs, indexes={BY_SERVER: named})
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
@@ -72,7 +70,7 @@ def server_controller(
             watch(Cluster, partial(by, BY_CLUSTER), when=spec_differs),
             watch(Secret, partial(by, BY_USER_DATA), metadata_only=True),
             # A restored server is named by its machine, whose write wakes the server itself.
-            watch(OpenStackMachine, lambda _: []),
+            watch(OpenStackMachine, lambda _: [], indexes={BY_SERVER: named}, cache_only=True),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([hand_overs] if machine_api else []),
         ),
@@ -129,14 +127,9 @@ class _Authority(Struct, rename="camel", gc=False):
     conditions: list[Condition] = field(default_factory=list)
 
 
-class _Named(Struct, rename="camel", gc=False):
-    provider_id: str = field(default="", name="providerID")
-
-
 class _Facts(Struct, gc=False):
     """What matters here of Machines of the Machine API, even if other fields are malformed."""
 
-    spec: _Named = field(default_factory=_Named)
     status: _Authority = field(default_factory=_Authority)
 
 
@@ -149,25 +142,3 @@ def _authority(machine: Object[Any] | None) -> tuple[str, bool]:
     shown = machine.glimpse(_Facts) if machine is not None else None
     said = shown.status if shown is not None else _Authority()
     return said.authoritative_api, is_true(said.conditions, PAUSED)
-
-
-def _named(machine: Object[Any]) -> Iterable[str]:
-    """The ID of the server that its providerID names."""
-    shown = machine.glimpse(_Facts)
-    form = PROVIDER_ID.fullmatch(shown.spec.provider_id) if shown is not None else None
-    return (form[2],) if form is not None else ()
-
-
-class _Made(Struct, rename="camel", gc=False):
-    instance_id: str | None = field(default=None, name="instanceID")
-
-
-class _Server(Struct, gc=False):
-    status: _Made = field(default_factory=_Made)
-
-
-def _recorded(server: Object[Any]) -> Iterable[str]:
-    shown = server.glimpse(_Server)
-    which = shown.status.instance_id if shown is not None else None
-    which = which or server.metadata.annotations.get(ADOPT_ANNOTATION)
-    return (which,) if which else ()

@@ -151,7 +151,7 @@ def given_up(visit: ServerVisit) -> Plan | None:
     """
     found, inventory = visit.found, visit.inventory
     own = {"", visit.mark, *visit.ownership.formers}
-    if not inventory.certain or any(mark_on(each) in own for each in inventory.all):
+    if not inventory.certain or any(mark_on(each) in own for each in (*inventory.all, *inventory.elsewhere)):
         return None
     owners = ", ".join(f"server {each.id} belongs to {in_words(mark_on(each))} now" for each in inventory.servers)
     keeping = _keeping(visit.seen.claim, found, mark_on(inventory.servers[0])) if inventory.servers else None

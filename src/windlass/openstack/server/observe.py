@@ -36,6 +36,7 @@ from windlass.openstack.objects import FreshMarks, claim_name, is_paused, machin
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, may_be_unseen, replaced
 from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
@@ -72,6 +73,9 @@ class ServerObserver:
     ) -> None:
         self._reader = reader
         self._owners = Owners(reader, names=has_recorded)
+        self._recorders = Recorders(
+            reader, (OpenStackServer, OpenStackMachine, *([mapi.Machine] if machine_api else []))
+        )
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api
@@ -145,7 +149,10 @@ class ServerObserver:
         self._marks[key] = mark
         self._clouds.follow(key, project, mark, had)
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
-        inventory = inventory.with_others(lambda each: mark_on(each) in formers).settled({"", mark, *formers})
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        if adopts(found):
+            inventory = self._recorders.counted(found, inventory, adopted(found))
+        inventory = inventory.settled({"", mark, *formers})
         return replace(cloud, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
     async def _unnamed(self, found: Present[OpenStackServer]) -> str:

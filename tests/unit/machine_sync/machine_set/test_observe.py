@@ -109,7 +109,7 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
             "cluster_api": changed(CAPI_SET, metadata={**CAPI_SET["metadata"], **GONE}),
             "owned": ("w-0", "w-1"),
         },
-        NOT_CONVERTED,
+        NOT_CONVERTED - {"infrastructure"},
     ),
     "on its way to Cluster API": (
         {"machine_api": changed(MIGRATING, spec__authoritativeAPI="ClusterAPI"), "cluster_api": CAPI_SET},

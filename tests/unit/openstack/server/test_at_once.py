@@ -117,3 +117,19 @@ async def test_the_one_that_stopped_has_a_server_and_a_port_of_its_own_once_its_
     await delete(world, loser)
     assert (list(world.cloud.services.servers), world.held()) == ([had], {"servers": 1, "ports": 1})
     assert reason_of(of(world, keeper)) == "Ready"
+
+
+async def test_a_port_with_its_mark_on_the_server_of_another_is_neither_used_nor_deleted() -> None:
+    world = World()
+    world.cloud.fault(method="POST", path="^/servers$", status=400, count=1)
+    world.api.load(server(world))
+    process = Life(world)
+    await process.step()
+    assert world.held() == {"ports": 1}
+    (port,) = world.cloud.services.ports.values()
+    body = {"name": "of-a-person", "flavorRef": world.flavor, "networks": [{"port": port["id"]}]}
+    world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
+    await Life(world).settle()
+    assert (reason_of(world.server), world.held()) == ("Ready", {"servers": 2, "ports": 2})
+    await delete(world, "worker-0")
+    assert (world.held(), port["id"] in world.cloud.services.ports) == ({"servers": 1, "ports": 1}, True)

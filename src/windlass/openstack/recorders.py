@@ -1,0 +1,84 @@
+"""Who has recorded a server that has no mark yet: an object that names the server without having it leaves it alone.
+
+Objects that Cluster API's provider or OpenShift's machine controller left have no marks until their first visit, which
+waits while they are paused. They say by their status, or by `providerID` and their phase, which server they have.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from windlass.api.mapi import Machine
+from windlass.kube.control.seen import IndexedReader, Present, read
+from windlass.kube.object import Object
+from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.marks import mark_for
+from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
+from windlass.openstack.machine_api.constants import ID_ANNOTATION
+from windlass.openstack.ownership import place_of
+
+BY_SERVER: Final = "server"
+"""Index of objects: by the ID of the server that they have recorded, or name."""
+
+
+class _Made(Struct, rename="camel", gc=False):
+    instance_id: str | None = field(default=None, name="instanceID")
+    phase: str | None = None
+
+
+class _Named(Struct, rename="camel", gc=False):
+    provider_id: str | None = field(default=None, name="providerID")
+
+
+class _Shown(Struct, gc=False):
+    """The fields that say which server an object has, even if others are malformed."""
+
+    spec: _Named = field(default_factory=_Named)
+    status: _Made = field(default_factory=_Made)
+
+
+def named(found: Object[Any]) -> Iterator[str]:
+    """The index `BY_SERVER`: of OpenStackServers also by the annotation that names a server to adopt."""
+    shown = found.glimpse(_Shown) or _Shown()
+    form = PROVIDER_ID.fullmatch(shown.spec.provider_id or "")
+    which = shown.status.instance_id or (form[2] if form else "") or found.metadata.annotations.get(ADOPT_ANNOTATION)
+    if which:
+        yield which
+
+
+class Recorders:
+    """`kinds`: those that the controller has caches of, with the index `BY_SERVER`."""
+
+    def __init__(self, reader: IndexedReader, kinds: Iterable[type[Any]]) -> None:
+        self._reader = reader
+        self._kinds = tuple(kinds)
+
+    def counted(self, found: Present[Any], inventory: Inventory, which: str) -> Inventory:
+        """The inventory of the object, which names this server and does not have it yet. If the server has no mark, and
+        another object here has recorded it, it counts as that object's."""
+        for kind in self._kinds:
+            for each in self._reader.known(kind, BY_SERVER, which):
+                other = read(each)
+                if isinstance(other, Present) and _has(other, which) and not _is_same_machine(found, other):
+                    return inventory.counted(which, mark_for("", other.metadata.uid, place_of(other)))
+        return inventory
+
+
+def _has(other: Present[Any], which: str) -> bool:
+    """It has recorded the server; that it names one is not enough."""
+    status = other.object.status
+    if isinstance(other.object, Machine):
+        shown = other.metadata.annotations.get(ID_ANNOTATION) == which
+        return shown if status.phase == "Deleting" else status.phase not in (None, "", "Provisioning")
+    return bool(status.instance_id == which)
+
+
+def _is_same_machine(found: Present[Any], other: Present[Any]) -> bool:
+    """It is the object itself, its OpenStackMachine, or the same machine in the other API, which has its name: who acts
+    decides which of the two APIs has the server."""
+    if type(found.object) is type(other.object):
+        return found.metadata.uid == other.metadata.uid
+    across = isinstance(found.object, Machine) or isinstance(other.object, Machine)
+    alike = across or found.metadata.namespace == other.metadata.namespace
+    return alike and found.metadata.name == other.metadata.name

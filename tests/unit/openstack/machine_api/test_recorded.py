@@ -1,0 +1,51 @@
+"""A Machine names a server that another object here has recorded, and that has no mark yet."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.openstack.clouded import NAMESPACE, PROJECT
+from tests.unit.openstack.machine_api.cases import NAME, Fleet, Tree, machine, other_side
+from tests.unit.openstack.machine_api.test_whose import Life, delete, deletions, of, says
+from windlass.openstack.cloud.wire import Http
+
+OWNER = "worker-7"
+
+
+def of_cluster_api(_: Fleet, which: str) -> Tree:
+    """A paused OpenStackServer, as Cluster API's provider left it."""
+    tree = other_side(mark="", paused="True", name=OWNER)
+    return {**tree, "status": {**tree["status"], "instanceID": which}}
+
+
+def of_the_machine_api(world: Fleet, which: str) -> Tree:
+    """Another Machine, as OpenShift's machine controller left it."""
+    tree = machine(world, meta={"name": OWNER}, status={"phase": "Running"})
+    return {**tree, "spec": {**tree["spec"], "providerID": f"openstack:///{which}"}}
+
+
+@pytest.mark.parametrize(
+    ("recorder", "whose"),
+    [
+        (of_cluster_api, f"OpenStackServer openshift-cluster-api/{OWNER}"),
+        (of_the_machine_api, f"Machine {NAMESPACE}/{OWNER}"),
+    ],
+)
+async def test_a_machine_does_not_take_a_server_that_another_has_recorded_and_its_deletion_leaves_it(
+    recorder: Any, whose: str
+) -> None:
+    world = Fleet()
+    body = {"name": OWNER, "flavorRef": world.flavor, "networks": []}
+    _, made = world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
+    had = str(made["server"]["id"])
+    world.cloud.pass_time(5)
+    tree = machine(world)
+    tree["spec"]["providerID"] = f"openstack:///{had}"
+    world.api.load(recorder(world, had), tree)
+    await Life(world).settle()
+    reason, message = says(of(world, NAME))
+    told = f"server {had} belongs to {whose}: remove spec.providerID if this object is to have a server of its own"
+    assert (reason, message) == ("OwnedByAnother", told)
+    await delete(world, NAME)
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    assert all(each.method == "GET" for each in world.cloud.requests)

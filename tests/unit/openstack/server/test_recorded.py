@@ -1,0 +1,128 @@
+"""An object names a server that another object here has recorded, and that has no mark yet."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World, server
+from windlass.api.capo import OpenStackMachine
+from windlass.api.capo_server import OpenStackServer
+from windlass.api.mapi import Machine
+from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.wire import Http
+from windlass.openstack.constants import ADOPT_ANNOTATION, PAUSED_ANNOTATION
+from windlass.openstack.server.controller import server_controller
+
+from .test_whose import deletions, of, reason_of, told
+
+Tree = dict[str, Any]
+ADOPTER = "adopter"
+OWNER = "worker-7"
+
+
+class Life(Process):
+    """Serves the adopter, beside the Machine API."""
+
+    key = (NAMESPACE, ADOPTER)
+
+    def make(self, reader: Any) -> Any:
+        now = lambda: self.world.now  # noqa: E731
+        return server_controller(reader, self.clouds, now=now, machine_api=NAMESPACE)
+
+
+def made_by_others(world: World) -> str:
+    """A server without a mark, with a port."""
+    port = {"network_id": world.network, "name": OWNER}
+    _, made = world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": port}))
+    body = {"name": OWNER, "flavorRef": world.flavor, "networks": [{"port": made["port"]["id"]}]}
+    _, made = world.cloud.services.handle(PROJECT, Http("compute", "POST", "/servers", body={"server": body}))
+    world.cloud.pass_time(5)
+    return str(made["server"]["id"])
+
+
+def paused_server(which: str) -> Tree:
+    """As Cluster API's provider left it."""
+    return {
+        **server(World()),
+        "metadata": {"name": OWNER, "namespace": "other", "uid": "u-other", "annotations": {PAUSED_ANNOTATION: "true"}},
+        "status": {"instanceID": which},
+    }
+
+
+def paused_machine(which: str) -> Tree:
+    resource = OpenStackMachine.RESOURCE
+    meta = {"name": OWNER, "namespace": NAMESPACE, "annotations": {PAUSED_ANNOTATION: "true"}}
+    spec = {"flavor": "m1.small", "image": {}, "sshKeyName": "", "providerID": f"openstack:///{which}"}
+    told = {"instanceID": which}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": spec, "status": told}
+
+
+def machine_of_the_machine_api(which: str) -> Tree:
+    resource = Machine.RESOURCE
+    spec = {"providerID": f"openstack:///{which}", "providerSpec": {}}
+    meta = {"name": OWNER, "namespace": NAMESPACE}
+    told = {"phase": "Running"}
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": spec, "status": told}
+
+
+def adopter(world: World, which: str, name: str = ADOPTER) -> Tree:
+    tree = server(world)
+    tree["metadata"] |= {"name": name, "annotations": {ADOPT_ANNOTATION: which}}
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("recorder", "whose"),
+    [
+        (paused_server, f"OpenStackServer other/{OWNER}"),
+        (paused_machine, f"OpenStackServer {NAMESPACE}/{OWNER}"),
+        (machine_of_the_machine_api, f"Machine {NAMESPACE}/{OWNER}"),
+    ],
+)
+async def test_an_object_does_not_adopt_a_server_that_another_has_recorded_and_its_deletion_leaves_it(
+    recorder: Any, whose: str
+) -> None:
+    world = World()
+    had = made_by_others(world)
+    world.api.load(recorder(had), adopter(world, had))
+    await Life(world).settle()
+    reason, message = told(of(world, ADOPTER))
+    remedy = f"remove the annotation {ADOPT_ANNOTATION} if this object is to have a server of its own"
+    assert (reason, message) == ("OwnedByAnother", f"server {had} belongs to {whose}: {remedy}")
+    await world.api.delete(OpenStackServer, ADOPTER, namespace=NAMESPACE)
+    await Life(world).settle()
+    assert world.api.peek(OpenStackServer, ADOPTER, namespace=NAMESPACE) is None
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    assert all(each.method == "GET" for each in world.cloud.requests)
+
+
+async def test_it_makes_a_server_of_its_own_once_the_annotation_is_removed() -> None:
+    world = World()
+    had = made_by_others(world)
+    world.api.load(paused_server(had), adopter(world, had))
+    await Life(world).settle()
+    body: Tree = {"metadata": {"annotations": {ADOPT_ANNOTATION: None}}}
+    await world.api.patch(OpenStackServer, ADOPTER, body, type=PatchType.MERGE, namespace=NAMESPACE)
+    await Life(world).settle()
+    assert reason_of(of(world, ADOPTER)) == "Ready"
+    assert of(world, ADOPTER)["status"]["instanceID"] != had
+    assert world.held()["servers"] == 2
+
+
+async def test_another_object_that_only_names_the_server_is_not_in_the_way() -> None:
+    world = World()
+    had = made_by_others(world)
+    wanting = machine_of_the_machine_api(had)
+    world.api.load({**wanting, "status": {}}, adopter(world, had), adopter(world, had, KEY[1]))
+    await Life(world).settle()
+    assert (reason_of(of(world, ADOPTER)), of(world, ADOPTER)["status"]["instanceID"]) == ("Ready", had)
+
+
+@pytest.mark.parametrize("recorder", [paused_machine, machine_of_the_machine_api])
+async def test_the_same_machine_of_another_kind_is_not_in_the_way(recorder: Any) -> None:
+    world = World()
+    had = made_by_others(world)
+    tree = recorder(had)
+    world.api.load({**tree, "metadata": {**tree["metadata"], "name": ADOPTER}}, adopter(world, had))
+    await Life(world).settle()
+    assert (reason_of(of(world, ADOPTER)), of(world, ADOPTER)["status"]["instanceID"]) == ("Ready", had)
