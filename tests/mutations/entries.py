@@ -1644,11 +1644,17 @@ _IN_THE_CLOUD = (
         ("return not owner.deleting and is_held(found) and not found.object.status.conditions", "return False"),
         ("return refers and not owner.deleting and", "return refers and"),
         ('return (living.creation_timestamp or "") <=', 'return "" <='),
+        ("return await reader.see(kind, name, namespace=place, live=True)", "return cached"),
     ),
     *_in(
         "openstack/server/deleting.py",
         "openstack/test_collected.py",
         ("    if left := _collected(seen, found):", '    if left := "":'),
+        ("    if isinstance(machine, Absent) and not found.object.status.conditions:", "    if False:"),
+        (
+            "    if isinstance(machine, Absent) and not found.object.status.conditions:",
+            "    if isinstance(machine, Absent):",
+        ),
         ("not isinstance(machine, Present) or not _had(machine, found):", "not isinstance(machine, Present):"),
         ("    if machine.deleting and not is_machine_collected(machine, seen.above):", "    if False:"),
         ("    if machine.deleting and not is_machine_collected(machine, seen.above):", "    if machine.deleting:"),

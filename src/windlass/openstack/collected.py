@@ -7,6 +7,7 @@ deletes what names only owners that are gone. No person asked for that, so what 
 |---|---|---|---|
 | OpenStackServer | the OpenStackMachine that had its server | it goes alone | The machine makes it again |
 | the same | the same, and a person deletes that machine | the server goes too | They want it gone |
+| the same | none, and nobody has visited the object | it goes alone | Nothing was made for it: it was restored alone |
 | the same | an OpenStackMachine that had not | the server goes too | Somebody made a new machine |
 | OpenStackMachine | the Machine that refers to it | it goes alone | Applied again, it has its OpenStackServer again |
 | OpenStackCluster | the Cluster that refers to it | it goes alone | Applied again, it has all that it had |
