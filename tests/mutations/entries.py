@@ -1641,7 +1641,6 @@ _IN_THE_CLOUD = (
         "openstack/collected.py",
         "openstack/test_collected.py",
         ("return living if living is not None and uids and living.uid not in uids else None", "return living"),
-        ("return not owner.deleting and is_held(found) and not found.object.status.conditions", "return False"),
         ("return refers and not owner.deleting and", "return refers and"),
         ('return (living.creation_timestamp or "") <=', 'return "" <='),
         ("return await reader.see(kind, name, namespace=place, live=True)", "return cached"),
