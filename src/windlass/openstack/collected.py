@@ -7,6 +7,7 @@ deletes what names only owners that are gone. No person asked for that, so what 
 |---|---|---|---|
 | OpenStackServer | the OpenStackMachine that had its server | it goes alone | The machine makes it again |
 | the same | the same, and a person deletes that machine | the server goes too | They want it gone |
+| the same | none, and nobody has visited the object | it goes alone | Nothing was made for it: it was restored alone |
 | the same | an OpenStackMachine that had not | the server goes too | Somebody made a new machine |
 | OpenStackMachine | the Machine that refers to it | it goes alone | Applied again, it has its OpenStackServer again |
 | OpenStackCluster | the Cluster that refers to it | it goes alone | Applied again, it has all that it had |
@@ -27,7 +28,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.seen import Present, Reader, Seen, metadata_of
-from windlass.openstack.objects import is_held, owner_name
+from windlass.openstack.objects import owner_name
 
 
 async def named_owner(reader: Reader, found: Present[Any], kind: type[KubernetesObject]) -> Seen[Any] | None:
@@ -49,13 +50,10 @@ def other_owner(found: Present[Any], kind: type[KubernetesObject], owner: Seen[A
 
 
 def is_machine_collected(found: Present[OpenStackMachine], owner: Seen[Machine] | None) -> bool:
-    """The Machine that refers to it lives. Cluster API may have corrected the uid of its owner since: then nobody of
-    ours has visited the object, and it is one that was held before, so it was restored."""
+    """The Machine that refers to it lives, and may be on its way out by the collector too."""
     if not isinstance(owner, Present) or owner.object.spec.infrastructure_ref.name != found.metadata.name:
         return False
-    if other_owner(found, Machine, owner) is not None:
-        return True
-    return not owner.deleting and is_held(found) and not found.object.status.conditions
+    return other_owner(found, Machine, owner) is not None
 
 
 def is_cluster_collected(found: Present[OpenStackCluster], owner: Present[Cluster]) -> bool:

@@ -14,10 +14,13 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
+from windlass.kube.control.seen import Present
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.inventory import MARK
+from windlass.openstack.collected import named_owner, other_owner
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.testing.memory.garbage import collect_garbage
+from windlass.testing.memory.reader import LaggingReader
 
 from .ownership.manifests import MACHINES, TEAMS, machine, machine_of_machine_api, managed_cluster, owned_by, tree
 from .ownership.sites import PROJECT, Sites
@@ -157,6 +160,42 @@ async def test_a_machine_that_has_not_got_its_server_yet_takes_it_over_by_its_ma
     assert story.has_its_server() == server
 
 
+async def test_an_openstackserver_that_is_applied_before_its_machine_loses_no_server() -> None:
+    story = await Story.begun()
+    server = story.has_its_server()
+    exported = await story.lose(*OURS)
+    await story.apply(exported[1:])
+    await story.go_on()
+    assert story.find(OpenStackServer) is None
+    assert [*story.servers] == [server]
+    (said,) = story.left()
+    assert f"because its OpenStackMachine {NAME} does not exist" in said
+    story.site.stop()
+    await story.apply(exported[:1])
+    await story.go_on()
+    assert story.has_its_server() == server
+
+
+async def test_an_openstackserver_whose_machine_went_by_force_takes_its_server_with_it() -> None:
+    """It was visited, so the server may be its own."""
+    story = await Story.begun()
+    await story.lose(OpenStackMachine)
+    await collect_garbage(story.api)
+    await story.go_on()
+    assert (story.servers, story.left()) == ({}, [])
+
+
+async def test_the_owner_is_read_live_because_a_cache_may_still_have_that_of_before_the_restore() -> None:
+    story = await Story.begun()
+    lagging = LaggingReader(story.api)
+    lagging.freeze(OpenStackMachine)
+    await story.apply(await story.lose(*OURS))
+    found = await lagging.see(OpenStackServer, NAME, namespace=PLACE)
+    assert isinstance(found, Present)
+    owner = await named_owner(lagging, found, OpenStackMachine)
+    assert other_owner(found, OpenStackMachine, owner) is not None
+
+
 async def test_a_new_openstackmachine_of_the_name_keeps_no_server_of_another_one() -> None:
     """Somebody has made a new machine, without the mark: the deletion of what is left of the old one goes on."""
     story = await Story.begun()
@@ -189,20 +228,12 @@ async def test_a_machine_that_is_deleted_after_the_restore_takes_its_server_with
     assert story.find(capi.Machine) is None
 
 
-@pytest.mark.parametrize("corrected", [False, True], ids=["as applied", "Cluster API has corrected the owner since"])
-@pytest.mark.parametrize("kinds", [OURS, OURS[:1]], ids=["both", "its OpenStackServer was not lost"])
-async def test_an_openstackmachine_whose_machine_is_applied_again_leaves_its_server_and_has_it_again(
-    kinds: tuple[Kind, ...], corrected: bool
-) -> None:
+async def test_an_openstackmachine_whose_machine_is_applied_again_leaves_its_server_and_has_it_again() -> None:
     story = await Story.begun()
     server = story.has_its_server()
-    if kinds == OURS[:1]:
-        await story.change(OpenStackServer, {"metadata": {"ownerReferences": None}})
-    exported = await story.lose(capi.Machine, *kinds)
+    exported = await story.lose(capi.Machine, *OURS)
     await story.apply(exported)
     assert story.is_deleted(OpenStackMachine)
-    if corrected:
-        await story.change(OpenStackMachine, {"metadata": {"ownerReferences": owned_by(story.find(capi.Machine))}})
     await story.go_on()
     assert story.find(OpenStackMachine) is None
     assert [*story.servers] == [server]
@@ -212,6 +243,23 @@ async def test_an_openstackmachine_whose_machine_is_applied_again_leaves_its_ser
     assert all("apply this object again without ownerReferences" in each for each in said if "Machine: " in each)
     story.site.stop()
     await story.apply(exported[1:2], ownerReferences=[])
+    await story.go_on()
+    assert story.has_its_server() == server
+
+
+async def test_an_openstackmachine_whose_machine_alone_is_made_again_leaves_its_openstackserver() -> None:
+    story = await Story.begun()
+    server, infra = story.has_its_server(), story.tree(OpenStackMachine)
+    await story.apply(await story.lose(capi.Machine))
+    assert story.is_deleted(OpenStackMachine)
+    await story.go_on()
+    assert story.find(OpenStackMachine) is None
+    assert "ownerReferences" not in story.tree(OpenStackServer)["metadata"]
+    assert story.tree(OpenStackServer)["status"]["instanceID"] == server
+    (said,) = story.left()
+    assert f"OpenStackServer {NAME} stays" in said
+    story.site.stop()
+    await story.apply([infra], ownerReferences=[])
     await story.go_on()
     assert story.has_its_server() == server
 

@@ -16,7 +16,7 @@ from windlass.api.ipam import IPAddressClaim
 from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, target
-from windlass.kube.control.seen import Present, Seen
+from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.kinds import KINDS
@@ -28,7 +28,7 @@ from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
-from windlass.openstack.objects import dropped, event, intend, is_held, release
+from windlass.openstack.objects import dropped, event, intend, is_held, owner_name, release
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again
@@ -82,6 +82,10 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
 def _collected(seen: Snapshot, found: Present[OpenStackServer]) -> str:
     """Why what it has stays, as a sentence; empty if its deletion was meant."""
     machine = seen.machine
+    if isinstance(machine, Absent) and not found.object.status.conditions:
+        gone = f"because its OpenStackMachine {owner_name(found.metadata, OpenStackMachine)} does not exist"
+        again = "nobody has visited it yet, so what an earlier object had stays; apply both again, the machine first"
+        return f"Left in the cloud: the garbage collector deleted this object, {gone}: {again}"
     owner = other_owner(found, OpenStackMachine, machine)
     if owner is None or not isinstance(machine, Present) or not _had(machine, found):
         return ""

@@ -102,11 +102,11 @@ class Stage:
         """An object that wants a server; an OpenStackMachine with the Machine that owns it."""
         meta = {"labels": LABELS.get(kind, {}), **(metadata or {})}
         if kind is OpenStackMachine:
-            meta["ownerReferences"] = [await self._machine(name, place=place)]
+            meta["ownerReferences"] = [await self.add_machine(name, place=place)]
         return await self.make(kind, name, place=place, metadata=meta, spec=spec or self.spec(kind))
 
-    async def _machine(self, name: str, *, place: str) -> Tree:
-        """The Machine of Cluster API, as an owner."""
+    async def add_machine(self, name: str, *, place: str = "") -> Tree:
+        """The Machine of Cluster API, as an owner; the one that exists, if there is one."""
         infra = {"apiGroup": OpenStackMachine.RESOURCE.group, "kind": "OpenStackMachine", "name": name}
         spec = {"clusterName": CLUSTER, "bootstrap": {"dataSecretName": "data"}, "infrastructureRef": infra}
         try:
@@ -194,7 +194,7 @@ class Stage:
         for kind, tree in reversed(backup) if owned else backup:
             meta, name = tree["metadata"], tree["metadata"]["name"]
             if kind is OpenStackMachine:
-                meta = {**meta, "ownerReferences": [await self._machine(name, place=place)]}
+                meta = {**meta, "ownerReferences": [await self.add_machine(name, place=place)]}
             elif machine is not None:
                 meta = {**meta, "ownerReferences": [reference(machine)]}
             made = await self.make(kind, name, place=place, metadata=meta, spec=tree["spec"])

@@ -16,6 +16,7 @@ from tests.api.openstack.ownership.stage import (
     server_of,
 )
 from tests.waiting import eventually
+from windlass.api.capi import Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.openstack.cloud.marks import mark_for, place, place_of, root_of
@@ -109,6 +110,37 @@ async def test_yaml_of_lost_objects_that_names_the_owners_of_before_makes_and_de
         assert await stage.made_or_deleted(asked) == []
     said = [each for each in await stage.events(OpenStackServer, name) if each.startswith("LeftInCloud")]
     assert [f"server {server_of(before)} stays" in each for each in said] == [True]
+
+
+async def test_a_machine_whose_owner_is_applied_again_too_has_its_server_once_it_names_no_owner_of_before(
+    stage: Stage,
+) -> None:
+    """The real garbage collector deletes the OpenStackMachine as well, and nobody makes that again."""
+    name = named(OpenStackMachine, "again")
+    async with stage.at_work():
+        await stage.add(OpenStackMachine, name)
+        before = await stage.until_ready(OpenStackMachine, name)
+    exported = [await stage.get(kind, name) for kind in (OpenStackMachine, OpenStackServer)]
+    await stage.lose(OpenStackMachine, name)
+    await stage.delete(Machine, name)
+    asked = len(await stage.asked())
+    for tree in exported:
+        await stage.add_machine(name)
+        await stage.apply(tree)
+    for kind in (OpenStackMachine, OpenStackServer):
+        await stage.until_deleted(kind, name)
+    async with stage.at_work():
+        for kind in (OpenStackMachine, OpenStackServer):
+            await stage.until_gone(kind, name)
+        said = [each for each in await stage.events(OpenStackMachine, name) if each.startswith("LeftInCloud")]
+        assert [f"server {server_of(before)} stays" in each for each in said] == [True]
+        again = [await stage.add_machine(name)]
+        await stage.apply({**exported[0], "metadata": {**exported[0]["metadata"], "ownerReferences": again}})
+        after = await stage.until_ready(OpenStackMachine, name)
+        assert server_of(after) == server_of(before)
+        assert await stage.made_or_deleted(asked) == []
+        await stage.delete(OpenStackMachine, name)
+    assert server_of(before) not in await stage.servers()
 
 
 async def test_an_object_restored_in_another_namespace_stops_until_a_person_confirms_it(stage: Stage) -> None:
