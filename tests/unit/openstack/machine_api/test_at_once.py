@@ -8,7 +8,7 @@ import pytest
 from tests.unit.openstack.clouded import NAMESPACE, PROJECT, Process
 from tests.unit.openstack.crossing import crossing, together
 from tests.unit.openstack.machine_api.cases import Fleet, machine
-from tests.unit.openstack.machine_api.test_whose import Life, change, delete, deletions, of, says
+from tests.unit.openstack.machine_api.lives import Life, change, delete, deletions, of, says
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.openstack.clouded import NAMESPACE, PROJECT
 from tests.unit.openstack.machine_api.cases import NAME, Fleet, Tree, machine, other_side
-from tests.unit.openstack.machine_api.test_whose import Life, delete, deletions, of, says
+from tests.unit.openstack.machine_api.lives import Life, delete, deletions, of, says
 from windlass.openstack.cloud.wire import Http
 
 OWNER = "worker-7"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.openstack.clouded import NAMESPACE, PROJECT, Process, World, server
 from tests.unit.openstack.crossing import crossing, together
-from tests.unit.openstack.server.test_whose import (
+from tests.unit.openstack.server.lives import (
     Life,
     Tree,
     delete,

@@ -13,7 +13,7 @@ from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, PAUSED_ANNOTATION
 from windlass.openstack.server.controller import server_controller
 
-from .test_whose import deletions, of, reason_of, told
+from .lives import deletions, of, reason_of, told
 
 Tree = dict[str, Any]
 ADOPTER = "adopter"

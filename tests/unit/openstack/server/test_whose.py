@@ -1,11 +1,21 @@
 """OpenStackServers that are copied, moved, restored or forged, on the models of the API server and the cloud."""
 
-from typing import Any
-
-import msgspec
 import pytest
 
-from tests.unit.openstack.clouded import KEY, NAMESPACE, PROJECT, Process, World, server
+from tests.unit.openstack.clouded import NAMESPACE, PROJECT, World, server
+from tests.unit.openstack.server.lives import (
+    NAME,
+    Life,
+    Tree,
+    delete,
+    deletions,
+    exported,
+    of,
+    original,
+    reason_of,
+    restored,
+    told,
+)
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
@@ -14,63 +24,7 @@ from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
-from windlass.openstack.server.controller import server_controller
 from windlass.openstack.server.snapshot import Cloud
-
-Tree = dict[str, Any]
-NAME = KEY[1]
-
-
-class Life(Process):
-    """The process, for one of several objects."""
-
-    def __init__(self, world: World, name: str = NAME, namespace: str = NAMESPACE) -> None:
-        super().__init__(world)
-        self.key = (namespace, name)
-
-    def make(self, reader: Any) -> Any:
-        return server_controller(reader, self.clouds, now=lambda: self.world.now)
-
-
-async def original(**spec: Any) -> World:
-    world = World()
-    world.api.load(server(world, **spec))
-    await Life(world).settle()
-    assert len(world.cloud.services.servers) == 1
-    return world
-
-
-def of(world: World, name: str, namespace: str = NAMESPACE) -> Tree:
-    found = world.api.peek(OpenStackServer, name, namespace=namespace)
-    assert found is not None
-    tree: Tree = msgspec.json.decode(found.raw)
-    return tree
-
-
-def exported(world: World, name: str, namespace: str = NAMESPACE, **annotations: str) -> Tree:
-    """What `kubectl get -o yaml` gives, without what people remove, under another name."""
-    tree = of(world, NAME)
-    meta = {"name": name, "namespace": namespace, "annotations": {**tree["metadata"]["annotations"], **annotations}}
-    return {**tree, "metadata": meta, "status": {}}
-
-
-def told(tree: Tree, kind: str = "InstanceReady") -> tuple[str, str]:
-    found = next(each for each in tree["status"]["conditions"] if each["type"] == kind)
-    return found["reason"], found.get("message", "")
-
-
-def reason_of(tree: Tree) -> str:
-    return told(tree)[0]
-
-
-def deletions(world: World) -> list[str]:
-    return [each.path for each in world.cloud.requests if each.method == "DELETE"]
-
-
-async def delete(world: World, name: str, namespace: str = NAMESPACE) -> None:
-    await world.api.delete(OpenStackServer, name, namespace=namespace)
-    await Life(world, name, namespace).settle()
-    assert world.api.peek(OpenStackServer, name, namespace=namespace) is None
 
 
 async def test_a_copy_gets_a_server_of_its_own_and_its_deletion_leaves_the_original() -> None:
@@ -113,18 +67,6 @@ async def test_a_forged_mark_gives_nothing(form: str) -> None:
     assert of(world, "evil")["status"]["instanceID"] != had
     await delete(world, "evil")
     assert list(world.cloud.services.servers) == [had]
-
-
-async def restored(world: World, name: str = NAME, **annotations: str) -> Tree:
-    """The object is lost with its status, and comes back from a backup, with a new uid."""
-    tree = exported(world, name, **annotations)
-    await world.api.patch(
-        OpenStackServer, NAME, {"metadata": {"finalizers": None}}, type=PatchType.MERGE, namespace=NAMESPACE
-    )
-    await world.api.delete(OpenStackServer, NAME, namespace=NAMESPACE)
-    assert world.api.peek(OpenStackServer, NAME, namespace=NAMESPACE) is None
-    world.api.load(tree)
-    return tree
 
 
 async def test_a_restored_object_takes_over_what_it_had_and_makes_nothing() -> None:
