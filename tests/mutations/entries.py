@@ -350,9 +350,13 @@ _DECIDING = (
         ("    if said == CLUSTER_API and undecided and _has_instances(found.object):", "    if False:"),
     ),
     *_in(
-        "machine_sync/machine/decide.py",
+        "machine_sync/machine/apart.py",
         "machine_sync/machine/test_name_conflict.py",
         ("        if undecided and found.object.spec.provider_id:", "        if False:"),
+    ),
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_name_conflict.py",
         ("    if why := belongs.name_conflict(found, seen.cluster_api):", '    if why := "":'),
     ),
     *_in(
@@ -436,9 +440,9 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/decide.py",
         "machine_sync/machine/test_apart.py",
-        ("            apart.deleted_under_machine_api(seen, found)\n            or deletion", "            deletion"),
-        ("            apart.deleted_under_cluster_api(seen, found)\n            or deletion", "            deletion"),
-        ("        going = alone or deletion", "        going = deletion"),
+        ("if (alone := apart.deleted_under_machine_api(seen, found)) is not None:", "if (alone := None) is not None:"),
+        ("if (alone := apart.deleted_under_cluster_api(seen, found)) is not None:", "if (alone := None) is not None:"),
+        ("        going = alone or deletion.of_both", "        going = deletion.of_both"),
     ),
     *_in(
         "machine_sync/machine_set/decide.py",
@@ -1095,7 +1099,7 @@ _FOLLOWING = (
     *_in(
         "update_status/reading/live.py",
         "update_status/reading/test_live.py",
-        ("    if report.updating:\n", "    if True:\n"),
+        ("    if report.updating_by_oc:\n", "    if True:\n"),
         ("_REFUSALS = (ApiError, DecodeError)", "_REFUSALS = (Failure,)"),
         ("    if not pools and await _is_hosted(api):", "    if False:"),
         ("alerts=found, alerts_trouble=trouble", "alerts=found"),
@@ -1196,7 +1200,7 @@ _KEEPING = (
         "update_status/expectation/__init__.py",
         "update_status/expectation/test_expect.py",
         ("left = left.after(before.to_nodes)", "pass"),
-        ("if pool.name == MASTER and pool.summary.outdated:", "if False:"),
+        ("if pool.name == MASTER and pool.summary.left:", "if False:"),
         ("before = before.with_nodes(left)", "pass"),
     ),
     *_in(
@@ -3306,7 +3310,7 @@ _OWNING = (
         "openstack/machine_api/deleting.py",
         "openstack/machine_api/test_whose.py",
         ("    if seen.facts.rival:\n", "    if False:\n"),
-        ("    if theirs is not None and root_of(mark_on(theirs)) == root_of(mark):", "    if False:"),
+        ("        if root_of(mark_on(theirs)) == root_of(mark):", "        if False:"),
         ("        adoption = Await(visit.cloud.awaited)", "        pass"),
     ),
     *_in(

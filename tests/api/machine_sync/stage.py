@@ -470,3 +470,13 @@ def finalizers(tree: Tree | None) -> list[str]:
 
 def held_by_us(tree: Tree | None) -> bool:
     return SYNC_FINALIZER in finalizers(tree)
+
+
+async def stays(stage: Stage, name: str = "w-0") -> None:
+    """Nothing is written any more, however often everything is looked at."""
+    async with stage.syncing(resync=0.2):
+        await stage.all_seen()
+        before = await stage.everything(name)
+        await stage.all_seen()
+        await stage.all_seen()
+        assert await stage.everything(name) == before

@@ -17,8 +17,7 @@ from windlass.machine_sync.constants import (
 )
 
 from .examples import Tree
-from .stage import SET, Stage, condition, finalizers
-from .test_mirror_in_cluster_api import stays
+from .stage import SET, Stage, condition, finalizers, stays
 
 pytestmark = pytest.mark.plane
 

@@ -25,7 +25,7 @@ from windlass.machine_sync.platforms import AWS
 
 from ...unit.machine_sync.conversion.vectors import TO_CLUSTER_API, convert, row_id, rows
 from .examples import Tree
-from .stage import CLUSTER, SET, Stage, condition, finalizers, held_by_us
+from .stage import CLUSTER, SET, Stage, condition, finalizers, held_by_us, stays
 
 pytestmark = pytest.mark.plane
 
@@ -36,16 +36,6 @@ SUCCESS = "Successfully synchronized MAPI Machine to CAPI"
 def annotations(found: Tree | None) -> Tree:
     assert found is not None
     return found["metadata"].get("annotations") or {}
-
-
-async def stays(stage: Stage, name: str = "w-0") -> None:
-    """Nothing is written any more, however often everything is looked at."""
-    async with stage.syncing(resync=0.2):
-        await stage.all_seen()
-        before = await stage.everything(name)
-        await stage.all_seen()
-        await stage.all_seen()
-        assert await stage.everything(name) == before
 
 
 @BOTH

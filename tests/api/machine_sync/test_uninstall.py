@@ -28,8 +28,8 @@ from windlass.testing import crds
 from windlass.testing.plane.pool import PlanePool
 
 from .examples import Tree
+from .sets import NAME, cluster_api_set, machine_api_set
 from .stage import Stage, condition, finalizers, held_by_us, new_stage
-from .test_machine_sets import NAME, cluster_api_set, machine_api_set
 
 pytestmark = pytest.mark.plane
 

@@ -70,7 +70,7 @@ def server_controller(
             watch(Cluster, partial(by, BY_CLUSTER), when=spec_differs),
             watch(Secret, partial(by, BY_USER_DATA), metadata_only=True),
             # A restored server is named by its machine, whose write wakes the server itself.
-            watch(OpenStackMachine, lambda _: [], indexes={BY_SERVER: named}, cache_only=True),
+            watch(OpenStackMachine, lambda _: [], indexes={BY_SERVER: named}),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
             *([hand_overs] if machine_api else []),
         ),

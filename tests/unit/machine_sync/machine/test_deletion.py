@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.api import capi, capo, mapi
-from windlass.kube.control.plan import Delete, Done, Emit, Merge, Plan, RemoveFinalizers, WaitFor
+from windlass.api import capo
+from windlass.kube.control.plan import Delete, Done, Emit, Merge, RemoveFinalizers, WaitFor
 from windlass.kube.control.seen import Absent
 from windlass.machine_sync.machine.decide import decide
 
@@ -16,7 +16,6 @@ from .cases import (
     CAPI_SET,
     CLUSTER,
     CLUSTER_API_FINALIZER,
-    GONE,
     INFRA,
     INFRA_FINALIZER,
     MACHINE_API_FINALIZER,
@@ -34,11 +33,7 @@ from .cases import (
     under_machine_api,
     writes,
 )
-
-
-def going(tree: Tree, **fields: Any) -> Tree:
-    return changed(tree, metadata__deletionTimestamp=GONE["deletionTimestamp"], **fields)
-
+from .deletions import going, steps
 
 MIRROR: Tree = {
     "metadata": {
@@ -56,15 +51,6 @@ MIRROR: Tree = {
 }
 MARKED = {AUTHORITY: "MachineAPI"}
 LONE = changed(MIRROR, metadata__ownerReferences=None)
-
-
-def steps(plan: Plan) -> list[tuple[str, str]]:
-    names = {capi.Machine: "cluster_api", mapi.Machine: "machine_api", capo.OpenStackMachine: "infra_machine"}
-    return [
-        (type(action).__name__, names[action.target.kind])  # type: ignore[index]
-        for action in plan.needed
-        if isinstance(action, Delete | RemoveFinalizers)
-    ]
 
 
 def test_ms24_deleting_the_mirror_deletes_the_machine() -> None:

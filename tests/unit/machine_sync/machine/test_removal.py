@@ -35,7 +35,7 @@ from .cases import (
     snapshot,
     under_machine_api,
 )
-from .test_deletion import going, steps
+from .deletions import going, steps
 from .world import NAME, OURS, THEIRS, at_rest, reconciled, synchronized, tree_of, typed, world
 
 IN_CLUSTER_API = Removal(capi.Machine, cause=f"namespace {THEIRS}")

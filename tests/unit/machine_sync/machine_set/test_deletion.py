@@ -31,32 +31,14 @@ from .cases import (
     snapshot,
     template,
 )
+from .deletions import MIRROR, going, machine, steps, taken_off
 from .world import at_rest, capi_of, mapi_of, templates_of
 
-MIRROR = changed(CAPI_SET, metadata__annotations={PAUSED: "", AUTHORITY: "MachineAPI"})
 UNPAUSED = changed(CAPI_SET, metadata__annotations={AUTHORITY: "MachineAPI"})
 
 
 def decided(**case: Any) -> Plan:
     return decide(snapshot(**case), now=NOW)
-
-
-def going(tree: Tree, **fields: Any) -> Tree:
-    return changed(tree, metadata={**tree["metadata"], **GONE, **fields})
-
-
-def machine(name: str) -> Tree:
-    """A Machine of Cluster API, as far as it matters here."""
-    return {"metadata": {"name": name, "namespace": THEIRS, "uid": f"uid-of-{name}", "resourceVersion": "7"}}
-
-
-def steps(plan: Plan) -> list[tuple[str, type[Any]]]:
-    return [(type(action).__name__, action.target.kind) for action in plan.needed]
-
-
-def taken_off(plan: Plan) -> dict[type[Any], list[str]]:
-    """What is left of the finalizers of each object."""
-    return {one.target.kind: one.desired for one in plan.needed if isinstance(one, RemoveFinalizers)}
 
 
 class TestMachineApi:

@@ -29,7 +29,7 @@ from .cases import (
     Tree,
     snapshot,
 )
-from .test_deletion import MIRROR, going, machine, steps, taken_off
+from .deletions import MIRROR, going, machine, steps, taken_off
 from .world import at_rest, capi_of, mapi_of, reconciled, synchronized, typed
 
 IN_CLUSTER_API = Removal(capi.MachineSet, cause=f"namespace {THEIRS}")

@@ -10,7 +10,7 @@ from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 
-from .test_whose import NAME, Life, Tree, delete, deletions, exported, of, original, restored, told
+from .lives import NAME, Life, Tree, delete, deletions, exported, of, original, restored, told
 
 
 async def with_the_status_of_the_original(world: World, name: str) -> None:
