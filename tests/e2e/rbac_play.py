@@ -182,7 +182,7 @@ def play_missing_infrastructure(cluster: Cluster, scenery: Scenery) -> None:
     kind = scenery.infra_machine
     without, elsewhere = scenery.incomplete
     cluster.make_machine(without, infra=None, kind=kind)
-    cluster.until_event(CLUSTER_API_NAMESPACE, without, "SynchronizationWarning", "unexpected InfraMachine")
+    cluster.until_event(CLUSTER_API_NAMESPACE, without, "SynchronizationWarning", "does not exist: create it")
     cluster.make_machine(elsewhere, infra=scenery.infra, kind=kind, cluster="elsewhere")
     cluster.until_event(CLUSTER_API_NAMESPACE, elsewhere, "SynchronizationWarning", '"elsewhere" not found')
 

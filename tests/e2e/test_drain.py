@@ -78,7 +78,7 @@ class ProtectedPod(Struct):
         return False
 
     async def allow(self, disruptions: int) -> None:
-        """Return when the controller of budgets has counted the Pod, and allows so many."""
+        """Return when the controller of budgets has counted the Pod, and allows so many; or the Pod is evicted."""
         path = f"/apis/policy/v1/namespaces/{self.namespace}/poddisruptionbudgets/{self.name}"
         await self._patch(path, {"spec": {"minAvailable": 1 - disruptions}})
 
@@ -86,8 +86,11 @@ class ProtectedPod(Struct):
             found: Tree = json.loads(await self.ground.stage.admin.request("GET", path))
             return found.get("status") or {}
 
-        counted = {"currentHealthy": 1, "disruptionsAllowed": disruptions}
-        await eventually(status, lambda seen: counted.items() <= seen.items())
+        async def counted() -> bool:
+            is_allowed = {"currentHealthy": 1, "disruptionsAllowed": disruptions}.items() <= (await status()).items()
+            return is_allowed or await self.is_gone()
+
+        await eventually(counted, bool, what=f"{disruptions} disruptions allowed of {self.name}")
 
     async def _patch(self, path: str, body: Tree) -> None:
         await self.ground.stage.admin.request("PATCH", path, body=body, content_type=MERGE)

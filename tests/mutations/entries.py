@@ -438,6 +438,26 @@ _DECIDING = (
         ("return was_mirrored(found.metadata) or (", "return was_mirrored(found.metadata) and ("),
     ),
     *_in(
+        "machine_sync/machine/apart.py",
+        "machine_sync/machine/test_apart.py",
+        ("    if is_paused_mirror(other) and is_newer(found.metadata, other):", "    if False:"),
+        ("if is_paused_mirror(other) and is_newer(found.metadata, other):", "if is_paused_mirror(other):"),
+    ),
+    *_in(
+        "machine_sync/machine_set/decide.py",
+        "machine_sync/machine_set/test_name_conflict.py",
+        ("    if belongs.is_paused_mirror(other) and is_newer(found.metadata, other):", "    if False:"),
+        (
+            "if belongs.is_paused_mirror(other) and is_newer(found.metadata, other):",
+            "if belongs.is_paused_mirror(other):",
+        ),
+    ),
+    *_in(
+        "machine_sync/mirroring/belongs.py",
+        "machine_sync/machine/test_name_conflict.py",
+        (" and not _was_made_by_us(found.metadata):", ":"),
+    ),
+    *_in(
         "machine_sync/machine/decide.py",
         "machine_sync/machine/test_apart.py",
         ("if (alone := apart.deleted_under_machine_api(seen, found)) is not None:", "if (alone := None) is not None:"),

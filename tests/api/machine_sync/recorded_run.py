@@ -8,6 +8,7 @@ once ours has taken it to rest is compared with the recording by the rules of th
 import asyncio
 import copy
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -278,6 +279,11 @@ def complete(tree: Tree) -> Tree:
     return tree
 
 
+def whichever_template(path: str) -> str:
+    """A template's name has a digest of its spec, whose tags name the namespace, which each run here has of its own."""
+    return re.sub(r"^template ms-[0-9a-f]{8}$", "template", path)
+
+
 async def assert_as_recorded(
     of: type[Run[S]],
     row: Tree,
@@ -300,4 +306,4 @@ async def assert_as_recorded(
             rest = await run.to_rest(rules)
             paths = deviations[name].paths if name in deviations else set()
             found = await run.differences(rest, expected_paths=paths)
-            assert sorted(found) == sorted(paths), "\n".join(found.values())
+            assert {*map(whichever_template, found)} == {*map(whichever_template, paths)}, "\n".join(found.values())

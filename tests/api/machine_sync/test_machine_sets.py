@@ -16,7 +16,12 @@ import pytest
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.kube.errors import Conflict
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, PAUSED_ANNOTATION, SYNC_FINALIZER
+from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    MIRRORED_SPEC_ANNOTATION,
+    PAUSED_ANNOTATION,
+    SYNC_FINALIZER,
+)
 
 from .examples import Tree
 from .sets import (
@@ -124,7 +129,7 @@ async def test_ss1_a_set_of_the_machine_api_gets_a_paused_mirror_with_a_template
         (made,) = (await templates(stage)).values()
         assert mirror["metadata"]["ownerReferences"] == made["metadata"]["ownerReferences"] == [owner]
         assert made["metadata"]["labels"] == MADE
-        assert made["metadata"]["annotations"] == {PAUSED_ANNOTATION: ""}
+        assert {*made["metadata"]["annotations"]} == {PAUSED_ANNOTATION, MIRRORED_SPEC_ANNOTATION}
         assert referred_to(mirror) == made["metadata"]["name"]
         assert size_of(stage, made) == PROVIDER_SPECS[stage.example.name][stage.example.size]
         assert mirror["spec"]["template"]["metadata"]["labels"]["node-role.kubernetes.io/worker"] == ""

@@ -17,7 +17,8 @@ from windlass.kube.control.seen import Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER
 from windlass.machine_sync.machine.reasons import Reason
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.mirroring.belongs import was_ever_mirrored, was_mirrored
+from windlass.machine_sync.mirroring.belongs import is_paused_mirror, was_ever_mirrored, was_mirrored
+from windlass.machine_sync.mirroring.collector import is_newer
 from windlass.machine_sync.mirroring.finalizers import let_go
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only
 
@@ -52,6 +53,8 @@ def deleted_under_machine_api(seen: MachineSnapshot, found: Present[mapi.Machine
         return Plan.of(let_go(mapi.Machine, seen.machine_api, why=_NEVER_MIRRORED))
     if other.deletion_timestamp is None or (was_mirrored(other) and was_ever_mirrored(found)):
         return None
+    if is_paused_mirror(other) and is_newer(found.metadata, other):
+        return None  # that of an earlier Machine of this name
     # Whoever made it may have given it our finalizer.
     return Plan.of(let_go(capi.Machine, seen.cluster_api, why=_NEVER_MIRRORED)).then(
         WaitFor(f"Machine {other.name} of Cluster API, which was never a mirror, to be gone")

@@ -31,6 +31,7 @@ from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, m
 from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import belongs, migration, taints
+from windlass.machine_sync.mirroring.collector import is_newer
 from windlass.machine_sync.mirroring.finalizers import let_go
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only
 
@@ -102,6 +103,8 @@ def _deleted_alone(seen: MachineSetSnapshot, found: Present[mapi.MachineSet] | U
         return Plan.of(let_go(mapi.MachineSet, seen.machine_api, why=_NEVER_MIRRORED))
     if other.deletion_timestamp is None or (belongs.was_mirrored(other) and belongs.was_ever_mirrored(found)):
         return None
+    if belongs.is_paused_mirror(other) and is_newer(found.metadata, other):
+        return None  # that of an earlier set of this name
     return Plan.of(let_go(capi.MachineSet, seen.cluster_api, why=_NEVER_MIRRORED)).then(
         WaitFor(f"MachineSet {other.name} of Cluster API, which was never a mirror, to be gone")
     )

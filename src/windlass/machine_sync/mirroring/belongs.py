@@ -21,6 +21,8 @@ from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
     MACHINE_API,
+    MIRRORED_ANNOTATIONS_ANNOTATION,
+    MIRRORED_LABELS_ANNOTATION,
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
@@ -72,12 +74,17 @@ def name_conflict(found: Present[Any], cluster_api: Seen[Any]) -> str:
             f"Cluster API runs a {kind} of this name, {other}, which is no mirror, so nothing is written to it: "
             f"{choice}delete one of the two"
         )
-    if said == CLUSTER_API and undecided and _has_instances(found.object):
+    if said == CLUSTER_API and undecided and _has_instances(found.object) and not _was_made_by_us(found.metadata):
         return (
             f"this {kind} has run in the Machine API, and Cluster API's {kind} {other} has other instances, so neither "
             "becomes the mirror of the other: delete one of the two, this one with spec.authoritativeAPI: MachineAPI"
         )
     return ""
+
+
+def _was_made_by_us(meta: ObjectMeta) -> bool:
+    """A mirror in the Machine API of which somebody writes the status before we do; or one that is applied again."""
+    return any(key in meta.annotations for key in (MIRRORED_LABELS_ANNOTATION, MIRRORED_ANNOTATIONS_ANNOTATION))
 
 
 def _was_synchronized(found: MachineApiObject) -> bool:

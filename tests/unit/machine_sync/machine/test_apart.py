@@ -36,6 +36,7 @@ COPY = changed(
     spec__providerID=None,
 )
 """A Machine of its name that a user has made in Cluster API, paused."""
+CORE = CLUSTER_API_FINALIZER
 FORGED: Tree = {PAUSED: "", AUTHORITY: "MachineAPI"}
 
 
@@ -57,6 +58,17 @@ class TestUnderTheMachineApi:
         case = under_machine_api()
         case["cluster_api"] = going(case["cluster_api"], CLUSTER_API_FINALIZER)
         assert writes(decided(**case)) == []
+
+    @pytest.mark.parametrize(("created", "left"), [("2026-05-01T11:59:30Z", []), ("2026-05-01T11:58:30Z", [CORE])])
+    def test_the_mirror_of_an_earlier_machine_of_its_name_goes(self, created: str, left: list[str]) -> None:
+        """Whether the mark is forged shows in the times: what is deleted before a Machine is made cannot be meant for
+        it."""
+        new = changed(MASTER, metadata={**MASTER["metadata"], "creationTimestamp": created})
+        copy = going(changed(COPY, metadata__annotations=FORGED), CORE, SYNC)
+        case = {"machine_api": new, "cluster_api": copy, "infra_machine": None}
+        there = after(decided(**case), **case)
+        assert there["machine_api"]["metadata"].get("deletionTimestamp") is None
+        assert (there["cluster_api"] or {"metadata": {}})["metadata"].get("finalizers", []) == left
 
     def test_a_machine_that_cannot_be_read_stays_too(self) -> None:
         broken = changed(MASTER, spec__taints="x")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.kube.control.plan import Done, Plan
+from windlass.machine_sync.constants import MIRRORED_LABELS_ANNOTATION
 
 from .cases import (
     AUTHORITY,
@@ -130,8 +131,14 @@ class TestClusterApiIsToBeTheAuthority:
             changed(RAN, spec__providerID="openstack:///other"),
             changed(RAN, spec__providerID=None),
             changed(RAN, status={"authoritativeAPI": "ClusterAPI"}),
+            changed(RAN, metadata__annotations={MIRRORED_LABELS_ANNOTATION: "a=b"}),
         ],
-        ids=["the mirror from a backup", "a mirror that a user creates", "a mirror that fell behind"],
+        ids=[
+            "the mirror from a backup",
+            "a mirror that a user creates",
+            "a mirror that fell behind",
+            "a mirror whose status somebody wrote first",
+        ],
     )
     def test_a_mirror_that_is_created_again_is_synchronized(self, machine_api: Tree) -> None:
         there = settled(cluster_api=RUNS, machine_api=machine_api)

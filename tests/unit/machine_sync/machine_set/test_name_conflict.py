@@ -103,6 +103,16 @@ class TestNeverMirrored:
             assert [type(action) for action in plan.needed] == [RemoveFinalizers] * (SYNC in finalizers)
             assert plan.next == WaitFor("MachineSet ms of Cluster API, which was never a mirror, to be gone")
 
+    def test_the_mirror_of_an_earlier_set_of_its_name_goes(self) -> None:
+        marked = {PAUSED: "", AUTHORITY: "MachineAPI"}
+        meta = {**RUNS["metadata"], **GONE, "annotations": marked, "finalizers": [CLUSTER_API_FINALIZER, SYNC]}
+        for created, left in (("2026-05-01T11:59:30Z", []), ("2026-05-01T11:58:30Z", [CLUSTER_API_FINALIZER])):
+            new = changed(MAPI_SET, metadata={**CREATED["metadata"], "creationTimestamp": created})
+            plan = decided(machine_api=new, cluster_api=changed(RUNS, metadata=meta))
+            (off,) = (action for action in plan.needed if isinstance(action, RemoveFinalizers))
+            assert (off.target.kind, off.desired) == (capi.MachineSet, left)
+            assert not any(isinstance(action, Delete) for action in plan.needed)
+
     def test_it_stays_also_if_somebody_made_another_one_in_the_place_of_its_mirror(self) -> None:
         going = changed(self.PAUSED, metadata={**self.PAUSED["metadata"], **GONE})
         assert decided(machine_api=MAPI_SET, cluster_api=going).needed == ()
