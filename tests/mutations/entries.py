@@ -347,7 +347,7 @@ _DECIDING = (
         ("and PAUSED_ANNOTATION not in meta.annotations and (undecided", "and (undecided"),
         ("(undecided or not was_mirrored(meta))", "undecided"),
         ("return bool(found.status.synchronized_generation or found.status.synchronized_api)", "return False"),
-        ("    if said == CLUSTER_API and undecided and _has_instances(found.object):", "    if False:"),
+        ("said == CLUSTER_API and undecided and _has_instances(found.object) and", "False and"),
     ),
     *_in(
         "machine_sync/machine/apart.py",
@@ -415,9 +415,6 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/apart.py",
         "machine_sync/machine/test_apart.py",
-        ("        if was_mirrored(other):\n            return None\n", "        return None\n"),
-        ("(was_mirrored(other) and was_ever_mirrored(found))", "was_mirrored(other)"),
-        ("(was_mirrored(other) and was_ever_mirrored(found))", "was_ever_mirrored(found)"),
         ("    if was_mirrored(other) and was_mirrored(found.metadata):", "    if True:"),
         ("    if was_mirrored(other) and was_mirrored(found.metadata):", "    if was_mirrored(other):"),
     ),
@@ -438,19 +435,22 @@ _DECIDING = (
         ("return was_mirrored(found.metadata) or (", "return was_mirrored(found.metadata) and ("),
     ),
     *_in(
-        "machine_sync/machine/apart.py",
+        "machine_sync/mirroring/alone.py",
         "machine_sync/machine/test_apart.py",
+        ("return None if was_mirrored(other) else Plan.of", "return None if True else Plan.of"),
+        ("(was_mirrored(other) and was_ever_mirrored(found))", "was_mirrored(other)"),
+        ("(was_mirrored(other) and was_ever_mirrored(found))", "was_ever_mirrored(found)"),
         ("    if is_paused_mirror(other) and is_newer(found.metadata, other):", "    if False:"),
         ("if is_paused_mirror(other) and is_newer(found.metadata, other):", "if is_paused_mirror(other):"),
     ),
     *_in(
-        "machine_sync/machine_set/decide.py",
+        "machine_sync/mirroring/alone.py",
         "machine_sync/machine_set/test_name_conflict.py",
-        ("    if belongs.is_paused_mirror(other) and is_newer(found.metadata, other):", "    if False:"),
-        (
-            "if belongs.is_paused_mirror(other) and is_newer(found.metadata, other):",
-            "if belongs.is_paused_mirror(other):",
-        ),
+        ("return None if was_mirrored(other) else Plan.of", "return None if True else Plan.of"),
+        ("(was_mirrored(other) and was_ever_mirrored(found))", "was_mirrored(other)"),
+        ("(was_mirrored(other) and was_ever_mirrored(found))", "was_ever_mirrored(found)"),
+        ("    if is_paused_mirror(other) and is_newer(found.metadata, other):", "    if False:"),
+        ("if is_paused_mirror(other) and is_newer(found.metadata, other):", "if is_paused_mirror(other):"),
     ),
     *_in(
         "machine_sync/mirroring/belongs.py",
@@ -463,13 +463,6 @@ _DECIDING = (
         ("if (alone := apart.deleted_under_machine_api(seen, found)) is not None:", "if (alone := None) is not None:"),
         ("if (alone := apart.deleted_under_cluster_api(seen, found)) is not None:", "if (alone := None) is not None:"),
         ("        going = alone or deletion.of_both", "        going = deletion.of_both"),
-    ),
-    *_in(
-        "machine_sync/machine_set/decide.py",
-        "machine_sync/machine_set/test_name_conflict.py",
-        ("        if belongs.was_mirrored(other):\n            return None\n", "        return None\n"),
-        ("(belongs.was_mirrored(other) and belongs.was_ever_mirrored(found))", "belongs.was_mirrored(other)"),
-        ("(belongs.was_mirrored(other) and belongs.was_ever_mirrored(found))", "belongs.was_ever_mirrored(found)"),
     ),
     *_in(
         "machine_sync/machine_set/snapshot.py",

@@ -22,6 +22,11 @@ def whose(found: Markable) -> str:
     return f"{KINDS[type(found)].name} {found.id} belongs to {marks.in_words(marks.mark_of(found))}"
 
 
+def left_to_its_owner(found: Markable) -> str:
+    """What an Event says of a resource that stays although an object is deleted."""
+    return f"Left in the cloud: {whose(found)}"
+
+
 def stopped(
     found: Markable,
     ownership: Ownership,

@@ -9,20 +9,17 @@
 """
 
 from datetime import datetime
-from typing import Final
 
 from windlass.api import capi, mapi
-from windlass.kube.control.plan import Plan, WaitFor
+from windlass.kube.control.plan import Plan
 from windlass.kube.control.seen import Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER
 from windlass.machine_sync.machine.reasons import Reason
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.machine_sync.mirroring.belongs import is_paused_mirror, was_ever_mirrored, was_mirrored
-from windlass.machine_sync.mirroring.collector import is_newer
+from windlass.machine_sync.mirroring.alone import NEVER_MIRRORED, deleted_alone
+from windlass.machine_sync.mirroring.belongs import was_mirrored
 from windlass.machine_sync.mirroring.finalizers import let_go
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only
-
-_NEVER_MIRRORED: Final = "it was never mirrored"
 
 
 def in_conflict(seen: MachineSnapshot, found: Present[mapi.Machine], why: str, *, now: datetime) -> Plan:
@@ -32,33 +29,19 @@ def in_conflict(seen: MachineSnapshot, found: Present[mapi.Machine], why: str, *
         if undecided and found.object.spec.provider_id:
             return fill_authority(found, "")  # It has an instance, which only its own API can delete.
         theirs = (MACHINE_API_FINALIZER,) if undecided else ()  # Its controllers do not act while it is undecided.
-        return Plan.of(let_go(mapi.Machine, found, *theirs, why=_NEVER_MIRRORED))
+        return Plan.of(let_go(mapi.Machine, found, *theirs, why=NEVER_MIRRORED))
     plan = report_only(Fault(Reason.NAME_CONFLICT, why, retry=False), found, now=now)
     going = metadata_of(seen.cluster_api)
     if going is None or going.deletion_timestamp is None:
         return plan
-    infra = let_go(seen.platform.infra_machine, seen.infra_machine, why=_NEVER_MIRRORED)
-    released = Plan.of(infra, let_go(capi.Machine, seen.cluster_api, why=_NEVER_MIRRORED))
+    infra = let_go(seen.platform.infra_machine, seen.infra_machine, why=NEVER_MIRRORED)
+    released = Plan.of(infra, let_go(capi.Machine, seen.cluster_api, why=NEVER_MIRRORED))
     return Plan((*plan.actions, *released.actions), plan.next)
 
 
 def deleted_under_machine_api(seen: MachineSnapshot, found: Present[mapi.Machine] | Unreadable) -> Plan | None:
     """The Machine API is authoritative. None: neither is being deleted, or Cluster API's is the mirror."""
-    other = metadata_of(seen.cluster_api)
-    if other is None:
-        return None
-    if found.metadata.deletion_timestamp is not None:
-        if was_mirrored(other):
-            return None
-        return Plan.of(let_go(mapi.Machine, seen.machine_api, why=_NEVER_MIRRORED))
-    if other.deletion_timestamp is None or (was_mirrored(other) and was_ever_mirrored(found)):
-        return None
-    if is_paused_mirror(other) and is_newer(found.metadata, other):
-        return None  # that of an earlier Machine of this name
-    # Whoever made it may have given it our finalizer.
-    return Plan.of(let_go(capi.Machine, seen.cluster_api, why=_NEVER_MIRRORED)).then(
-        WaitFor(f"Machine {other.name} of Cluster API, which was never a mirror, to be gone")
-    )
+    return deleted_alone(found, seen.cluster_api, kind=mapi.Machine, other_kind=capi.Machine)
 
 
 def deleted_under_cluster_api(seen: MachineSnapshot, found: Present[mapi.Machine] | Unreadable) -> Plan | None:
@@ -68,4 +51,4 @@ def deleted_under_cluster_api(seen: MachineSnapshot, found: Present[mapi.Machine
         return None
     if was_mirrored(other) and was_mirrored(found.metadata):
         return None
-    return Plan.of(let_go(mapi.Machine, seen.machine_api, MACHINE_API_FINALIZER, why=_NEVER_MIRRORED))
+    return Plan.of(let_go(mapi.Machine, seen.machine_api, MACHINE_API_FINALIZER, why=NEVER_MIRRORED))

@@ -76,8 +76,7 @@ class MachineObserver:
         kind = _removed(seen)
         if kind is None or kind is seen.removal.kind:
             return seen
-        home = self._namespaces.machine_api if kind is mapi.Machine else self._namespaces.cluster_api
-        removal = await why_deleted(self._reader, kind, namespace=home, last=seen.last)
+        removal = await why_deleted(self._reader, kind, namespaces=self._namespaces, last=seen.last)
         return replace(seen, removal=removal)
 
     async def _of_its_authority(self, seen: MachineSnapshot) -> MachineSnapshot:

@@ -52,12 +52,10 @@ def refused(seen: MachineSnapshot, result: Result, *, now: datetime) -> Plan:
 
 def removed(seen: MachineSnapshot) -> Fault:
     """The mirror is being deleted, or cannot be created, and no user wants that: its kind or namespace goes."""
-    of_machine_api = seen.removal.kind is mapi.Machine
-    api = "the Machine API" if of_machine_api else "Cluster API"
     reason = Reason.MIRROR_REMOVED
     if seen.removal.unknown:
-        reason = Reason.FAILED_TO_UPDATE_MAPI if of_machine_api else Reason.FAILED_TO_UPDATE_CAPI
-    return Fault(reason, seen.removal.remains("machine", api=api))
+        reason = Reason.FAILED_TO_UPDATE_MAPI if seen.removal.of_machine_api else Reason.FAILED_TO_UPDATE_CAPI
+    return Fault(reason, seen.removal.remains("machine"))
 
 
 def blame(result: Result) -> Fault:

@@ -21,7 +21,6 @@ When the mirror is up to date and spec names the other authority, authority begi
 """
 
 from datetime import datetime
-from typing import Final
 
 from windlass.api import capi, mapi
 from windlass.kube.control.plan import Done, Emit, Plan, WaitFor, target_of
@@ -31,11 +30,9 @@ from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, m
 from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import belongs, migration, taints
-from windlass.machine_sync.mirroring.collector import is_newer
+from windlass.machine_sync.mirroring.alone import NEVER_MIRRORED, deleted_alone
 from windlass.machine_sync.mirroring.finalizers import let_go
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only
-
-_NEVER_MIRRORED: Final = "it was never mirrored"
 
 
 def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
@@ -82,32 +79,17 @@ def _mirrored(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now:
 def _apart(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], why: str, *, now: datetime) -> Plan:
     """Two MachineSets have one name: each is deleted without the other, and nothing else is done."""
     if found.deleting:
-        return Plan.of(let_go(mapi.MachineSet, found, why=_NEVER_MIRRORED))
+        return Plan.of(let_go(mapi.MachineSet, found, why=NEVER_MIRRORED))
     plan = report_only(Fault(Reason.NAME_CONFLICT, why, retry=False), found, now=now)
     going = metadata_of(seen.cluster_api)
     if going is None or going.deletion_timestamp is None:
         return plan
-    released = Plan.of(let_go(capi.MachineSet, seen.cluster_api, why=_NEVER_MIRRORED))
+    released = Plan.of(let_go(capi.MachineSet, seen.cluster_api, why=NEVER_MIRRORED))
     return Plan((*plan.actions, *released.actions), plan.next)
 
 
 def _deleted_alone(seen: MachineSetSnapshot, found: Present[mapi.MachineSet] | Unreadable) -> Plan | None:
-    """The Machine API is authoritative, and Cluster API's MachineSet was never its mirror: one that is deleted goes
-    alone. None: neither is being deleted, or it is the mirror."""
-    other = metadata_of(seen.cluster_api)
-    if other is None:
-        return None
-    if found.metadata.deletion_timestamp is not None:
-        if belongs.was_mirrored(other):
-            return None
-        return Plan.of(let_go(mapi.MachineSet, seen.machine_api, why=_NEVER_MIRRORED))
-    if other.deletion_timestamp is None or (belongs.was_mirrored(other) and belongs.was_ever_mirrored(found)):
-        return None
-    if belongs.is_paused_mirror(other) and is_newer(found.metadata, other):
-        return None  # that of an earlier set of this name
-    return Plan.of(let_go(capi.MachineSet, seen.cluster_api, why=_NEVER_MIRRORED)).then(
-        WaitFor(f"MachineSet {other.name} of Cluster API, which was never a mirror, to be gone")
-    )
+    return deleted_alone(found, seen.cluster_api, kind=mapi.MachineSet, other_kind=capi.MachineSet)
 
 
 def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:

@@ -68,8 +68,7 @@ class MachineSetObserver:
         kind = _removed(found)
         if kind is None or kind is found.removal.kind:
             return found
-        home = self._namespaces.machine_api if kind is mapi.MachineSet else self._namespaces.cluster_api
-        removal = await why_deleted(self._reader, kind, namespace=home, last=found.last)
+        removal = await why_deleted(self._reader, kind, namespaces=self._namespaces, last=found.last)
         return replace(found, removal=removal)
 
     async def _observe(self, name: str, last: Outcome) -> MachineSetSnapshot:

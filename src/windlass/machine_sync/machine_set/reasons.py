@@ -46,12 +46,10 @@ def refused(seen: MachineSetSnapshot, result: Result, *, now: datetime) -> Plan:
 
 def removed(seen: MachineSetSnapshot) -> Fault:
     """The mirror is being deleted, or cannot be created, and no user wants that: its kind or namespace goes."""
-    of_machine_api = seen.removal.kind is mapi.MachineSet
-    api = "the Machine API" if of_machine_api else "Cluster API"
     reason = Reason.MIRROR_REMOVED
     if seen.removal.unknown:
-        reason = Reason.FAILED_TO_UPDATE_MAPI if of_machine_api else Reason.FAILED_TO_UPDATE_CAPI
-    return Fault(reason, seen.removal.remains("MachineSet", api=api))
+        reason = Reason.FAILED_TO_UPDATE_MAPI if seen.removal.of_machine_api else Reason.FAILED_TO_UPDATE_CAPI
+    return Fault(reason, seen.removal.remains("MachineSet"))
 
 
 def blame(result: Result) -> Fault:

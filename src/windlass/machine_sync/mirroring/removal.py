@@ -16,6 +16,7 @@ after the deletion of an object was observed always shows the cause.
 
 from msgspec import Struct
 
+from windlass.api import mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
@@ -41,15 +42,21 @@ class Removal(Struct, frozen=True):
     unknown: str = ""
 
     @property
+    def of_machine_api(self) -> bool:
+        """The objects are of the Machine API."""
+        return self.kind is not None and is_of_machine_api(self.kind)
+
+    @property
     def spares(self) -> bool:
         """It is not known that a user wants the object to be deleted, so its authority stays."""
         return bool(self.cause or self.unknown)
 
-    def remains(self, what: str, *, api: str) -> str:
-        """The message on a `what` ("machine") that stays with its authority, and loses its mirror in the other `api`.
+    def remains(self, what: str) -> str:
+        """The message on a `what` ("machine") that stays with its authority, and loses its mirror in the other API.
 
         It says what users can do, because the CRD may be gone for good.
         """
+        api = "the Machine API" if self.of_machine_api else "Cluster API"
         if self.unknown:
             return (
                 f"the mirror in {api} is being deleted, and it is not known whether a user deleted it or its CRD or "
@@ -62,13 +69,20 @@ class Removal(Struct, frozen=True):
         )
 
 
-async def why_deleted(reader: Reader, kind: type[KubernetesObject], *, namespace: str, last: Outcome) -> Removal:
+def is_of_machine_api(kind: type[KubernetesObject]) -> bool:
+    return kind.RESOURCE.group == mapi.Machine.RESOURCE.group
+
+
+async def why_deleted(
+    reader: Reader, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome
+) -> Removal:
     """Look at the CRD and the namespace of objects of `kind`. Raises KubeErrors, but for a missing right.
 
     `last`: if an object could not be created because its kind is not served, that is the answer.
     """
     if created(last) is kind and isinstance(last.error, NotServed):
         return Removal(kind, cause=f"CustomResourceDefinition {kind.RESOURCE.name}", state="does not exist")
+    namespace = namespaces.machine_api if is_of_machine_api(kind) else namespaces.cluster_api
     try:
         crd, home = await both(
             reader.see(CustomResourceDefinition, kind.RESOURCE.name, live=True),

@@ -23,7 +23,7 @@ from windlass.openstack.objects import event, release
 from windlass.openstack.ownership import Ownership
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.status import AUTHENTIC, AUTHENTICATED, DELETING, NOT_PAUSED, Reason, progressing
-from windlass.openstack.taken import whose
+from windlass.openstack.taken import left_to_its_owner
 
 
 def delete(
@@ -37,7 +37,7 @@ def delete(
     now: datetime,
 ) -> Plan:
     if (other := stranger(estate, ownership)) is not None:
-        note = f"Left in the cloud: {whose(other)}"
+        note = left_to_its_owner(other)
         return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
     names = (found.metadata.name, f"{found.metadata.namespace}-{found.metadata.name}")
     step = claiming(estate, ours, ownership)

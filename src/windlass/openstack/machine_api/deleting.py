@@ -17,9 +17,8 @@ from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Action, Delete, Plan, RequeueAfter, target
 from windlass.kube.control.seen import Present, metadata_of
-from windlass.openstack.cloud.kinds import KINDS
-from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.collected import is_of_set_collected, why_left
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.foreign import foreign
@@ -32,6 +31,7 @@ from windlass.openstack.objects import dropped, event, is_held, release
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, Reason, dead_end, progressing
+from windlass.openstack.taken import left_to_its_owner
 from windlass.openstack.trouble import trouble_since
 
 
@@ -70,10 +70,10 @@ def delete(visit: MachineVisit) -> Plan:
     theirs = None if visit.cloud.awaited else foreign(inventory, visit.ownership, recorded=had)
     left = None
     if theirs is not None:
-        whose = f"Left in the cloud: {KINDS[type(theirs)].name} {theirs.id} belongs to {in_words(mark_on(theirs))}"
-        left = event(found, "LeftInCloud", whose)
+        note = left_to_its_owner(theirs)
+        left = event(found, "LeftInCloud", note)
         if root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
-            return Plan((left, *_let_go(visit.seen, found, whose).actions))
+            return Plan((left, *_let_go(visit.seen, found, note).actions))
     # The ports and volumes that another provider gave the server have no mark yet.
     adoption = None
     if had.server:

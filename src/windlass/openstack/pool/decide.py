@@ -61,7 +61,7 @@ from windlass.openstack.status import (
     progressing,
     unvisited,
 )
-from windlass.openstack.taken import whose
+from windlass.openstack.taken import left_to_its_owner
 from windlass.openstack.trouble import Told, lasting_since, told, told_of_no_access, unmet
 
 PREFIX: Final = 32
@@ -217,7 +217,7 @@ class _Visit(Struct, frozen=True):
         found, estate, ownership = self.found, self.cloud.estate, self.ownership
         if (other := claiming.stranger(estate, ownership)) is not None:
             if found.deleting:
-                note = f"Left in the cloud: {whose(other)}"
+                note = left_to_its_owner(other)
                 return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
             about = claiming.of_another(other, ownership)
             return self._wait(about, about.due(self.now, since=self._since(POOL_READY)))

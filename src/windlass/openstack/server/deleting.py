@@ -19,7 +19,6 @@ from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.collected import is_machine_collected, other_owner, why_left
@@ -44,6 +43,7 @@ from windlass.openstack.status import (
     dead_end,
     progressing,
 )
+from windlass.openstack.taken import left_to_its_owner
 from windlass.openstack.trouble import Told
 
 _ORDER: Final = (
@@ -116,10 +116,10 @@ def delete(visit: ServerVisit) -> Plan:
     theirs = None if visit.cloud.awaited else foreign(inventory, visit.ownership, recorded=had)
     left = None
     if theirs is not None:
-        whose = f"Left in the cloud: {KINDS[type(theirs)].name} {theirs.id} belongs to {in_words(mark_on(theirs))}"
-        left = event(found, "LeftInCloud", whose)
+        note = left_to_its_owner(theirs)
+        left = event(found, "LeftInCloud", note)
         if root_of(mark_on(theirs)) == root_of(mark):  # what has its own mark still is theirs too
-            return Plan.of(left, release(found, whose))
+            return Plan.of(left, release(found, note))
     step = None
     if adopted(found) or formers:
         step = next_adoption(inventory, recorded=had, project=project, mark=mark, formers=formers)
@@ -141,9 +141,9 @@ def delete(visit: ServerVisit) -> Plan:
             return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=dead_end(reason, message)))
         case Vanished():
             gone = found.object.status.instance_id
-            note = f"Deleted server {found.metadata.name} with id {gone}"
+            deleted = f"Deleted server {found.metadata.name} with id {gone}"
             ours = gone and found.object.status.instance_state != LOST
-            news = event(found, "Successfuldeleteserver", note) if ours else None
+            news = event(found, "Successfuldeleteserver", deleted) if ours else None
             return Plan.of(left or news, release(found, "nothing is left of it in the cloud"))
     return Plan.nothing(f"a step that ends no server: {step}")
 

@@ -36,7 +36,7 @@ from .cases import (
     under_machine_api,
 )
 from .deletions import going, steps
-from .world import NAME, OURS, THEIRS, at_rest, reconciled, synchronized, tree_of, typed, world
+from .world import NAME, NAMESPACES, OURS, THEIRS, at_rest, reconciled, synchronized, tree_of, typed, world
 
 IN_CLUSTER_API = Removal(capi.Machine, cause=f"namespace {THEIRS}")
 IN_THE_MACHINE_API = Removal(mapi.Machine, cause="CustomResourceDefinition machines.machine.openshift.io")
@@ -238,17 +238,17 @@ async def test_what_could_not_be_created_for_lack_of_its_crd_is_told_in_the_crds
 async def test_a_missing_right_is_told() -> None:
     api = world()
     api.fail_next("get", Namespace, Forbidden(Status("Failure", UNKNOWN, "Forbidden", 403)))
-    found = await why_deleted(MemoryReader(api), capi.Machine, namespace=THEIRS, last=Outcome())
+    found = await why_deleted(MemoryReader(api), capi.Machine, namespaces=NAMESPACES, last=Outcome())
     assert (found.cause, found.unknown, found.spares) == ("", UNKNOWN, True)
 
 
 async def test_a_kind_that_is_not_served_is_no_proof_that_nothing_goes() -> None:
-    found = await why_deleted(MemoryReader(MemoryApi(Namespace)), capi.Machine, namespace=THEIRS, last=Outcome())
+    found = await why_deleted(MemoryReader(MemoryApi(Namespace)), capi.Machine, namespaces=NAMESPACES, last=Outcome())
     assert found.unknown
     assert found.spares
 
 
 async def test_where_both_stay_somebody_has_deleted_it() -> None:
-    found = await why_deleted(MemoryReader(world()), capo.OpenStackMachine, namespace=THEIRS, last=Outcome())
+    found = await why_deleted(MemoryReader(world()), capo.OpenStackMachine, namespaces=NAMESPACES, last=Outcome())
     assert found == Removal(capo.OpenStackMachine)
     assert not found.spares
