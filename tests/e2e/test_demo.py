@@ -13,14 +13,14 @@ import pytest
 
 from tests.builder import require_builder
 from tests.explore import EXPLORING
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.demo.machine_sync.expectations import REFUSAL
-from windlass.demo.machine_sync.story import STORY
-from windlass.demo.openstack import story as openstack
-from windlass.demo.os_build import story as os_build
+from windlass.capability.conventions.exit_codes import Exit
 from windlass.demo.story import Step
-from windlass.demo.update_status import story as update_status
+from windlass.machine_sync.demo.expectations import REFUSAL
+from windlass.machine_sync.demo.story import STORY
+from windlass.openstack.demo import story as openstack
+from windlass.os_build.demo import story as os_build
 from windlass.testing.plane.waiting import wait_for
+from windlass.update_status.demo import story as update_status
 
 pytestmark = pytest.mark.plane
 

@@ -1135,16 +1135,16 @@ _FOLLOWING = (
         ("    if not names:\n        every", "    if False:\n        every"),
     ),
     *_in(
-        "cli/update_status/status/follow.py",
-        "cli/update_status/test_follow.py",
+        "update_status/cli/status/follow.py",
+        "update_status/cli/test_follow.py",
         ("seen.settled and is_over", "is_over"),
         ("passing, before = bool(before and missing), seen", "passing, before = False, seen"),
         ("if first or not passing:", "if not passing:"),
         ("if first or not passing:", "if first:"),
     ),
     *_in(
-        "cli/update_status/status/verdict.py",
-        "cli/update_status/test_follow.py",
+        "update_status/cli/status/verdict.py",
+        "update_status/cli/test_follow.py",
         ('not report.updating and report.control_plane.updating == "False"', "not report.updating"),
         ("if node.managed and node.phase is not Phase.UPDATED", "if node.phase is not Phase.UPDATED"),
         ("return bool(left) and all(", "return bool(left) and any("),
@@ -1994,8 +1994,8 @@ _IN_THE_CLOUD = (
         ("            place = machine_api\n", ""),
     ),
     *_in(
-        "cli/openstack/left_over.py",
-        "cli/openstack/test_orphans.py",
+        "openstack/cli/left_over.py",
+        "openstack/cli/test_orphans.py",
         ("found = await objects(api, OWNERS)", 'found = await objects(api, OWNERS, machine_api="ours")'),
     ),
     *_in(
@@ -2724,8 +2724,8 @@ _IN_THE_CLOUD = (
         ),
     ),
     *_in(
-        "cli/openstack/left_over.py",
-        "cli/openstack/test_orphans.py",
+        "openstack/cli/left_over.py",
+        "openstack/cli/test_orphans.py",
         ("if request.all_ages or not _is_young", "if True or not _is_young"),
     ),
 )
@@ -2861,8 +2861,8 @@ _SHOWING_IN_BROWSERS = (
         ("        await self._streams.allow(request, view)\n        if view.details", "        if view.details"),
     ),
     *_in(
-        "web/views/update_troubles.py",
-        "web/test_update_troubles.py",
+        "update_status/view/troubles.py",
+        "update_status/view/test_troubles.py",
         ("if now - renewed > PATIENCE", "if now - renewed > 10 * PATIENCE"),
         ("if not lease.spec.holder_identity or renewed is None:", "if renewed is None:"),
         ("*filter(None, [silence]), ", ""),

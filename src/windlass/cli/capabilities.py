@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from windlass.cli.conventions.options import adopt
-from windlass.cli.conventions.room import Room
+from windlass.capability.conventions.options import adopt
+from windlass.capability.conventions.room import Room
 
 CAPABILITIES = {
-    "machine-sync": "windlass.cli.machine_sync.room",
-    "openstack": "windlass.cli.openstack.room",
-    "os-build": "windlass.cli.os_build.room",
-    "update-status": "windlass.cli.update_status.room",
+    "machine-sync": "windlass.machine_sync.cli.room",
+    "openstack": "windlass.openstack.cli.room",
+    "os-build": "windlass.os_build.cli.room",
+    "update-status": "windlass.update_status.cli.room",
 }
 """Every capability with the module that has its `ROOM`."""
 

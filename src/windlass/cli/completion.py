@@ -2,7 +2,7 @@
 
 import click
 
-from windlass.cli.conventions.exit_codes import Exit
+from windlass.capability.conventions.exit_codes import Exit
 
 INSTALL = """\b
 bash:  echo 'eval "$(windlass completion bash)"' >> ~/.bashrc

@@ -7,14 +7,14 @@ from typing import Final
 
 import click
 
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings, settings_of
 
 _DEMOS: Final = {
-    "machine-sync": "windlass.demo.machine_sync",
-    "openstack": "windlass.demo.openstack",
-    "os-build": "windlass.demo.os_build",
-    "update-status": "windlass.demo.update_status",
+    "machine-sync": "windlass.machine_sync.demo",
+    "openstack": "windlass.openstack.demo",
+    "os-build": "windlass.os_build.demo",
+    "update-status": "windlass.update_status.demo",
 }
 """The package of each capability's demo. The first is shown if none is named."""
 

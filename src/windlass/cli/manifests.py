@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.capability.conventions import complaints
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.room import parameters
+from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.cli.capabilities import CAPABILITIES, rooms
-from windlass.cli.conventions import complaints
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.room import parameters
-from windlass.cli.conventions.settings import Settings, settings_of
 
 if TYPE_CHECKING:
     from windlass.capability.capability import Capability
@@ -179,13 +179,14 @@ def crds(names: tuple[str, ...]) -> int:
 def web(settings: Settings, *, view: str, namespace: str | None) -> int:
     """Print Namespace, ServiceAccount, roles and bindings of the web page."""
     from windlass.machine_sync.constants import Namespaces
+    from windlass.machine_sync.view import machines
+    from windlass.update_status.view import update
     from windlass.web.rights import HOME, additional, rights
-    from windlass.web.views import machine_sync, update_status
 
     home = namespace or settings.namespace or HOME
-    of_update = update_status.needs()
+    of_update = update.needs()
     if view == "machine-sync":
-        found = additional(machine_sync.needs(Namespaces()), to=of_update, home=home)
+        found = additional(machines.needs(Namespaces()), to=of_update, home=home)
     else:
         found = rights(of_update, home=home)
     click.echo(text(found, origin="`windlass manifests web` from what its views declare to read"), nl=False)

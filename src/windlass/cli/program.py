@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import click
 
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.options import adopt
-from windlass.cli.conventions.settings import Settings
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.options import adopt
+from windlass.capability.conventions.settings import Settings
 
 COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
 
 
 class Entry(NamedTuple):
-    """A command: its module in `windlass.cli`, and its line in `windlass --help`.
+    """A command: its module, and its line in `windlass --help`.
 
     `offline`: it uses no cluster of the user, so it has no options that select one.
     """
@@ -28,23 +28,37 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "machines": Entry(
-        "machine_sync.machines",
+        "windlass.machine_sync.cli.machines",
         "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
     ),
-    "status": Entry("update_status.status", "Show how the update of the cluster is going, and what needs attention."),
-    "web": Entry("web", "Show the update, and machines on both sides, in a browser."),
-    "convert": Entry("convert", "Convert machines in files from one API or version to another, offline.", offline=True),
-    "plan": Entry("plan", "Show what controllers would do, on a cluster or from files, without doing it."),
-    "migrate": Entry("machine_sync.migrate", "Move authority over machines from one API to the other."),
-    "openstack": Entry("openstack", "Show what exists in OpenStack clouds, and delete what was left there."),
-    "os-build": Entry("os_build", "Show and start builds of OS images, in a cluster or without one."),
-    "run": Entry("run", "Run controllers."),
-    "release": Entry("machine_sync.release", "Release machines and MachineSets before an uninstall."),
-    "manifests": Entry("manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True),
-    "demo": Entry("demo", "Show what Windlass does on a real control plane, which the demo starts.", offline=True),
-    "dev": Entry("dev", "Start and stop a real control plane, or a real OpenStack, on this computer.", offline=True),
-    "completion": Entry("completion", "Print the completion script of a shell.", offline=True),
-    "version": Entry("version", "Print the version.", offline=True),
+    "status": Entry(
+        "windlass.update_status.cli.status", "Show how the update of the cluster is going, and what needs attention."
+    ),
+    "web": Entry("windlass.cli.web", "Show the update, and machines on both sides, in a browser."),
+    "convert": Entry(
+        "windlass.machine_sync.cli.convert",
+        "Convert machines in files from one API or version to another, offline.",
+        offline=True,
+    ),
+    "plan": Entry("windlass.cli.plan", "Show what controllers would do, on a cluster or from files, without doing it."),
+    "migrate": Entry("windlass.machine_sync.cli.migrate", "Move authority over machines from one API to the other."),
+    "openstack": Entry(
+        "windlass.openstack.cli", "Show what exists in OpenStack clouds, and delete what was left there."
+    ),
+    "os-build": Entry("windlass.os_build.cli", "Show and start builds of OS images, in a cluster or without one."),
+    "run": Entry("windlass.cli.run", "Run controllers."),
+    "release": Entry("windlass.machine_sync.cli.release", "Release machines and MachineSets before an uninstall."),
+    "manifests": Entry(
+        "windlass.cli.manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True
+    ),
+    "demo": Entry(
+        "windlass.cli.demo", "Show what Windlass does on a real control plane, which the demo starts.", offline=True
+    ),
+    "dev": Entry(
+        "windlass.cli.dev", "Start and stop a real control plane, or a real OpenStack, on this computer.", offline=True
+    ),
+    "completion": Entry("windlass.cli.completion", "Print the completion script of a shell.", offline=True),
+    "version": Entry("windlass.cli.version", "Print the version.", offline=True),
 }
 """Every command, in the order of `windlass --help`."""
 
@@ -67,7 +81,7 @@ class CommandTable(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (entry := COMMANDS.get(cmd_name)) is None:
             return None
-        command = importlib.import_module(f"windlass.cli.{entry.module}").command
+        command = importlib.import_module(entry.module).command
         assert isinstance(command, click.Command)
         return adopt(command, asks_cluster=not entry.offline)
 
@@ -139,7 +153,7 @@ def _run(args: list[str], settings: Settings) -> int:
         click.echo(f"error: {error.format_message()}", err=True)
         return error.exit_code
     except Exception as error:
-        from windlass.cli.conventions import complaints
+        from windlass.capability.conventions import complaints
 
         cause = complaints.cause(error)
         if isinstance(cause, BrokenPipeError):

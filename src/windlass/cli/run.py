@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.options import Duration, ListenOn
+from windlass.capability.conventions.room import Room
+from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.cli.capabilities import Commands
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.options import Duration, ListenOn
-from windlass.cli.conventions.room import Room
-from windlass.cli.conventions.settings import Settings, settings_of
 
 if TYPE_CHECKING:
     from windlass.capability import service
@@ -96,8 +96,8 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
         import asyncio
 
         from windlass.capability import service
+        from windlass.capability.conventions import connection
         from windlass.capability.installed import Own
-        from windlass.cli.conventions import connection
         from windlass.kube.process import logs
 
         frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))

@@ -6,7 +6,7 @@ import platform
 import click
 
 import windlass
-from windlass.cli.conventions.exit_codes import Exit
+from windlass.capability.conventions.exit_codes import Exit
 
 
 @click.command()

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.options import ListenOn
-from windlass.cli.conventions.settings import Settings, settings_of
-from windlass.cli.machine_sync import sides
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.options import ListenOn
+from windlass.capability.conventions.settings import Settings, settings_of
+from windlass.machine_sync.cli import sides
 from windlass.machine_sync.constants import Namespaces
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ async def _show_files(sources: tuple[str, ...], web: "WebSettings") -> None:
 
     from windlass.update_status.assessment import Problem
     from windlass.update_status.reading.dump import read_dump
+    from windlass.update_status.view.update import recorded_view
     from windlass.web import service
-    from windlass.web.views.update_status import recorded_view
 
     try:
         view = recorded_view(read_dump(sources, stdin=sys.stdin.buffer, wall=time.time_ns()))
@@ -121,7 +121,7 @@ async def _show_files(sources: tuple[str, ...], web: "WebSettings") -> None:
 
 
 async def _show_cluster(settings: Settings, names: tuple[str, ...], web: "WebSettings", *, places: Namespaces) -> None:
-    from windlass.cli.conventions.connection import connect
+    from windlass.capability.conventions.connection import connect
     from windlass.web import service
 
     async with connect(settings, user_agent="windlass-web") as client:
@@ -131,10 +131,10 @@ async def _show_cluster(settings: Settings, names: tuple[str, ...], web: "WebSet
 
 def _view(name: str, client: "Client", settings: Settings, places: Namespaces) -> "View":
     if name == VIEWS[0]:
-        from windlass.web.views.update_status import live_view
+        from windlass.update_status.view.update import live_view
 
         return live_view(client, namespace=settings.namespace or "")
-    from windlass.web.views.machine_sync import machines_view
+    from windlass.machine_sync.view.machines import machines_view
 
     return machines_view(client, places)
 

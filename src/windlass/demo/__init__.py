@@ -14,8 +14,7 @@ has the command that a user would type, and is done only when its effect is visi
 | `picture` | a few steps of it as an SVG, for a README |
 | `showing` | these parts put together |
 | `keeping` | `--keep`: the stage stays when the command has ended |
-| `machine_sync`, `openstack`, `os_build`, `update_status` | the demo of each capability |
 | `manifests/` | an OpenShift cluster, which demos share |
 
-Another capability's demo is a package like these, with its own `Demo`.
+A capability's demo is its package `demo`, which has `DEMO`.
 """

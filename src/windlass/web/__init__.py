@@ -1,7 +1,7 @@
 """The web page: what capabilities show to people in a browser, live.
 
 A capability shows a `View`. Its source publishes a document on a `Board`: a flat map of parts, of which only those that
-changed go to each open page. The frame below knows no capability; `views` has one module for each.
+changed go to each open page. The frame below knows no capability; each has a package `view` of its own.
 
     API server ──watch──> View.source ──publish──> Board ──server-sent events──> static/NAME.js ──> the page
                                                               ^
@@ -19,7 +19,6 @@ changed go to each open page. The frame below knows no capability; `views` has o
 | `app` | all of it as a web application |
 | `service` | the process |
 | `rights` | the rights of that process, as manifests |
-| `views` | the views of capabilities |
 
 `static` has the page: modules of JavaScript as the browser runs them, one style sheet, no build step.
 """

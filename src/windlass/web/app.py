@@ -49,8 +49,8 @@ class Page:
         self._access = access
         self._streams = streams
         self._client = client
-        self._assets = assets()
-        self._indexes = indexes(self._views)
+        self._assets = assets(views)
+        self._indexes = indexes(views)
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[self._explain], client_max_size=LARGEST_BODY)

@@ -2,6 +2,8 @@
 
 A browser asks each time whether its copy is current (`ETag`), so that after an upgrade nobody runs old scripts.
 
+The frame's are in its folder `static`, and those of a view in that folder of its own package.
+
 The page names in its head whatever its first picture needs, so that a browser fetches all of it at once instead of one
 after the other: scripts, who is signed in, and, for somebody who may see a view, the script and document of that.
 """
@@ -15,9 +17,16 @@ from typing import Final
 from aiohttp import web
 from msgspec import Struct
 
+from windlass.web.view import View
+
 _INDEX: Final = "index.html"
 _VIEW: Final = "{view}"
 """Stands for the name of the view in lines of the page that are there for a view alone."""
+
+_SCRIPT: Final = "{script}"
+"""Stands for each script of the view in the line that has it."""
+
+FRAME: Final = "windlass.web"
 
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
@@ -49,21 +58,26 @@ def accepts_gzip(request: web.Request) -> bool:
     return "gzip" in request.headers.get("Accept-Encoding", "")
 
 
-def assets() -> dict[str, Asset]:
+def assets(views: Iterable[View] = ()) -> dict[str, Asset]:
     """All files of the page by name. What is not among them cannot be asked for."""
-    return {name: _asset(name, plain) for name, plain in _files() if name != _INDEX}
+    packages = dict.fromkeys((FRAME, *(view.scripts for view in views if view.scripts)))
+    there = (found for package in packages for found in _files(package))
+    return {name: _asset(name, plain) for name, plain in there if name != _INDEX}
 
 
-def indexes(views: Iterable[str]) -> dict[str, Asset]:
+def indexes(views: Iterable[View]) -> dict[str, Asset]:
     """The page that begins with each of `views`, and with none of them (empty name)."""
-    lines = dict(_files())[_INDEX].decode().splitlines(keepends=True)
-    plain = "".join(line for line in lines if _VIEW not in line)
-    pages = {"": plain, **{view: "".join(lines).replace(_VIEW, view) for view in views}}
-    return {view: _asset(_INDEX, page.encode()) for view, page in pages.items()}
+    lines = dict(_files(FRAME))[_INDEX].decode().splitlines(keepends=True)
+    pages = {"": "".join(line for line in lines if _VIEW not in line and _SCRIPT not in line)}
+    for view in views:
+        scripts = sorted(name for name, _ in _files(view.scripts)) if view.scripts else []
+        whole = (line.replace(_SCRIPT, script) for line in lines for script in (scripts if _SCRIPT in line else [""]))
+        pages[view.name] = "".join(whole).replace(_VIEW, view.name)
+    return {name: _asset(_INDEX, page.encode()) for name, page in pages.items()}
 
 
-def _files() -> Iterable[tuple[str, bytes]]:
-    for file in files("windlass.web").joinpath("static").iterdir():
+def _files(package: str) -> Iterable[tuple[str, bytes]]:
+    for file in files(package).joinpath("static").iterdir():
         if _ending(file.name) in _TYPES:
             yield file.name, file.read_bytes()
 

@@ -1,7 +1,7 @@
 """Declares a view as a value: what one capability shows on the page.
 
-The page loads `static/<name>.js`, which draws the parts that the source publishes. The part `troubles` is the frame's:
-a list of texts that say why the document is old or lacks something.
+The page loads the view's script `NAME.js`, which draws the parts that the source publishes. The part `troubles` is the
+frame's: a list of texts that say why the document is old or lacks something.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,6 +33,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     name      in URLs, and of its script: `update-status`
     title     in the navigation
+    scripts   the package whose folder `static` has them
     rule      what somebody must be allowed to do to see it: all of these
     source    publishes the document until it is cancelled; it survives all failures of the API server
     details   more about one thing, with the rights of whoever asks: from a client of theirs and the query of the URL.
@@ -42,6 +43,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
+    scripts: str = ""
     rule: tuple[Attributes, ...]
     source: "Callable[[Board], Awaitable[None]]"
     details: "Callable[[Client, Mapping[str, str]], Awaitable[Any]] | None" = None

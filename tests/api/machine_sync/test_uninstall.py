@@ -16,12 +16,12 @@ from windlass.api import capi, mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.settings import Settings
-from windlass.cli.machine_sync.release.releasing import ReleaseRequest, release
-from windlass.cli.machine_sync.selection import Selection
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings
 from windlass.kube.errors import NotFound, NotServed
 from windlass.kube.verbs import PatchType
+from windlass.machine_sync.cli.release.releasing import ReleaseRequest, release
+from windlass.machine_sync.cli.selection import Selection
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, SYNC_FINALIZER
 from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 from windlass.testing import crds

@@ -13,9 +13,9 @@ from windlass.update_status.assessment import assess
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.mock import read_mock
 from windlass.update_status.times import of_datetime
+from windlass.update_status.view.update import parts
 from windlass.web.board import Board
 from windlass.web.view import View
-from windlass.web.views.update_status import parts
 
 LARGE: Final = "4.16.0-ec2-control-plane-updated-pdb-prohibits-draining"
 

@@ -15,7 +15,7 @@ from tests.unit.web.hostile import HOSTILE, hostile_document
 from tests.unit.web.serving import Front, a_view, serving
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
-from windlass.web.views.update_status import parts, recorded_view
+from windlass.update_status.view.update import parts, recorded_view
 
 require_browser()
 

@@ -17,7 +17,7 @@ from windlass.kube.client import Client
 from windlass.testing import BlockingAccess, crds
 from windlass.testing.plane.pool import PlanePool
 from windlass.testing.updates import Layout, PlayedCluster, Pool
-from windlass.web.views.update_status import live_view
+from windlass.update_status.view.update import live_view
 
 require_browser()
 

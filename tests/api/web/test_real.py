@@ -25,13 +25,13 @@ from windlass.kube.client import Client
 from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.view.machines import machines_view
 from windlass.testing import BlockingAccess, crds
 from windlass.testing.plane.pool import PlanePool
 from windlass.update_status.document import write
 from windlass.update_status.report import ControlPlane, Health, Operator, Report, State, Versions
 from windlass.update_status.times import MINUTE, ZERO, moment
-from windlass.web.views.machine_sync import machines_view
-from windlass.web.views.update_status import live_view
+from windlass.update_status.view.update import live_view
 
 require_browser()
 

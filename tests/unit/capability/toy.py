@@ -6,9 +6,9 @@ from msgspec import Struct, field
 
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.capability.capability import Capability, steady
+from windlass.capability.conventions.room import Room
 from windlass.capability.manifests.crd import Owned
 from windlass.capability.manifests.policy import Policy, Rule
-from windlass.cli.conventions.room import Room
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import Merge, Outcome, Plan, target

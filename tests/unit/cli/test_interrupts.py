@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE
-from windlass.cli.conventions.exit_codes import Exit
+from windlass.capability.conventions.exit_codes import Exit
 
 INTERRUPTED_BY_IMPORT = """
 import signal, sys
@@ -31,9 +31,9 @@ sys.exit(main(sys.argv[2:]))
     [
         "windlass.cli.program",
         "click",
-        "windlass.cli.conventions.options",
+        "windlass.capability.conventions.options",
         "asyncio",
-        "windlass.cli.conventions.connection",
+        "windlass.capability.conventions.connection",
         "yaml",
     ],
 )

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from windlass.demo import stage
-from windlass.demo.machine_sync.stage import Stage as MachineSync
-from windlass.demo.machine_sync.story import STORY as MACHINE_SYNC
-from windlass.demo.openstack.stage import Stage as OpenStack
-from windlass.demo.openstack.story import STORY as OPENSTACK
 from windlass.demo.story import Step
-from windlass.demo.update_status.stage import Stage as UpdateStatus
-from windlass.demo.update_status.story import STORY as UPDATE_STATUS
+from windlass.machine_sync.demo.stage import Stage as MachineSync
+from windlass.machine_sync.demo.story import STORY as MACHINE_SYNC
+from windlass.openstack.demo.stage import Stage as OpenStack
+from windlass.openstack.demo.story import STORY as OPENSTACK
+from windlass.update_status.demo.stage import Stage as UpdateStatus
+from windlass.update_status.demo.story import STORY as UPDATE_STATUS
 
 DEMOS = [(MachineSync, MACHINE_SYNC), (OpenStack, OPENSTACK), (UpdateStatus, UPDATE_STATUS)]
 

@@ -9,10 +9,10 @@ import pytest
 from rich.text import Text
 
 from windlass.demo.looks import Columns
-from windlass.demo.machine_sync.story import STORY
 from windlass.demo.performance import Played
 from windlass.demo.picture import MOST_LINES, WIDTH, Picture, TooLong
 from windlass.demo.story import Moment, Step, met
+from windlass.machine_sync.demo.story import STORY
 
 COLUMNS: Columns[list[str]] = Columns(
     ("MACHINE", "ADDRESS"), (10, 0), lambda scene: [[Text(name), Text("10.0.0.1")] for name in scene], pictured=1

@@ -11,7 +11,7 @@ import yaml
 import windlass
 from tests.pages import DOCS, PAGES, ROOT, typed
 from windlass.cli.capabilities import CAPABILITIES, room
-from windlass.demo.machine_sync.story import STORY
+from windlass.machine_sync.demo.story import STORY
 
 WITH_TEXT = {".md", ".py", ".toml", ".yaml", ".js", ".html", ".svg", ""}
 BARE = re.compile(

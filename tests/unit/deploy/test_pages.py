@@ -14,8 +14,8 @@ import click
 import pytest
 
 from windlass.api import update, update_insights, update_record
+from windlass.capability.conventions.options import cluster_options, program_options
 from windlass.cli.capabilities import CAPABILITIES
-from windlass.cli.conventions.options import cluster_options, program_options
 from windlass.cli.run import command as run
 from windlass.machine_sync import machine, machine_set
 from windlass.machine_sync.constants import BOOKKEEPING

@@ -13,8 +13,9 @@ from windlass.api.update_record import UpdateRecord
 from windlass.cli.program import cli
 from windlass.cli.web import command as web
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.view import machines
+from windlass.update_status.view import update
 from windlass.web.rights import HOME
-from windlass.web.views import machine_sync, update_status
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "web"
 DEPLOYMENTS = ("base/deployment.yaml", "components/machines/deployment.yaml")
@@ -54,13 +55,13 @@ def test_it_may_only_list_and_watch_and_ask() -> None:
 
 
 def test_the_rule_of_each_view_is_about_what_it_shows() -> None:
-    [asked] = update_status.RULE
+    [asked] = update.RULE
     assert (asked.verb, asked.group, asked.resource) == ("get", UpdateStatus.RESOURCE.group, "updatestatuses")
-    shown = {(one.group, one.resource, one.namespace) for one in machine_sync.needs(Namespaces())}
-    rule = machine_sync.rule(Namespaces())
+    shown = {(one.group, one.resource, one.namespace) for one in machines.needs(Namespaces())}
+    rule = machines.rule(Namespaces())
     assert {(one.group, one.resource, one.namespace) for one in rule} == shown
     assert {one.verb for one in rule} == {"list"}
-    followed = {one.resource for one in update_status.needs()}
+    followed = {one.resource for one in update.needs()}
     assert followed == {"updatestatuses", UpdateRecord.RESOURCE.plural, "leases"}
 
 

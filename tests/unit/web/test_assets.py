@@ -7,10 +7,18 @@ import pytest
 from aiohttp import ClientSession, CookieJar
 
 from tests.unit.web.serving import a_view, browsing, serving
-from windlass.cli.web import VIEWS
+from windlass.api.authorization import ResourceAttributes
+from windlass.machine_sync.view.machines import SCRIPTS as OF_MACHINES
+from windlass.update_status.view.update import SCRIPTS as OF_UPDATE
 from windlass.web.assets import assets, indexes
+from windlass.web.view import View
 
-SCRIPTS = {name: asset.plain.decode() for name, asset in assets().items() if name.endswith(".js")}
+RULE = ResourceAttributes(verb="get", group="example.com", resource="things")
+VIEWS = {
+    name: View(name=name, title="", scripts=scripts, rule=(RULE,), source=lambda board: board.newer_than(""))
+    for name, scripts in (("update-status", OF_UPDATE), ("machine-sync", OF_MACHINES))
+}
+SCRIPTS = {name: asset.plain.decode() for name, asset in assets(VIEWS.values()).items() if name.endswith(".js")}
 
 
 def imported(script: str) -> Iterator[str]:
@@ -27,7 +35,7 @@ def ahead(page: str) -> list[str]:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_script_of_a_view_is_fetched_ahead_and_no_other_view(view: str) -> None:
-    found = ahead(indexes(VIEWS)[view].plain.decode())
+    found = ahead(indexes(VIEWS.values())[view].plain.decode())
     needed = {f"{view}.js", *imported(f"{view}.js"), *imported("page.js")}
     assert {f"/static/{name}" for name in needed} <= set(found)
     assert {f"/static/{other}.js" for other in VIEWS if other != view}.isdisjoint(found)
@@ -36,7 +44,11 @@ def test_every_script_of_a_view_is_fetched_ahead_and_no_other_view(view: str) ->
 
 def test_what_is_fetched_ahead_is_there() -> None:
     for view in VIEWS:
-        scripts = [path.removeprefix("/static/") for path in ahead(indexes(VIEWS)[view].plain.decode()) if "js" in path]
+        scripts = [
+            path.removeprefix("/static/")
+            for path in ahead(indexes(VIEWS.values())[view].plain.decode())
+            if "js" in path
+        ]
         assert set(scripts) <= SCRIPTS.keys()
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from windlass.cli.conventions.complaints import say
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.settings import Settings, settings_of
+from windlass.capability.conventions.complaints import say
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.cli.dev.cloud import cloud
 
 if TYPE_CHECKING:

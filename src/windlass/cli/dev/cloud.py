@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from windlass.cli.conventions.complaints import say
-from windlass.cli.conventions.exit_codes import Exit
+from windlass.capability.conventions.complaints import say
+from windlass.capability.conventions.exit_codes import Exit
 
 if TYPE_CHECKING:
     from windlass.testing.cloud.background import Running

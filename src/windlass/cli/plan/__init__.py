@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.room import Room
+from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.cli.capabilities import Commands, rooms
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.room import Room
-from windlass.cli.conventions.settings import Settings, settings_of
 
 if TYPE_CHECKING:
     from windlass.cli.plan.carry_out import Question

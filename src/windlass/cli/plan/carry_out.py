@@ -12,6 +12,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import click
 from msgspec import Struct, structs
 
+from windlass.capability.conventions import complaints, plan_as_text
+from windlass.capability.conventions.connection import connect
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings
 from windlass.capability.planning import (
     Decider,
     Given,
@@ -29,10 +33,6 @@ from windlass.capability.planning import (
 )
 from windlass.capability.planning.following import Course, follow
 from windlass.capability.planning.webhooks import stopped_writes
-from windlass.cli.conventions import complaints, plan_as_text
-from windlass.cli.conventions.connection import connect
-from windlass.cli.conventions.exit_codes import Exit
-from windlass.cli.conventions.settings import Settings
 from windlass.cli.plan import model
 from windlass.kube.control.seen import Reader
 from windlass.kube.process.colour import colourful

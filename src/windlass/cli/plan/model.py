@@ -9,10 +9,10 @@ from operator import or_
 from typing import Any
 
 from windlass.api.core import Event
+from windlass.capability.conventions import complaints
 from windlass.capability.documents import read_inputs
 from windlass.capability.planning import Given, Planner, Scope, take_in
 from windlass.capability.planning.fields import shown
-from windlass.cli.conventions import complaints
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.checks import EVENT
 from windlass.testing.memory.schema import Rules

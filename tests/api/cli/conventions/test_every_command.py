@@ -22,7 +22,7 @@ GREEN = b"\x1b[32m"
 
 PATIENT = f"""
 from windlass.cli import main
-from windlass.cli.conventions import candidates
+from windlass.capability.conventions import candidates
 candidates.PATIENCE = {PATIENCE}
 raise SystemExit(main())
 """

@@ -13,10 +13,10 @@ from tests.objects import Kind
 from windlass.api import capi, capo, mapi
 from windlass.api.coordination import Lease
 from windlass.api.meta import Resource
-from windlass.cli.machine_sync.release import releasing
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
+from windlass.machine_sync.cli.release import releasing
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     LEASE_NAME,

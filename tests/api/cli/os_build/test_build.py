@@ -5,7 +5,7 @@ import signal
 
 from tests.api.cli.conftest import Begin, Windlass
 from tests.api.cli.os_build.conftest import Desk
-from windlass.cli.conventions.exit_codes import Exit
+from windlass.capability.conventions.exit_codes import Exit
 
 
 def test_an_image_is_built_from_files_and_its_pullspec_printed(windlass: Windlass, desk: Desk) -> None:

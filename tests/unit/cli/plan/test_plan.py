@@ -12,10 +12,10 @@ import yaml
 
 from tests.unit.machine_sync.planning.documents import ALONE, AT_REST, INFRASTRUCTURE, MACHINE, UNMIRRORED
 from windlass.api import mapi
+from windlass.capability.conventions import plan_as_text
 from windlass.capability.planning import KeyPlan
 from windlass.capability.planning.following import Course
 from windlass.cli import main
-from windlass.cli.conventions import plan_as_text
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Call, Emit, Merge, Request, RequeueAfter, Result, Retry, Target, WaitFor
 from windlass.kube.errors import Withheld

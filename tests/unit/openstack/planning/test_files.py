@@ -9,8 +9,8 @@ import yaml
 
 from tests.unit.openstack.cluster import bastioned
 from windlass.api.capi import Cluster
+from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.manifests.rights import Unread
-from windlass.cli.conventions.exit_codes import Exit
 from windlass.cli.plan import carry_out
 from windlass.kube.control.controller import Controller
 from windlass.openstack.cloud.clouds import Clouds

@@ -22,7 +22,7 @@ from windlass.update_status.report import Informed, Insight, Level, Reference, R
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import HOUR, MINUTE, SECOND
-from windlass.web.views.update_status import parts
+from windlass.update_status.view.update import parts
 
 FAIR = MOST_BYTES // MOST
 """Bytes that an informer may always fill."""

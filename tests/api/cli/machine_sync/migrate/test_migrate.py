@@ -28,7 +28,7 @@ from tests.unit.machine_sync import preflight_cases as cases
 from tests.waiting import wait_until
 from windlass.api import capi, capo, capo_cluster, mapi
 from windlass.api.coordination import Lease
-from windlass.cli.machine_sync.migrate import moving
+from windlass.machine_sync.cli.migrate import moving
 from windlass.machine_sync.constants import LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.testing import BlockingAccess, ControlPlane, crds
 from windlass.testing.plane.errors import PlaneError, Refused

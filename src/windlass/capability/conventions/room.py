@@ -1,0 +1,91 @@
+"""Declares a capability's own texts and options on the command line.
+
+The room of a capability in `windlass.cli` declares `ROOM`, and `windlass.cli.capabilities` has a line with its module.
+That module must not import anything slow: it is loaded to print help.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from windlass.capability.conventions.settings import Settings
+
+if TYPE_CHECKING:
+    from windlass.capability.capability import Capability
+    from windlass.capability.planning import Name
+    from windlass.testing.memory.schema import Rules
+
+Decorate = Callable[[Any], Any]
+"""Adds options to a command's function."""
+
+
+def _none(function: Any) -> Any:
+    return function
+
+
+def _plain_names(words: Sequence[str]) -> "list[Name]":
+    from windlass.capability.planning import Name
+
+    return [Name(word) for word in words]
+
+
+def _nothing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return []
+
+
+def _agrees(settings: Settings, **own: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """See the module.
+
+    make             the capability, given `home` and the values of its own options
+    options          those options, of every command
+    manifest_options more of them, of `windlass manifests` alone
+    plan_options     more of them, of `windlass plan NAME` alone
+    run, plan        what the command does, for its help
+    home             the default namespace of its ServiceAccount and Lease
+    elected, workers help of `--leader-elect` and `--workers`
+    rules            those of its kinds, for a model on which plans are carried out
+    names            reads NAMEs; raises UsageError
+    completes        offers NAMEs
+    check            raises UsageError if the common options and its own do not go together
+    """
+
+    make: "Callable[..., Capability]"
+    run: str
+    plan: str
+    home: str = "windlass-system"
+    options: Decorate = _none
+    manifest_options: Decorate = _none
+    plan_options: Decorate = _none
+    elected: str = "Work only while holding the Lease, so that several replicas may run."
+    workers: str = "Keys that a controller reconciles at the same time."
+    rules: "Callable[[], Iterable[Rules]]" = tuple
+    names: "Callable[[Sequence[str]], list[Name]]" = _plain_names
+    completes: Callable[[click.Context, click.Parameter, str], list[str]] = _nothing
+    check: Callable[..., None] = _agrees
+
+    def own(self, values: dict[str, Any], *, manifests: bool = False) -> dict[str, Any]:
+        """Those of a command's `values` that belong to its own options."""
+        more = self.manifest_options if manifests else self.plan_options
+        taken = {*_names(self.options), *_names(more)}
+        return {name: value for name, value in values.items() if name in taken}
+
+
+def parameters(decorate: Decorate) -> list[click.Parameter]:
+    """The options that a decorator adds."""
+
+    def nothing() -> None: ...
+
+    decorated = decorate(nothing)
+    found: list[click.Parameter] = getattr(decorated, "__click_params__", [])
+    return found[::-1]
+
+
+def _names(decorate: Decorate) -> set[str]:
+    return {parameter.name or "" for parameter in parameters(decorate)}

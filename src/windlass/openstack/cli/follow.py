@@ -1,0 +1,116 @@
+"""`windlass openstack tree --watch`: looks again and again, and prints what has changed, until it is interrupted."""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+import click
+
+from windlass.capability.conventions import complaints
+from windlass.capability.conventions.connection import connect
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings
+from windlass.kube.errors import KubeError
+from windlass.kube.process.colour import colourful
+from windlass.openstack.cli.show import Line, Sight, TreeRequest, for_programs, lines, look, render, table
+from windlass.openstack.cloud.clouds import Clouds
+from windlass.openstack.overview.tree import Node
+
+SHORTEST: Final = 5.0
+"""Seconds between two looks at least: each lists the projects."""
+LONGEST: Final = 60.0
+SHARE: Final = 10
+"""The time between two looks is so many times what a look takes, so that large projects are asked less often."""
+
+
+async def follow(settings: Settings, request: TreeRequest) -> Exit:
+    """Until it is interrupted. Raises KubeErrors of the first look, and later those that do not go away."""
+    async with connect(settings) as client, Clouds() as clouds:
+        sights = again(lambda: look(client, clouds, settings, request))
+        if request.form in ("tree", "wide") and sys.stdout.isatty():
+            await _live(sights, request)
+        else:
+            await changes(sights, request)
+    return Exit.OK
+
+
+async def again(look: Callable[[], Awaitable[Sight]]) -> AsyncIterator[Sight]:
+    """What is seen, again and again. Each trouble is told once, as long as it lasts."""
+    told: set[str] = set()
+    first = True
+    while True:
+        began = time.monotonic()
+        seen: Sight | None = None
+        try:
+            seen = await look()
+            troubles = seen.troubles
+        except KubeError as error:
+            if first or not error.transient:
+                raise
+            troubles = [f"the cluster cannot be read, trying again: {complaints.explain(error)}"]
+        for text in troubles:
+            if text not in told:
+                complaints.warn(text)
+        told, first = set(troubles), False
+        if seen is not None:
+            yield seen
+        await asyncio.sleep(min(max(SHORTEST, SHARE * (time.monotonic() - began)), LONGEST))
+
+
+async def changes(sights: AsyncIterator[Sight], request: TreeRequest) -> None:
+    """All lines once, then each line that differs; for programs the whole, whenever it differs."""
+    shown: dict[str, Line] = {}
+    before: list[Node] | None = None
+    rows = table(request, colour=colourful(sys.stdout))
+    async for seen in sights:
+        if request.form in ("json", "yaml"):
+            if before != list(seen.trees):
+                before = list(seen.trees)
+                items = {"items": [for_programs(each) for each in before]}
+                click.echo(json.dumps(items, ensure_ascii=False) if request.form == "json" else _document(items))
+            continue
+        now = {line.path: line for line in lines(seen.trees)}
+        changed = [line for path, line in now.items() if path not in shown or _differs(shown[path].node, line.node)]
+        gone = [line._replace(node=_gone(line.node)) for path, line in shown.items() if path not in now]
+        if not shown:
+            changed = list(now.values())
+        else:
+            changed = [line._replace(branch="") for line in (*changed, *gone)]
+        for text in rows.lines(changed, headings=request.headings and not shown and bool(changed)):
+            click.echo(text)
+        shown = now
+
+
+def _differs(one: Node, other: Node) -> bool:
+    """By itself: what is below has lines of its own."""
+    return _alone(one) != _alone(other)
+
+
+def _alone(node: Node) -> tuple[object, ...]:
+    return node.state, node.detail, node.notes, node.ready
+
+
+def _gone(node: Node) -> Node:
+    return Node(kind=node.kind, name=node.name, id=node.id, state="gone")
+
+
+def _document(items: object) -> str:
+    from windlass.capability.documents.yaml_dialect import dump_all
+
+    return "---\n" + dump_all([items]).rstrip("\n")
+
+
+async def _live(sights: AsyncIterator[Sight], request: TreeRequest) -> None:
+    """The trees in place, on a terminal."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    with Live("", console=console, auto_refresh=False, vertical_overflow="ellipsis") as live:
+        async for seen in sights:
+            text = "\n".join(render(request, seen.trees, colour=colourful(sys.stdout)))
+            live.update(Text.from_ansi(text, no_wrap=True, overflow="ellipsis"), refresh=True)

@@ -1,0 +1,50 @@
+"""`windlass openstack tree`: objects beside their resources in the cloud."""
+
+import click
+
+from windlass.capability.conventions.settings import Settings, settings_of
+from windlass.openstack.cli import names
+from windlass.openstack.cli.room import machine_api_namespace
+
+
+@click.command("tree")
+@click.argument("wanted", metavar="[CLUSTER]", required=False, shell_complete=names.clusters)
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["tree", "wide", "json", "yaml"]),
+    default="tree",
+    show_default=True,
+    help="How to print it; wide has IDs, and messages in full.",
+)
+@click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
+@click.option("--no-headers", is_flag=True, help="Leave out the headings.")
+@machine_api_namespace
+@settings_of
+def command(
+    settings: Settings, wanted: str | None, *, form: str, watch: bool, no_headers: bool, machine_api_namespace: str
+) -> int:
+    """Show OpenStackClusters with their networks, load balancers, addresses, machines and servers,
+    OpenStackFloatingIPPools with their floating IPs, and Machines of the Machine API with their servers: the state that
+    the cloud has for each resource, and the condition Ready of each object.
+
+    CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster, a pool or a Machine; without it, all are shown, with
+    -n those of a namespace. Machines are looked for in the namespace of --machine-api-namespace only. A resource that
+    an object records and that does not exist is named, and so is one that has the mark of an object and is not
+    recorded.
+
+    The cloud is asked with the credentials of the objects, so you need the right to read their Secrets. It is asked
+    for one list of each kind of resource, however many machines there are.
+    """
+    import asyncio
+
+    from windlass.openstack.cli.show import TreeRequest, once
+
+    request = TreeRequest(wanted or "", form, headings=not no_headers, machine_api=machine_api_namespace)
+    if not watch:
+        return asyncio.run(once(settings, request))
+
+    from windlass.openstack.cli.follow import follow
+
+    return asyncio.run(follow(settings, request))

@@ -1,0 +1,32 @@
+"""`windlass os-build`: the builds of OS images.
+
+| module | verb, or what it holds |
+|---|---|
+| `list`, `describe`, `rebuild` | the pools of a cluster |
+| `render`, `build` | images from files, without a cluster |
+| `given`, `from_files` | the options that name those files; reads them |
+| `look`, `names` | reads a cluster as the controller does; completes names of pools |
+| `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
+| `building` | the build on this machine |
+| `room` | the options of `windlass run os-build` and `windlass plan os-build` |
+"""
+
+from windlass.capability.conventions.verbs import Verb, Verbs
+
+VERBS = {
+    "list": Verb("Show how the images of pools are doing."),
+    "describe": Verb("Show everything about the image of one pool."),
+    "rebuild": Verb("Build the images of pools again, from the same inputs."),
+    "render": Verb("Print the Containerfile of a pool, or write all files of its build.", offline=True),
+    "build": Verb("Build the image of a pool on this machine and push it, without a cluster.", offline=True),
+}
+"""The verbs; the module of the verb's name in this package has a click command named `command`."""
+
+command = Verbs(
+    "os-build",
+    VERBS,
+    package=__name__,
+    help="""Show and start builds of OS images.
+
+    `windlass run os-build` is the controller that builds them.""",
+)

@@ -1,0 +1,164 @@
+"""Reads the pools of a cluster and their builds: with the controller's own `observe`, but no registry is asked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from windlass.api.core import Event, Secret
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.capability.conventions import complaints
+from windlass.capability.planning import Survey
+from windlass.capability.planning.decider import about_first_watch, add_indexes
+from windlass.kube.control.controller import Controller
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import Present, read, seen
+from windlass.kube.control.source import Mailbox
+from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
+from windlass.kube.object import Object
+from windlass.kube.verbs import ReadApi
+from windlass.os_build.backends.job import JobBackend
+from windlass.os_build.backends.local.backend import LocalBackend
+from windlass.os_build.backends.local.builds import Builds
+from windlass.os_build.backends.openshift import OpenShiftBackend
+from windlass.os_build.builder import Backend, BuildState, builds_of
+from windlass.os_build.cli.claim import ClaimSight, look_at_claim
+from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
+from windlass.os_build.identity import inputs_of
+from windlass.os_build.inputs.context import ApplyBy
+from windlass.os_build.overview import PoolRow, row_of
+from windlass.os_build.planning import Unasked
+from windlass.os_build.pool.controller import pool_controller
+from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.situation import Situation, situation
+from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.request import BackendName, Request
+
+EVENTS: Final = 10
+"""How many Events are shown at most."""
+
+
+class Sight(Struct):
+    """A pool. `snapshot` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
+    read. `claim` None: no MachineOSConfig names it, or that cannot be read."""
+
+    row: PoolRow
+    pool: MachineConfigPool
+    claim: ClaimSight | None = None
+    builds: Sequence[BuildState] = ()
+    snapshot: Snapshot | None = None
+    situation: Situation | None = None
+    events: Sequence[Event] = ()
+    troubles: tuple[tuple[str, KubeError], ...] = ()
+
+
+class Builders:
+    """The builder objects of a cluster, and the controller's view of a pool."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+        self.backends: Mapping[BackendName, Backend] = {
+            BackendName.OPENSHIFT: OpenShiftBackend(survey, namespace=NAMESPACE),
+            BackendName.JOB: JobBackend(survey, namespace=NAMESPACE),
+            # Those of a controller are on its machine, and not seen from here: there are none.
+            BackendName.LOCAL: LocalBackend(Builds(Path()), Mailbox()),
+        }
+
+    @classmethod
+    async def read(cls, api: Any) -> "Builders":
+        """Lists what the controller watches. Raises Forbidden, but not for Secrets: without them it is only unknown
+        whether they have changed since a build."""
+        read = cls(Survey(api))
+        controller = read.controller(ApplyBy.IGNITION)
+        watches = tuple(replace(each, optional=each.optional or each.kind is Secret) for each in controller.watches)
+        decider = about_first_watch(replace(controller, watches=watches))
+        await read._survey.take([decider])
+        add_indexes([decider], read._survey)
+        return read
+
+    def controller(self, apply_by: ApplyBy) -> Controller[str, Snapshot]:
+        return pool_controller(self._survey, self.backends, Unasked(), settings=Settings(apply_by=apply_by))
+
+    def of(self, pool: str) -> Sequence[BuildState]:
+        """The builds of the pool in the cluster, oldest first within a backend."""
+        return builds_of(self.backends, pool)
+
+    async def snapshot(self, pool: str) -> Snapshot:
+        """What the controller would observe. How configurations are applied is an option of the running controller: it
+        shows in what that has built."""
+        snapshot = await self.controller(ApplyBy.IGNITION).observe(pool, Outcome())
+        if isinstance(snapshot.request, Request) and isinstance(snapshot.pool, Present):
+            as_tree = inputs_of(snapshot.request, applied_by=ApplyBy.TREE)
+            recorded = snapshot.pool.metadata.annotations.get(IMAGE_INPUTS, "")
+            if as_tree.satisfied_by(recorded) or any(each.inputs == str(as_tree) for each in snapshot.builds):
+                return await self.controller(ApplyBy.TREE).observe(pool, Outcome())
+        return snapshot
+
+
+async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:
+    """All pools by name; a warning for each that cannot be read. Raises KubeErrors."""
+    found: list[Present[MachineConfigPool]] = []
+    for each in map(read, (await api.list(MachineConfigPool)).items):
+        if isinstance(each, Present):
+            found.append(each)
+        else:
+            complaints.warn(f"MachineConfigPool {each.metadata.name} cannot be read: {each.why}")
+    return sorted(found, key=lambda each: each.metadata.name)
+
+
+async def claims(api: ReadApi) -> dict[str, str]:
+    """The MachineOSConfig of each pool that one names. Without the kind, or the right to list it, none is known."""
+    try:
+        listed = await api.list(MachineOSConfig)
+    except (NotServed, Forbidden):
+        return {}
+    found = [each for each in map(seen, listed.items) if isinstance(each, Present)]
+    return {each.object.spec.machine_config_pool.name: each.metadata.name for each in found}
+
+
+async def look(api: Any, name: str) -> Sight | None:
+    """Everything about one pool; None if there is none. Raises KubeErrors of the pool itself."""
+    try:
+        pool = (await api.get(MachineConfigPool, name)).decode()
+    except NotFound:
+        return None
+    claimed = (await claims(api)).get(name, "")
+    sight = Sight(row_of(pool, claimed=claimed), pool)
+    if claimed:
+        try:
+            sight.claim = await look_at_claim(api, claimed)
+        except KubeError as error:
+            sight.troubles += (("its MachineOSConfig with its MachineOSBuild", error),)
+    try:
+        builders = await Builders.read(api)
+        sight.builds = builders.of(name)
+        sight.snapshot = await builders.snapshot(name)
+        sight.situation = situation(sight.snapshot, now=datetime.now(UTC), timing=Settings().timing)
+    except KubeError as error:
+        sight.troubles += (("what it asks for", error),)
+    try:
+        sight.events = await _events(api, _subjects(sight))
+    except Forbidden as error:
+        sight.troubles += (("its Events", error),)
+    return sight
+
+
+def _subjects(sight: Sight) -> list[tuple[str, str]]:
+    """Kind and name of the objects whose Events are about the image of the pool."""
+    claim = sight.claim
+    objects = (sight.pool, claim.config if claim else None, claim.build if claim else None)
+    return [(each.RESOURCE.kind, each.metadata.name) for each in objects if each is not None]
+
+
+async def _events(api: ReadApi, subjects: Iterable[tuple[str, str]]) -> list[Event]:
+    """Their last Events, newest last."""
+    found: list[Event] = []
+    for kind, name in subjects:
+        about = f"involvedObject.kind={kind},involvedObject.name={name}"
+        listed: Sequence[Object[Event]] = (await api.list(Event, namespace="default", field_selector=about)).items
+        found += [each.object for each in map(seen, listed) if isinstance(each, Present)]
+    return sorted(found, key=lambda event: event.last_seen)[-EVENTS:]

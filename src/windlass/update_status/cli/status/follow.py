@@ -1,0 +1,232 @@
+"""`windlass status --watch` and `--wait`: looks again and again, until Ctrl-C or until the update is over.
+
+The API server may be away for a while, as it is while the only node reboots: one warning says so, and it goes on.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+
+import click
+
+from windlass.capability.conventions import complaints
+from windlass.capability.conventions.connection import connect
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings
+from windlass.kube.errors import DecodeError, KubeError, NotServed
+from windlass.update_status.as_tree import tree
+from windlass.update_status.assessment import Problem
+from windlass.update_status.cli.status import sight
+from windlass.update_status.cli.status.changes import Facts, changes, facts
+from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered
+from windlass.update_status.cli.status.sight import Origin, Sight
+from windlass.update_status.cli.status.verdict import is_over, is_stalled, needs_attention
+from windlass.update_status.reading.thanos import USER_AGENT
+from windlass.update_status.report import Level
+
+SHORTEST = 2.0
+"""Seconds between two looks at least."""
+LONGEST = 60.0
+"""Seconds between two looks at most."""
+SHARE = 10
+"""The time between two looks is so many times what a look takes, so that large clusters are asked less often."""
+
+Look = Callable[[], Awaitable[Sight]]
+
+
+async def follow(settings: Settings, request: StatusRequest, *, watch: bool, wait: float | None) -> Exit:
+    """`windlass status --watch` and `--wait`. `wait`: seconds, 0 without a limit; None: until it is interrupted."""
+    # Only the cluster itself tells whether it has taken notice of a request to update.
+    origin = Origin.CLUSTER if wait is not None and request.origin is Origin.BEST else request.origin
+    async with connect(settings, user_agent=USER_AGENT) as client:
+
+        async def look() -> Sight:
+            return await sight.of_client(client, settings, steps=request.steps, origin=origin)
+
+        try:
+            async with asyncio.timeout(wait or None):
+                return await _follow(look, request, watch=watch, wait=wait is not None)
+        except TimeoutError:
+            complaints.say("error", f"the update is not over after {wait:g} s: it goes on, --wait waits for it again")
+            return Exit.TIMED_OUT
+        except Problem as problem:
+            raise click.ClickException(str(problem)) from None
+
+
+async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool) -> Exit:
+    if not watch:
+        shown: _Shown = _Nothing()
+    elif request.form in ("json", "yaml"):
+        shown = _Trees(request)
+    elif sys.stdout.isatty():
+        shown = _Live(request)
+    else:
+        shown = _Lines(request)
+    level = Level.ERROR if request.level is None else request.level
+    before: Sight | None = None
+    with contextlib.closing(shown):
+        async with aclosing(sights(look, tick=shown.tick)) as seen_so_far:
+            async for seen in seen_so_far:
+                missing = _missing(seen, before)
+                for gap in missing:
+                    complaints.warn(gap)
+                passing, before = bool(before and missing), seen
+                if passing:
+                    # What could be read a moment ago did not vanish, and the update is not over for that.
+                    continue
+                shown.show(seen)
+                needy = needs_attention(seen.report, level, now=seen.now) or is_stalled(seen.report, now=seen.now)
+                if wait and (needy or (seen.settled and is_over(seen.report))):
+                    break
+    if not watch:
+        click.echo(rendered(seen, request, now=seen.now), nl=False)
+    code = code_of(seen, request)
+    return Exit.NEEDS_SOMEBODY if needy else code
+
+
+def _missing(seen: Sight, before: Sight | None) -> list[str]:
+    """The gaps that were not there before."""
+    known = before.report.gaps if before else ()
+    return [gap for gap in seen.report.gaps if gap not in known]
+
+
+def pause_after(took: float) -> float:
+    """Seconds to the next look, after one that took so many."""
+    return min(max(SHORTEST, SHARE * took), LONGEST)
+
+
+async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[Sight, None]:
+    """What is seen, again and again; `tick` is called each second between. The first look may raise anything, later
+    ones only what does not go away."""
+    trouble, note, first = "", "", True
+    while True:
+        began, pause = time.monotonic(), SHORTEST
+        try:
+            seen = await look()
+        except (KubeError, Problem) as error:
+            passing = isinstance(error, Problem | NotServed | DecodeError) or error.transient
+            if first or not passing:
+                raise
+            if not trouble:
+                why = str(error) if isinstance(error, Problem) else complaints.explain(error)
+                complaints.warn(f"the cluster cannot be read, trying again: {why}")
+            trouble = str(error)
+        else:
+            if trouble:
+                complaints.say("info", "the cluster can be read again")
+            trouble, first = "", False
+            if seen.note and not note:
+                # Once: the text may tell how long the controller has been silent.
+                complaints.say("note", seen.note)
+            note = seen.note
+            pause = pause_after(time.monotonic() - began)
+            yield seen
+        again = time.monotonic() + pause
+        while (left := again - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, 1.0))
+            tick()
+
+
+class _Shown:
+    """Where reports are shown."""
+
+    def show(self, seen: Sight) -> None:
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        """A second has passed."""
+
+    def close(self) -> None:
+        """Nothing more will be shown."""
+
+
+class _Nothing(_Shown):
+    """For whoever only waits."""
+
+    def show(self, seen: Sight) -> None:
+        pass
+
+
+class _Lines(_Shown):
+    """The report once, then a line for each change."""
+
+    def __init__(self, request: StatusRequest) -> None:
+        self._request = request
+        self._before: Facts | None = None
+
+    def show(self, seen: Sight) -> None:
+        after = facts(seen.report, now=seen.now)
+        if self._before is None:
+            click.echo(rendered(seen, self._request, now=seen.now), nl=False)
+        else:
+            for line in changes(self._before, after, now=seen.now):
+                click.echo(line)
+        sys.stdout.flush()
+        self._before = after
+
+
+class _Trees(_Shown):
+    """The report for programs, whenever it differs by more than the time: a line of JSON, or a YAML document."""
+
+    _PASSING = frozenset({"duration", "estimate", "expected", "expectedEnd"})
+
+    def __init__(self, request: StatusRequest) -> None:
+        self._form = request.form
+        self._before: Any = None
+
+    def show(self, seen: Sight) -> None:
+        said = tree(seen.report, now=seen.now)
+        lasting = {**said, "time": None}
+        lasting["controlPlane"] = self._lasting(said["controlPlane"])
+        lasting["pools"] = [self._lasting(pool) for pool in said["pools"]]
+        if lasting == self._before:
+            return
+        self._before = lasting
+        if self._form == "json":
+            click.echo(json.dumps(said, ensure_ascii=False))
+        else:
+            from windlass.capability.documents.yaml_dialect import dump_all
+
+            click.echo("---\n" + dump_all([said]), nl=False)
+        sys.stdout.flush()
+
+    def _lasting(self, part: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in part.items() if key not in self._PASSING}
+
+
+class _Live(_Shown):
+    """The report in place, on a terminal."""
+
+    def __init__(self, request: StatusRequest) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._request = request
+        self._seen: Sight | None = None
+        console = Console(file=sys.stdout, highlight=False)
+        self._live = Live("", console=console, auto_refresh=False, vertical_overflow="ellipsis")
+        self._live.start()
+
+    def show(self, seen: Sight) -> None:
+        self._seen = seen
+        self.tick()
+
+    def tick(self) -> None:
+        from rich.text import Text
+
+        if self._seen is not None:
+            text = _harmless(rendered(self._seen, self._request, now=time.time_ns()))
+            self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+def _harmless(text: str) -> str:
+    """`text` without characters that could affect the terminal, line by line."""
+    return "\n".join(complaints.harmless(line) for line in text.splitlines())

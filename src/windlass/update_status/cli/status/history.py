@@ -1,0 +1,80 @@
+"""`windlass status history`: how long updates took, and what went wrong, by the records that a controller keeps."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings, settings_of
+
+if TYPE_CHECKING:
+    from windlass.api.update_record import UpdateRecord
+
+
+@click.command("history")
+@click.argument("number", type=click.IntRange(min=1), required=False)
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["table", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
+@settings_of
+def command(settings: Settings, number: int | None, *, form: str) -> int:
+    """Show the latest updates, a line for each, the newest first; or update NUMBER of that list in full: how long each
+    operator, pool and node took, and what went wrong.
+
+    A controller keeps the records (`windlass run update-status`). You need only the right to list UpdateRecords.
+    """
+    import asyncio
+
+    from windlass.update_status.text.records import newest_first
+
+    records = newest_first(asyncio.run(_records(settings)))
+    if not records:
+        click.echo("No update has been recorded.")
+        return Exit.OK
+    if number is not None and number > len(records):
+        plural = "s are" if len(records) > 1 else " is"
+        raise click.ClickException(f"there is no update {number}: {len(records)} update{plural} recorded")
+    chosen = records if number is None else [records[number - 1]]
+    click.echo(_printed(chosen, form, in_full=number is not None), nl=False)
+    return Exit.OK
+
+
+async def _records(settings: Settings) -> "list[UpdateRecord]":
+    """Raises KubeErrors."""
+    from windlass.api.update_record import UpdateRecord
+    from windlass.capability.conventions.connection import connect
+    from windlass.kube.errors import NotServed
+
+    async with connect(settings) as client:
+        try:
+            listed = await client.list(UpdateRecord)
+        except NotServed:
+            raise click.ClickException(
+                "the cluster has no UpdateRecord API: install Update status, which records updates (docs/install.md)"
+            ) from None
+    return [found.decode() for found in listed.items]
+
+
+def _printed(records: "Sequence[UpdateRecord]", form: str, *, in_full: bool) -> str:
+    from windlass.api.meta import tree
+    from windlass.update_status.text.records import render_record, render_records
+
+    if form == "table":
+        now = time.time_ns()
+        return render_record(records[0], now=now) if in_full else render_records(records, now=now)
+    trees = [{**tree(record), "metadata": {"name": record.metadata.name}} for record in records]
+    said = trees[0] if in_full else trees
+    if form == "json":
+        return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+    from windlass.capability.documents.yaml_dialect import dump_all
+
+    return dump_all([said])

@@ -1,0 +1,94 @@
+"""Prints one report: as text, or for programs."""
+
+import json
+import time
+from typing import NamedTuple
+
+import click
+
+from windlass.capability.conventions import complaints
+from windlass.capability.conventions.exit_codes import Exit
+from windlass.capability.conventions.settings import Settings
+from windlass.update_status.as_tree import tree
+from windlass.update_status.assessment import Problem
+from windlass.update_status.cli.status import sight
+from windlass.update_status.cli.status.sight import Origin, Sight
+from windlass.update_status.cli.status.verdict import needs_attention
+from windlass.update_status.report import Level
+from windlass.update_status.text import Details, render
+from windlass.update_status.times import Moment
+
+
+class StatusRequest(NamedTuple):
+    """The options: what to read, and how to print it."""
+
+    form: str
+    details: str
+    threshold: str | None = None
+    sources: tuple[str, ...] = ()
+    mock: str | None = None
+    origin: Origin = Origin.BEST
+
+    @property
+    def level(self) -> Level | None:
+        return Level[self.threshold.upper()] if self.threshold else None
+
+    @property
+    def steps(self) -> bool:
+        """Whether the form shows the steps of nodes."""
+        return self.form != "text"
+
+
+def once(settings: Settings, request: StatusRequest) -> Exit:
+    """`windlass status`. Raises KubeErrors that concern everything."""
+    try:
+        seen = _look(settings, request)
+    except Problem as problem:
+        raise click.ClickException(str(problem)) from None
+    if seen.note:
+        complaints.say("note", seen.note)
+    click.echo(rendered(seen, request, now=seen.now), nl=False)
+    for gap in seen.report.gaps:
+        complaints.warn(gap)
+    return code_of(seen, request)
+
+
+def code_of(seen: Sight, request: StatusRequest) -> Exit:
+    """The exit code of a report that was printed."""
+    if request.level is not None and needs_attention(seen.report, request.level, now=seen.now):
+        return Exit.NEEDS_SOMEBODY
+    return Exit.FAILED if seen.report.gaps else Exit.OK
+
+
+def rendered(seen: Sight, request: StatusRequest, *, now: Moment) -> str:
+    """The report in the form that was asked for, in whole lines."""
+    match request.form:
+        case "json":
+            return json.dumps(tree(seen.report, now=now), indent=2, ensure_ascii=False) + "\n"
+        case "yaml":
+            from windlass.capability.documents.yaml_dialect import dump_all
+
+            return dump_all([tree(seen.report, now=now)])
+        case "wide":
+            from windlass.update_status.text.wide import render_wide
+
+            return render_wide(seen.report, now=now)
+    return render(seen.report, now=now, details=Details(request.details))
+
+
+def _look(settings: Settings, request: StatusRequest) -> Sight:
+    wall = time.time_ns()
+    if request.mock is not None:
+        from windlass.update_status.reading.mock import read_mock
+
+        return sight.of(read_mock(request.mock, wall=wall))
+    if request.sources:
+        import sys
+
+        from windlass.update_status.reading.dump import read_dump
+
+        return sight.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
+
+    import asyncio
+
+    return asyncio.run(sight.of_cluster(settings, steps=request.steps, origin=request.origin))

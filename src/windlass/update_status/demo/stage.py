@@ -1,0 +1,140 @@
+"""The stage of Update status: a played cluster, and Windlass with the ServiceAccount of its manifests."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Final
+
+from msgspec import Struct, field
+
+from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.core import Node
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
+from windlass.api.update import UpdateStatus
+from windlass.api.update_record import UpdateRecord
+from windlass.capability.manifests import rights
+from windlass.demo import stage
+from windlass.kube import config
+from windlass.kube.client import Client
+from windlass.kube.verbs import PatchType
+from windlass.testing import crds
+from windlass.testing.updates import PlayedCluster
+from windlass.testing.updates.drain import Pod
+from windlass.update_status.capability import NAME, capability
+from windlass.update_status.demo.scene import LAYOUT, Scene
+from windlass.update_status.reading.kept import HOME, LEASE
+
+PACE: Final = 1.0
+"""Seconds between two steps of an operator or a Node. Times in objects have no fractions: an operator that is updated
+in the second in which the update began would not be in the record."""
+DRAIN_PATIENCE: Final = 3.0
+"""Seconds after which a Node reports that its drain failed; an hour on a cluster."""
+
+_WATCHED: Mapping[type[KubernetesObject], str | None] = {
+    ClusterVersion: None,
+    ClusterOperator: None,
+    MachineConfigPool: None,
+    Node: None,
+    UpdateStatus: None,
+    UpdateRecord: None,
+}
+
+
+class PodDisruptionBudget(Struct):
+    RESOURCE: ClassVar[Resource] = Resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+
+class Stage(stage.Stage[Scene]):
+    """A cluster whose operators and Nodes are played in this process."""
+
+    MANIFESTS = "windlass.update_status.demo"
+
+    opening = Scene()
+
+    def __init__(self, directory: Path, *, temporary: bool = True) -> None:
+        owned = [kind.manifest() for kind in capability().owned]
+        # With the control plane: a kind that is added later takes the API server up to 30 s to serve.
+        super().__init__(directory, temporary=temporary, crds=[*crds.documents(*crds.UPDATES), *owned])
+        self._player: Client | None = None
+        self._cluster: PlayedCluster | None = None
+        self._played: list[asyncio.Task[None]] = []
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            for task in self._played:
+                task.cancel()
+            await asyncio.gather(*self._played, return_exceptions=True)
+            if self._player is not None:
+                await self._player.close()
+        finally:
+            await super().__aexit__(kind, error, trace)
+
+    @property
+    def cluster(self) -> PlayedCluster:
+        """The operators, which the story directs."""
+        assert self._cluster is not None, "there is no control plane yet"
+        return self._cluster
+
+    def play(self, part: Awaitable[None]) -> None:
+        """Let the cluster act while the story goes on."""
+
+        async def act() -> None:
+            await part
+
+        self._played.append(asyncio.create_task(act(), name="played cluster"))
+
+    def casualty(self) -> str:
+        for task in self._played:
+            if task.done() and not task.cancelled() and (error := task.exception()):
+                return f"the played cluster stopped: {error}"
+        return super().casualty()
+
+    # what the steps install
+
+    async def start_control_plane(self) -> None:
+        await super().start_control_plane()
+        self._player = Client(
+            config.load(kubeconfig=str(self.plane.kubeconfig(stage.SIMULATORS))), field_manager="played-cluster"
+        )
+        self._cluster = PlayedCluster(self._player, LAYOUT, pace=PACE, patience=DRAIN_PATIENCE)
+        self.watch(_WATCHED)
+
+    async def start_windlass(self) -> None:
+        """`windlass run update-status`, as its own ServiceAccount."""
+        one = capability()
+        await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
+        await self.run_windlass(NAME, one.service_account)
+
+    async def protect_a_pod(self) -> None:
+        """A Pod on `infra-0`, Running, that its PodDisruptionBudget does not allow to be evicted."""
+        await self.apply("shop.yaml")
+        status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        await self._user.patch(
+            Pod, "shop", {"status": status}, type=PatchType.MERGE, namespace="shop", subresource="status"
+        )
+
+    # what the scene shows
+
+    async def look(self) -> Scene:
+        watches = self._watches
+        if watches is None:
+            return self.opening
+        return Scene(
+            version=await self.version(),
+            unwatched=watches.unwatched,
+            now=time.time_ns(),
+            versions=watches.see(ClusterVersion),
+            operators=watches.see(ClusterOperator),
+            pools=watches.see(MachineConfigPool),
+            nodes=watches.see(Node),
+            statuses=watches.see(UpdateStatus),
+            records=watches.see(UpdateRecord),
+            ready=await self.ready(),
+            leader=await self.leader(LEASE, namespace=HOME),
+        )

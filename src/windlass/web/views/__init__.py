@@ -1,1 +1,0 @@
-"""The views of capabilities: one module each, with a function that makes the `View`."""

@@ -1,0 +1,303 @@
+"""When a step of the demo of OS builds counts as having come true, and what is said when it has not."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.demo.story import Moment, missing
+from windlass.kube.control.seen import Present, seen
+from windlass.kube.object import Object
+from windlass.os_build.builder import Cause, Failed
+from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG, IMAGE_INPUTS
+from windlass.os_build.demo import expectations as expect
+from windlass.os_build.demo.builders import Process, leftovers, processes
+from windlass.os_build.demo.columns import COLUMNS
+from windlass.os_build.demo.scene import POOLS, Pushed, Scene
+from windlass.os_build.demo.stage import EDITION, MOTD, prepare
+from windlass.os_build.demo.story import STORY
+from windlass.os_build.failure import told
+from windlass.os_build.pool.conditions import BUILDING, FAILED, SUCCESS, VECTOR
+from windlass.testing.plane.errors import PlaneError
+from windlass.testing.plane.waiting import wait_for
+
+ANCHOR = Process(1, 1)
+RUN = {Process(7, 70): "/bin/sh -c sleep 5 && echo"}
+BROKEN = Failed(
+    cause=Cause.STEP, step=expect.BROKEN_STEP, exit_code=1, tail=f"STEP 2/2\n{expect.COMPLAINT}: no such file"
+)
+NOBODY = Moment(Scene())
+
+
+def digest(number: int) -> str:
+    return f"sha256:{number:064x}"
+
+
+def rendered(name: str, generation: int = 1) -> str:
+    return f"rendered-{name}-{generation:032x}"
+
+
+def pool(
+    name: str,
+    true: str = SUCCESS,
+    reason: str = "BuildSucceeded",
+    message: str = "",
+    *,
+    number: int = 1,
+    generation: int = 1,
+    **annotations: str,
+) -> Present[MachineConfigPool]:
+    """A pool of this rendered MachineConfig; with `true` empty it has no conditions, with `number` 0 no image."""
+    image = f"127.0.0.1:5000/org/os@{digest(number)}"
+    recorded = {IMAGE: image, IMAGE_ALIAS: image, IMAGE_CONFIG: rendered(name, generation), IMAGE_INPUTS: "inputs"}
+    conditions = [
+        {"type": kind, "status": str(kind == true), "reason": reason, "message": message if kind == true else ""}
+        for kind in VECTOR
+        if true
+    ]
+    tree = {
+        "metadata": {"name": name, "annotations": (recorded if number else {}) | annotations},
+        "spec": {"configuration": {"name": rendered(name, generation)}},
+        "status": {"conditions": conditions},
+    }
+    found = seen(Object.of(MachineConfigPool, tree))
+    assert isinstance(found, Present)
+    return found
+
+
+def pushed(name: str, *, number: int = 1, generation: int = 1, edition: int = 0, motd: str = expect.GREETING) -> Pushed:
+    files = {MOTD: motd, EDITION: f"edition {edition}\n"}
+    return Pushed(f"build-{name}-{number}-{edition}", digest(number), name, rendered(name, generation), files)
+
+
+def scene(**differently: Any) -> Scene:
+    """Both pools are built."""
+    fields: dict[str, Any] = {
+        "version": "v1.36.3",
+        "unwatched": (),
+        "base": "127.0.0.1:5000/os/base",
+        "pools": {name: pool(name) for name in POOLS},
+        "images": tuple(pushed(name) for name in POOLS),
+        "ready": True,
+        "leader": "windlass-1",
+    }
+    return Scene(**{**fields, **differently})
+
+
+def untouched(**differently: Any) -> Scene:
+    """No pool is opted in."""
+    return scene(pools={name: pool(name, "", number=0) for name in POOLS}, **{"images": (), **differently})
+
+
+def worker(*arguments: Any, **fields: Any) -> dict[str, Any]:
+    return {"pools": {"worker": pool("worker", *arguments, **fields), "infra": pool("infra")}}
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ({"version": ""}, "the API server does not answer"),
+        ({"unwatched": None}, "nothing can be watched yet"),
+        ({"unwatched": ("machineconfigpools",)}, "machineconfigpools cannot be watched"),
+        ({"pools": {}}, "MachineConfigPool worker has no rendered MachineConfig"),
+        ({"base": ""}, "the registry has no base image"),
+    ],
+)
+def test_a_cluster_has_rendered_configs_and_a_base_image(flaw: dict[str, Any], said: str) -> None:
+    assert expect.configs_are_rendered(untouched(), NOBODY).met
+    assert expect.configs_are_rendered(replace(untouched(), **flaw), NOBODY) == missing(said)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ({"ready": False}, "Windlass is not ready"),
+        ({"leader": ""}, "the Lease of Windlass has no holder"),
+        (worker("", number=1), f"worker has the annotation {IMAGE}"),
+        (worker(BUILDING, "BuildRunning", "it runs", number=0), "worker: Building BuildRunning: it runs"),
+        ({"pools": {}}, "there is no MachineConfigPool worker"),
+    ],
+)
+def test_windlass_leaves_pools_alone_that_are_not_opted_in(flaw: dict[str, Any], said: str) -> None:
+    assert expect.windlass_leaves_pools_alone(untouched(), NOBODY).met
+    assert expect.windlass_leaves_pools_alone(replace(untouched(), **flaw), NOBODY) == missing(said)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        (worker(BUILDING, "BuildRunning", "it runs"), "worker: Building BuildRunning: it runs"),
+        (worker("", number=0), "no condition tells of its image"),
+        (worker(number=2), f"the registry does not have 127.0.0.1:5000/org/os@{digest(2)}"),
+        (worker(**{IMAGE_ALIAS: ""}), "its annotations are"),
+        (worker(**{IMAGE_CONFIG: rendered("worker", 9)}), "its annotations are"),
+        ({"images": (pushed("worker", generation=2), pushed("infra"))}, f"its image is of {rendered('worker', 2)}"),
+        ({"images": (pushed("worker"), pushed("worker", number=2), pushed("infra"))}, "2 images of it, not 1"),
+        ({"images": (pushed("worker"),)}, "infra: the registry does not have"),
+    ],
+)
+def test_a_pool_is_built_only_if_it_and_the_registry_agree(flaw: dict[str, Any], said: str) -> None:
+    assert expect.both_pools_are_built(scene(), NOBODY).met
+    found = expect.both_pools_are_built(scene(**flaw), NOBODY)
+    assert not found.met
+    assert said in found.text
+
+
+def test_the_file_has_to_be_in_the_image_of_each_pool_as_the_machine_config_has_it() -> None:
+    assert expect.file_is_in_the_image(scene(), NOBODY).met
+    other = scene(images=(pushed("worker"), pushed("infra", motd="else")))
+    assert expect.file_is_in_the_image(other, NOBODY) == missing(
+        f"infra: {MOTD} in its image is 'else', not {expect.GREETING!r}"
+    )
+    assert not expect.file_is_in_the_image(scene(images=()), NOBODY).met
+
+
+def failed(**differently: Any) -> dict[str, Any]:
+    """The failure of the story, told on the pool."""
+    failure = replace(BROKEN, **differently)
+    return worker(FAILED, str(failure.cause), told(failure, attempt=1, attempts=4))
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ({}, "worker: BuildSuccess BuildSucceeded"),
+        (failed(cause=Cause.PULL_DENIED), "the reason is PullDenied, not StepFailed"),
+        (failed(step="RUN true"), expect.BROKEN_STEP),
+        (failed(exit_code=2), "exit code 1"),
+        (failed(tail="something else"), expect.COMPLAINT),
+        (
+            worker(FAILED, "StepFailed", f"{expect.BROKEN_STEP} exit code 1 attempt 1 of 4 {expect.COMPLAINT}"),
+            "Correct",
+        ),
+        (
+            {"pools": {"worker": pool("worker", FAILED, "StepFailed", told(BROKEN, attempt=1, attempts=4), number=0)}},
+            "the image of before is not recorded any more",
+        ),
+        ({**failed(), "images": (pushed("worker"), pushed("worker", number=2))}, "something was pushed"),
+    ],
+)
+def test_a_failure_is_told_with_step_exit_code_log_attempt_and_remedy(flaw: dict[str, Any], said: str) -> None:
+    moment = Moment(scene())
+    assert expect.failure_is_told(scene(**failed()), moment).met
+    found = expect.failure_is_told(scene(**flaw), moment)
+    assert not found.met
+    assert said in found.text
+
+
+@pytest.mark.parametrize(
+    ("images", "said"),
+    [
+        ((), "the registry does not have"),
+        ((pushed("worker", number=2, edition=3),), "/etc/edition in its image is 'edition 3\\n'"),
+        ((pushed("worker"), pushed("worker", number=2, edition=4), pushed("worker", number=3)), "2 more images"),
+    ],
+)
+def test_two_changes_in_a_build_give_one_image_with_the_last_of_them(images: tuple[Pushed, ...], said: str) -> None:
+    moment, check = Moment(scene()), expect.one_more_image(4)
+    assert check(
+        scene(**worker(number=2), images=(pushed("worker"), pushed("worker", number=2, edition=4))), moment
+    ).met
+    found = check(scene(**worker(number=2), images=images), moment)
+    assert not found.met
+    assert said in found.text
+
+
+@pytest.mark.parametrize(
+    "flaw",
+    [{}, {"builders": RUN}, worker(BUILDING, "BuildRunning"), {**worker(BUILDING), "builders": {ANCHOR: "buildah"}}],
+    ids=["built", "not-told", "no-process", "before-the-step"],
+)
+def test_a_build_runs_only_if_the_pool_says_so_and_its_step_is_a_process(flaw: dict[str, Any]) -> None:
+    building = scene(**worker(BUILDING, "BuildRunning"), builders=RUN)
+    assert expect.build_runs(building, Moment(scene())).met
+    assert not expect.build_runs(scene(**flaw), Moment(scene())).met
+    assert not expect.build_of_new_configs_runs(building, Moment(scene())).met
+    renewed = {name: pool(name, BUILDING, generation=2) for name in POOLS}
+    assert expect.build_of_new_configs_runs(scene(pools=renewed, builders=RUN), Moment(scene())).met
+
+
+RESUMED: dict[str, Any] = {
+    "pools": {name: pool(name, number=2, generation=2) for name in POOLS},
+    "images": tuple(pushed(name, number=2, generation=2, motd=expect.NEXT_GREETING) for name in POOLS),
+    "killed": frozenset(RUN),
+    "leader": "windlass-2",
+}
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ({"killed": frozenset()}, "no build ran when Windlass was killed"),
+        ({"builders": RUN}, "1 processes of the killed build still run"),
+        ({"builders": {ANCHOR: "buildah"}}, "1 processes of builds still run"),
+        ({"left": ("builds/build-worker-1",)}, "builds/build-worker-1 is left"),
+        ({"leader": "windlass-1"}, "the next process does not lead yet"),
+        ({"pools": {name: pool(name) for name in POOLS}}, "worker: the registry does not have"),
+        (
+            {"images": (*RESUMED["images"], pushed("worker", number=3, generation=2))},
+            f"worker: 2 images were pushed for {rendered('worker', 2)}, not 1",
+        ),
+    ],
+)
+def test_a_build_is_resumed_only_if_nothing_of_the_killed_one_is_left(flaw: dict[str, Any], said: str) -> None:
+    assert expect.build_was_resumed(scene(**RESUMED), Moment(scene())).met
+    found = expect.build_was_resumed(scene(**RESUMED | flaw), Moment(scene()))
+    assert not found.met
+    assert said in found.text
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        (worker("", number=1), f"worker has the annotation {IMAGE}"),
+        (worker(SUCCESS, number=0), "worker: BuildSuccess BuildSucceeded: (nothing)"),
+        ({"builders": RUN}, "1 processes of builds still run"),
+        ({"left": ("trash/build",)}, "trash/build is left"),
+        ({"images": ()}, "the registry does not have the images of before"),
+    ],
+)
+def test_opting_out_leaves_nothing_but_images(flaw: dict[str, Any], said: str) -> None:
+    after = untouched(images=scene().images)
+    assert expect.nothing_is_left(after, Moment(scene())).met
+    assert expect.nothing_is_left(replace(after, **flaw), Moment(scene())) == missing(said)
+
+
+def test_no_step_has_come_true_before_anything_was_done() -> None:
+    assert [step.title for step in STORY if step.expect(Scene(), NOBODY).met] == []
+
+
+def test_a_row_shows_the_config_what_the_pool_says_and_the_image() -> None:
+    (_, line) = COLUMNS.changes(None, scene())
+    assert line.plain.split() == [
+        *("worker", "rendered-worker-0000000", "BuildSuccess", "BuildSucceeded"),
+        *("0" * 12, "rendered-worker-0000000"),
+    ]
+
+
+def test_without_buildah_the_demo_says_so_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PlaneError, match=r"missing: buildah and busybox; run tools/install-builder"):
+        prepare()
+
+
+def test_builds_are_found_by_their_keeper_with_all_that_it_started(tmp_path: Path) -> None:
+    (tmp_path / "builds" / "build-worker").mkdir(parents=True)
+    child = "import subprocess; subprocess.run(['sleep', '977'])"
+    argv = [sys.executable, "-c", child, "_keeper.py", str(tmp_path)]
+    with subprocess.Popen(argv, start_new_session=True) as keeper:
+        try:
+            assert wait_for(lambda: "sleep 977 " in processes(tmp_path).values() or None, seconds=60.0)
+            assert keeper.pid in {process.pid for process in processes(tmp_path)}
+        finally:
+            os.killpg(keeper.pid, signal.SIGKILL)
+    assert processes(tmp_path) == {}
+    assert leftovers(tmp_path) == (str(tmp_path / "builds" / "build-worker"),)

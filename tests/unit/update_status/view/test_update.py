@@ -1,0 +1,106 @@
+"""The document of the update: what the report says, in parts."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.shared import fixtures
+from tests.unit.update_status.recorded import CASES
+from windlass.update_status.as_tree import tree
+from windlass.update_status.assessment import assess
+from windlass.update_status.causes.symptoms import cause_of
+from windlass.update_status.history import followed
+from windlass.update_status.reading import Reading
+from windlass.update_status.reading.mock import read_mock
+from windlass.update_status.report import Reference
+from windlass.update_status.times import of_datetime
+from windlass.update_status.view.update import RULE, TITLE, parts, recorded_view
+from windlass.web.board import Board
+
+WITHOUT_ERROR = tuple(case for case in CASES if "error" not in case)
+
+
+def reading(name: str) -> Reading:
+    path = fixtures("update_status") / f"{name}-cv.yaml"
+    return read_mock(str(path), wall=of_datetime(datetime.now(UTC)))
+
+
+def those(document: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The parts of a kind, by the rest of their keys."""
+    return {key.partition("/")[2]: part for key, part in document.items() if key.startswith(f"{kind}/")}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ERROR)
+def test_all_that_the_report_says_is_in_the_parts(name: str) -> None:
+    read = reading(name)
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    said = tree(report, now=read.now)
+    document = parts(report, followed([], report, {}, now=read.now), now=read.now)
+
+    assert those(document, "operator").keys() == {one["name"] for one in said["controlPlane"]["operators"]}
+    assert those(document, "pool").keys() == {one["name"] for one in said["pools"]}
+    nodes = {node["name"]: (pool["name"], node) for pool in said["pools"] for node in pool["nodes"]}
+    assert those(document, "node").keys() == nodes.keys()
+    for node, (pool, whole) in nodes.items():
+        part = document[f"node/{node}"]
+        assert part["pool"] == pool
+        left_out = {key for key in whole if key not in part}
+        assert all(whole[key] in (None, "", False) for key in left_out)
+    insights = sorted(those(document, "insight").values(), key=lambda one: one["place"])
+    assert [one["summary"] for one in insights] == [one["summary"] for one in said["insights"]]
+    assert document["update"]["updating"] == report.updating
+
+
+def test_what_is_reported_because_of_a_cause_names_it() -> None:
+    read = reading("4.14.1-degraded")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    document = parts(report, [], now=read.now)
+    (node,) = (key for key, part in document.items() if key.startswith("cause/") and "is not ready" in part["summary"])
+    under = {part["summary"] for part in document.values() if isinstance(part, dict) and part.get("under") == node}
+    assert under == {insight.summary for insight in report.insights if cause_of(insight, report.causes) is not None}
+    assert len(under) > 1
+
+
+def test_an_alert_stands_under_the_trouble_that_it_follows() -> None:
+    read = reading("4.14.1-degraded")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    operator = Reference("config.openshift.io", "clusteroperators", "etcd")
+    trouble = structs.replace(report.insights[0], summary="etcd is down", resources=(operator,), follows=None)
+    alert = structs.replace(trouble, summary="an alert of etcd", resources=(), follows=operator)
+    document = parts(structs.replace(report, causes=(), insights=(alert, trouble)), [], now=read.now)
+    under = {part["summary"]: part.get("under") for part in those(document, "insight").values()}
+    (key,) = (key for key, part in document.items() if key.startswith("insight/") and part["summary"] == "etcd is down")
+    assert under == {"an alert of etcd": key, "etcd is down": None}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ERROR)
+def test_time_alone_changes_little(name: str) -> None:
+    """Open pages must not be woken each second: ages are computed there."""
+    read = reading(name)
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    second = 10**9
+    before, after = (parts(report, [], now=read.now + late) for late in (0, second))
+    assert {key.partition("/")[0] for key in before if before[key] != after[key]} <= {"update", "pool"}
+
+
+def test_two_insights_with_the_same_text_are_two() -> None:
+    read = reading("4.14.1-degraded")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    twice = structs.replace(report, insights=(*report.insights, *report.insights))
+    document = parts(twice, [], now=read.now)
+    assert len(those(document, "insight")) == 2 * len(report.insights)
+    alone = those(parts(report, [], now=read.now), "insight")
+    assert alone.keys() <= those(document, "insight").keys()
+
+
+async def test_files_show_one_moment_for_ever() -> None:
+    read = reading("4.15.0-ec2-unavailable-mco-20m")
+    view, board = recorded_view(read), Board()
+    assert (view.title, view.rule) == (TITLE, RULE)
+    showing = asyncio.ensure_future(view.source(board))
+    await asyncio.wait_for(board.newer_than(board.stamp), 5)
+    showing.cancel()
+    assert b'"clock":{"now":"2023-11-24T15:48:28Z"}' in board.since("")
