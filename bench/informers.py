@@ -30,7 +30,7 @@ from windlass.kube.verbs import Api
 from windlass.testing import crds
 from windlass.testing.binaries import to_stderr
 from windlass.testing.updates import PlayedCluster
-from windlass.update_status.capability import NAME, capability
+from windlass.update_status.installation import NAME, installation
 from windlass.update_status.reading.kept import HOME
 
 INTERVAL = 10
@@ -66,7 +66,7 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
 
 async def _round(directory: Path, good: int, *, hostile: bool) -> dict[str, Cell]:
     async with Arena(directory) as arena, AsyncExitStack() as stack:
-        ours = [owned.manifest() for owned in capability().owned]
+        ours = [owned.manifest() for owned in installation().owned]
         await arena.plane.apply_crds(*crds.documents(*crds.UPDATES), *ours)
         for name in (HOME, NAMESPACE):
             await arena.seed.create(Namespace, {"metadata": {"name": name}})

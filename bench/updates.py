@@ -39,10 +39,10 @@ from windlass.testing.binaries import to_stderr
 from windlass.testing.memory import MemoryApi
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.update_status.assessment import assess
-from windlass.update_status.capability import capability
 from windlass.update_status.controller.decide import decide
 from windlass.update_status.controller.snapshot import Snapshot
 from windlass.update_status.document import write
+from windlass.update_status.installation import installation
 from windlass.update_status.reading.facts import releases_of
 from windlass.update_status.reading.kept import HOME
 from windlass.update_status.sources import Sources
@@ -209,7 +209,7 @@ def _cpu(work: Any) -> float:
 
 async def _controller(directory: Path, nodes: int) -> list[dict[str, Cell]]:
     async with Arena(directory) as arena:
-        ours = [owned.manifest() for owned in capability().owned]
+        ours = [owned.manifest() for owned in installation().owned]
         await arena.plane.apply_crds(*crds.documents(*crds.UPDATES), *ours)
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}
         await arena.seed.create(Namespace, body)

@@ -33,9 +33,9 @@ from windlass.kube.verbs import Api, PatchType
 from windlass.testing.binaries import to_stderr
 from windlass.testing.memory import MemoryApi
 from windlass.update_status.assessment import assess
-from windlass.update_status.capability import capability
 from windlass.update_status.document import write
 from windlass.update_status.history import followed
+from windlass.update_status.installation import installation
 from windlass.update_status.reading.facts import releases_of
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import of_datetime
@@ -71,7 +71,7 @@ async def measure(directory: Path, *, objects: int, rounds: int) -> list[Table]:
     """`objects`: open pages."""
     meter = NoiseMeter()
     async with Arena(directory) as arena:
-        await arena.plane.apply_crds(*(owned.manifest() for owned in capability().owned))
+        await arena.plane.apply_crds(*(owned.manifest() for owned in installation().owned))
         status, record = await _kept()
         await arena.seed.create(UpdateStatus, {"metadata": {"name": UPDATE_STATUS}, "spec": {}})
         await arena.seed.create(UpdateRecord, record)

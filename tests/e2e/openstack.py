@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.objects import usual_namespaces
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
-from windlass.openstack.capability import HOME
+from windlass.openstack.installation import HOME
 from windlass.testing import BlockingControlPlane
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "openstack"

@@ -31,11 +31,11 @@ from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.machine_sync.controllers import makers as synchronizes
 from windlass.machine_sync.platforms import PLATFORMS
-from windlass.openstack.capability import HOME
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.controllers import makers
+from windlass.openstack.installation import HOME
 from windlass.testing.cloud import Project
 from windlass.testing.cloud.faults import Fault, Request
 from windlass.testing.crash import CrashPoint

@@ -30,8 +30,8 @@ from windlass.kube.client import Client
 from windlass.kube.conditions import is_true
 from windlass.kube.verbs import PatchType
 from windlass.openstack.beside import PROVIDER_NAMESPACE
-from windlass.openstack.capability import HOME
 from windlass.openstack.constants import LEASE
+from windlass.openstack.installation import HOME
 from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.cloud import Project
 from windlass.testing.machines import cluster_api

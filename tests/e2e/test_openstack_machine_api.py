@@ -24,7 +24,7 @@ from windlass.kube.client import Client
 from windlass.kube.conditions import find
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
-from windlass.openstack.capability import HOME
+from windlass.openstack.installation import HOME
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.cloud import Project

@@ -20,7 +20,7 @@ from aiohttp import ClientError, ClientSession
 from tests.program import Program, starting
 from tests.waiting import eventually
 from windlass.openstack.beside import PROVIDER_NAMESPACE
-from windlass.openstack.capability import HOME
+from windlass.openstack.installation import HOME
 from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.binaries import CLUSTER_API_OPENSTACK, obtain
 from windlass.testing.cloud import Project

@@ -21,7 +21,7 @@ from windlass.api.core import Secret
 from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.kube.conditions import is_true
-from windlass.openstack.capability import HOME
+from windlass.openstack.installation import HOME
 from windlass.openstack.objects import FINALIZERS
 from windlass.testing import BlockingControlPlane, crds
 from windlass.testing.cloud import Project

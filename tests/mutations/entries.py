@@ -1406,7 +1406,7 @@ _BUILDING_IMAGES = (
     *_in("os_build/builder.py", "os_build/pool", ("self.tag or self.name", "self.name")),
     *_in(
         "os_build/service.py",
-        "os_build/test_capability.py",
+        "os_build/test_installation.py",
         ("if settings.pools.machine_os_configs else (OWN_LEASE, home)", "if False else (OWN_LEASE, home)"),
     ),
     *_in(

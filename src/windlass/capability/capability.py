@@ -1,121 +1,101 @@
-"""Declares a capability as a value, which the command line runs, plans for and prints manifests of.
+"""Declares a capability as a value: all that the frame (program, run, plan, manifests, web, demo) knows about it.
 
-    capability = machine_sync.capability.capability(home="windlass-system")
-    rights.documents(capability.permissions(), service_account=capability.service_account)
-
-Each part is a function, so that a command imports only the part that it uses. `steady` makes a capability whose
-controllers are the same on every cluster.
+A capability has its `CAPABILITY` in its module `capability`, and `windlass.cli.capabilities` has an entry for it. That
+module must not import anything slow: it is loaded to print help. What is slow is imported by the functions, or named
+as a module.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+import click
 
-from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests.rights import ServiceAccount, Unread
-from windlass.kube.control.permissions import Declaration
+from windlass.capability.conventions.settings import Settings
 
 if TYPE_CHECKING:
-    from windlass.capability.manifests.crd import Owned
-    from windlass.capability.manifests.policy import Policy
-    from windlass.capability.planning import Planner
-    from windlass.capability.service import Frame, Make
-    from windlass.kube.control.controller import Controller
+    from windlass.capability.installation import Installation
+    from windlass.capability.planning import Name
+    from windlass.testing.memory.schema import Rules
 
-HOME: Final = "windlass-system"
-"""The default namespace of ServiceAccounts and Deployments."""
-
-Policies = Callable[[ServiceAccount, Sequence[str]], "Sequence[Policy]"]
-"""Makes admission policies from the account that the capability acts as, and the users to exempt."""
+Decorate = Callable[[Any], Any]
+"""Adds options to a command's function."""
 
 
-class Capability(Struct, frozen=True, kw_only=True):
-    """One capability with its settings (home, namespaces, platforms).
+def _none(function: Any) -> Any:
+    return function
 
-    name             as on the command line: `machine-sync`
-    service_account  its identity on a cluster
-    permissions      all permissions that its process declares
-    frame            its election and its work, for the process
-    planner          how its plans are made
-    owned            the kinds whose CRDs belong to it: `deploy/NAME/crds` installs them, before it
-    policies         its admission policies
-    policies_follow  the code that the policies are derived from, for the head of the file, if there is something to say
-    theirs           namespaces that belong to the cluster: our manifests never create them, and so never delete them
+
+def _plain_names(words: Sequence[str]) -> "list[Name]":
+    from windlass.capability.planning import Name
+
+    return [Name(word) for word in words]
+
+
+def _nothing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return []
+
+
+def _agrees(settings: Settings, **own: Any) -> None:
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capability:
+    """See the module.
+
+    install          the capability as it is installed, given `home` and the values of its own options
+    options          those options, of every command
+    manifest_options more of them, of `windlass manifests` alone
+    plan_options     more of them, of `windlass plan NAME` alone
+    view_options     those of its view, of `windlass web`
+    run, plan        what the command does, for its help
+    home             the default namespace of its ServiceAccount and Lease
+    elected, workers help of `--leader-elect` and `--workers`
+    rules            those of its kinds, for a model on which plans are carried out
+    names            reads NAMEs; raises UsageError
+    completes        offers NAMEs
+    check            raises UsageError if the common options and its own do not go together
+    demo             the package that has its `DEMO`, a `windlass.demo.performance.Demo`; empty: it has none
+    view             the module that has its `VIEW`, a `windlass.web.view.Offer`; empty: it has none
+    shows_files      its view can show files, too
     """
 
-    name: str
-    service_account: ServiceAccount
-    permissions: Callable[[], tuple[Declaration, ...]]
-    frame: "Callable[[], Frame]"
-    planner: "Callable[[], Planner]"
-    owned: "tuple[Owned, ...]" = ()
-    policies: Policies = lambda account, exempt: ()
-    policies_follow: str = ""
-    theirs: tuple[str, ...] = ()
+    install: "Callable[..., Installation]"
+    run: str
+    plan: str
+    home: str = "windlass-system"
+    options: Decorate = _none
+    manifest_options: Decorate = _none
+    plan_options: Decorate = _none
+    view_options: Decorate = _none
+    elected: str = "Work only while holding the Lease, so that several replicas may run."
+    workers: str = "Keys that a controller reconciles at the same time."
+    rules: "Callable[[], Iterable[Rules]]" = tuple
+    names: "Callable[[Sequence[str]], list[Name]]" = _plain_names
+    completes: Callable[[click.Context, click.Parameter, str], list[str]] = _nothing
+    check: Callable[..., None] = _agrees
+    demo: str = ""
+    view: str = ""
+    shows_files: bool = False
+
+    def own(self, values: dict[str, Any], *, manifests: bool = False) -> dict[str, Any]:
+        """Those of a command's `values` that belong to its own options."""
+        more = self.manifest_options if manifests else self.plan_options
+        return {**given(self.options, values), **given(more, values)}
 
 
-def account(name: str, home: str) -> ServiceAccount:
-    """The ServiceAccount of the capability `name`."""
-    return ServiceAccount(home, f"windlass-{name}")
+def given(decorate: Decorate, values: dict[str, Any]) -> dict[str, Any]:
+    """Those of a command's `values` that belong to the options that a decorator adds."""
+    names = {parameter.name for parameter in parameters(decorate)}
+    return {name: value for name, value in values.items() if name in names}
 
 
-def permissions_of(
-    controllers: "Iterable[Controller[Any, Any]]", *, lease: str, namespace: str
-) -> tuple[Declaration, ...]:
-    """All permissions of a process with these controllers: its metrics and its Lease in `namespace` need some too."""
-    from windlass.kube.process.guard import guard_permissions
-    from windlass.kube.process.lease import lease_permissions
+def parameters(decorate: Decorate) -> list[click.Parameter]:
+    """The options that a decorator adds."""
 
-    return (
-        *guard_permissions(),
-        *lease_permissions(lease, namespace=namespace),
-        *(declared for controller in controllers for declared in controller.declared),
-    )
+    def nothing() -> None: ...
 
-
-def steady(
-    name: str,
-    makers: "Sequence[Make]",
-    *,
-    home: str = HOME,
-    owned: "tuple[Owned, ...]" = (),
-    reads: tuple[type[KubernetesObject], ...] = (),
-    policies: Policies = lambda account, exempt: (),
-) -> Capability:
-    """A capability whose controllers, one for each of `makers`, are the same on every cluster.
-
-    It has its own Lease in `home`. Plans are about the kind that each controller watches first. `reads`: kinds that
-    controllers read or write and do not watch, for plans from files.
-    """
-    lease = f"windlass-{name}"
-
-    def controllers(reader: Any) -> tuple[Any, ...]:
-        return tuple(make(reader) for make in makers)
-
-    def permissions() -> tuple[Declaration, ...]:
-        return permissions_of(controllers(Unread()), lease=lease, namespace=home)
-
-    def planner() -> "Planner":
-        from windlass.capability.planning import Scope
-        from windlass.capability.planning.planner import plain_planner
-
-        watches = [controller.watches for controller in controllers(Unread())]
-        kinds = dict.fromkeys((*(watch.kind for each in watches for watch in each), *reads))
-        subjects = tuple(dict.fromkeys(each[0].kind for each in watches))
-        return plain_planner(controllers, scope=Scope(kinds=tuple(kinds), subjects=subjects))
-
-    def frame() -> "Frame":
-        from windlass.capability.service import steady_frame
-
-        return steady_frame(makers, lease=lease, namespace=home)
-
-    return Capability(
-        name=name,
-        service_account=account(name, home),
-        permissions=permissions,
-        frame=frame,
-        planner=planner,
-        owned=owned,
-        policies=policies,
-    )
+    decorated = decorate(nothing)
+    found: list[click.Parameter] = getattr(decorated, "__click_params__", [])
+    return found[::-1]

@@ -1,16 +1,15 @@
-"""The command line: `windlass COMMAND`.
+"""The frame of the command line: `windlass COMMAND`.
 
 Each command is a module or package with a click command named `command`, loaded only when it is used: `windlass --help`
 and shell completion must not wait for an HTTP stack.
 
 | module or package | what it holds |
 |---|---|
-| `program` | the list of commands, and how one is run |
-| `conventions` | the behaviour that all commands share: options, connection, output, errors, exit codes |
-| `machine_sync`, `update_status` | the commands of one capability each; they import `conventions` and that capability |
-| `plan`, `run`, `manifests`, `demo`, `dev`, `completion`, `version` | the commands of all capabilities, and others |
+| `program` | all commands, and how one is run |
+| `capabilities` | the list of capabilities, with the commands of each |
+| `plan`, `run`, `manifests`, `web`, `demo`, `dev`, `completion`, `version` | commands for all of them, and others |
 
-Another capability's commands are a package like these, and a line for each in `program.COMMANDS`.
+What commands share is `windlass.capability.conventions`; a capability has its own commands in its package `cli`.
 
 Nothing slow is imported here: a Ctrl-C before `main` runs would print a Python traceback.
 """

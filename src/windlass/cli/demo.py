@@ -1,4 +1,4 @@
-"""`windlass demo`: shows Windlass at work on a real control plane; the demos are in `windlass.demo`."""
+"""`windlass demo`: shows Windlass at work on a real control plane; `windlass.demo` is their frame."""
 
 import sys
 from importlib import import_module
@@ -9,18 +9,14 @@ import click
 
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings, settings_of
+from windlass.cli.capabilities import capabilities
 
-_DEMOS: Final = {
-    "machine-sync": "windlass.machine_sync.demo",
-    "openstack": "windlass.openstack.demo",
-    "os-build": "windlass.os_build.demo",
-    "update-status": "windlass.update_status.demo",
-}
+DEMOS: Final = {name: capability.demo for name, capability in capabilities().items() if capability.demo}
 """The package of each capability's demo. The first is shown if none is named."""
 
 
 @click.command("demo")
-@click.argument("name", type=click.Choice([*_DEMOS]), default="machine-sync")
+@click.argument("name", type=click.Choice([*DEMOS]), default=next(iter(DEMOS)))
 @click.option("--keep", is_flag=True, help="Leave everything running afterwards, and print how to use and stop it.")
 @click.option(
     "--svg",
@@ -49,7 +45,7 @@ def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay
     from windlass.testing.binaries import BinariesError
     from windlass.testing.plane.errors import PlaneError
 
-    demo = import_module(_DEMOS[name]).DEMO
+    demo = import_module(DEMOS[name]).DEMO
     try:
         if stay is not None:
             passed = keeping.play(demo, stay, svg=svg)

@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.capability.capability import parameters
 from windlass.capability.conventions import complaints
 from windlass.capability.conventions.exit_codes import Exit
-from windlass.capability.conventions.room import parameters
 from windlass.capability.conventions.settings import Settings, settings_of
-from windlass.cli.capabilities import CAPABILITIES, rooms
+from windlass.cli.capabilities import CAPABILITIES, capabilities
+from windlass.cli.web import VIEWS, offer
 
 if TYPE_CHECKING:
-    from windlass.capability.capability import Capability
+    from windlass.capability.installation import Installation
     from windlass.capability.manifests.rights import ServiceAccount
+
+
+FIRST = next(iter(VIEWS))
+"""The view whose manifests are those of the page."""
 
 
 class Manifests(click.Command):
@@ -29,8 +34,8 @@ class Manifests(click.Command):
         found = super().get_params(ctx)
         taken = [parameter.name for parameter in found]
         at = taken.index("acts_as")
-        for room in rooms().values():
-            for option in (*parameters(room.options), *parameters(room.manifest_options)):
+        for capability in capabilities().values():
+            for option in (*parameters(capability.options), *parameters(capability.manifest_options)):
                 if option.name not in taken:
                     taken.append(option.name)
                     found.insert(at, option)
@@ -99,16 +104,16 @@ def rbac(
     """
     from windlass.capability.manifests import rights
 
-    def of(capability: "Capability") -> Sequence[dict[str, Any]]:
+    def of(installed: "Installation") -> Sequence[dict[str, Any]]:
         return rights.documents(
-            capability.permissions(),
-            service_account=capability.service_account,
-            theirs=capability.theirs,
+            installed.permissions(),
+            service_account=installed.service_account,
+            theirs=installed.theirs,
             acts_as=acts_as,
         )
 
     return _print(
-        _capabilities("rbac", names, namespace or settings.namespace, own),
+        _installed("rbac", names, namespace or settings.namespace, own),
         of,
         origin="`windlass manifests rbac` from what the controllers declare to read and write",
     )
@@ -142,11 +147,11 @@ def policies(
     The ServiceAccount of a capability is exempt from its own.
     """
 
-    def of(capability: "Capability") -> Sequence[dict[str, Any]]:
-        made = capability.policies(acts_as or capability.service_account, exempt)
+    def of(installed: "Installation") -> Sequence[dict[str, Any]]:
+        made = installed.policies(acts_as or installed.service_account, exempt)
         return [document for policy in made for document in policy.documents()]
 
-    chosen = _capabilities("policies", names, namespace or settings.namespace, own)
+    chosen = _installed("policies", names, namespace or settings.namespace, own)
     follow = " and ".join(filter(None, (capability.policies_follow for capability in chosen))) or "the code"
     return _print(chosen, of, origin=f"`windlass manifests policies` from {follow}", what="admission policies")
 
@@ -159,64 +164,60 @@ def crds(names: tuple[str, ...]) -> int:
     The CRDs of Machines and MachineSets are not among them: OpenShift and Cluster API install those.
     """
 
-    def of(capability: "Capability") -> Sequence[dict[str, Any]]:
-        return [owned.manifest() for owned in capability.owned]
+    def of(installed: "Installation") -> Sequence[dict[str, Any]]:
+        return [owned.manifest() for owned in installed.owned]
 
-    chosen = _capabilities("crds", names, None, {})
+    chosen = _installed("crds", names, None, {})
     return _print(chosen, of, origin="`windlass manifests crds` from the types of their kinds", what="kinds of its own")
 
 
 @command.command("web")
 @click.option(
     "--view",
-    type=click.Choice(["update-status", "machine-sync"]),
-    default="update-status",
+    type=click.Choice([*VIEWS]),
+    default=FIRST,
     show_default=True,
-    help="update-status: everything that the page needs; machine-sync: what its view needs besides.",
+    help=f"{FIRST}: everything that the page needs; {' or '.join([*VIEWS][1:])}: what its view needs besides.",
 )
 @home_option
 @settings_of
 def web(settings: Settings, *, view: str, namespace: str | None) -> int:
     """Print Namespace, ServiceAccount, roles and bindings of the web page."""
-    from windlass.machine_sync.constants import Namespaces
-    from windlass.machine_sync.view import machines
-    from windlass.update_status.view import update
     from windlass.web.rights import HOME, additional, rights
 
     home = namespace or settings.namespace or HOME
-    of_update = update.needs()
-    if view == "machine-sync":
-        found = additional(machines.needs(Namespaces()), to=of_update, home=home)
-    else:
-        found = rights(of_update, home=home)
+    whole = offer(FIRST).needs()
+    found = rights(whole, home=home) if view == FIRST else additional(offer(view).needs(), to=whole, home=home)
     click.echo(text(found, origin="`windlass manifests web` from what its views declare to read"), nl=False)
     return Exit.OK
 
 
-def _capabilities(what: str, names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Capability]":
+def _installed(what: str, names: tuple[str, ...], home: str | None, values: dict[str, Any]) -> "list[Installation]":
     """Raises UsageError."""
     if not names:
         every = list(CAPABILITIES)
         raise click.UsageError(
             f"which capability? Name it: `windlass manifests {what} {every[0]}`; there are {', '.join(every)}"
         )
-    chosen = rooms(names)
-    return [room.make(home=home or room.home, **room.own(values, manifests=True)) for room in chosen.values()]
+    return [
+        each.install(home=home or each.home, **each.own(values, manifests=True))
+        for each in capabilities(names).values()
+    ]
 
 
 def _print(
-    capabilities: "Sequence[Capability]",
-    of: "Callable[[Capability], Sequence[dict[str, Any]]]",
+    chosen: "Sequence[Installation]",
+    of: "Callable[[Installation], Sequence[dict[str, Any]]]",
     *,
     origin: str,
     what: str = "",
 ) -> int:
     """Print the documents of all, each once; name the capabilities that have none."""
     documents: list[dict[str, Any]] = []
-    for capability in capabilities:
-        found = of(capability)
+    for installed in chosen:
+        found = of(installed)
         if not found:
-            complaints.say("note", f"{capability.name} has no {what}")
+            complaints.say("note", f"{installed.name} has no {what}")
         documents += [one for one in found if one not in documents]
     if documents:
         click.echo(text(documents, origin=origin), nl=False)

@@ -4,61 +4,39 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.options import adopt
 from windlass.capability.conventions.settings import Settings
+from windlass.cli.capabilities import Command, commands_before
 
 COMPLETE_VARIABLE = "_WINDLASS_COMPLETE"
 
 
-class Entry(NamedTuple):
-    """A command: its module, and its line in `windlass --help`.
-
-    `offline`: it uses no cluster of the user, so it has no options that select one.
-    """
-
-    module: str
-    help: str
-    offline: bool = False
-
-
-COMMANDS = {
-    "machines": Entry(
-        "windlass.machine_sync.cli.machines",
-        "Show machines and MachineSets on both sides: authority, phases, and whether they are in sync.",
+_FRAME = {
+    "web": Command("windlass.cli.web", "Show the update, and machines on both sides, in a browser."),
+    "plan": Command(
+        "windlass.cli.plan", "Show what controllers would do, on a cluster or from files, without doing it."
     ),
-    "status": Entry(
-        "windlass.update_status.cli.status", "Show how the update of the cluster is going, and what needs attention."
-    ),
-    "web": Entry("windlass.cli.web", "Show the update, and machines on both sides, in a browser."),
-    "convert": Entry(
-        "windlass.machine_sync.cli.convert",
-        "Convert machines in files from one API or version to another, offline.",
-        offline=True,
-    ),
-    "plan": Entry("windlass.cli.plan", "Show what controllers would do, on a cluster or from files, without doing it."),
-    "migrate": Entry("windlass.machine_sync.cli.migrate", "Move authority over machines from one API to the other."),
-    "openstack": Entry(
-        "windlass.openstack.cli", "Show what exists in OpenStack clouds, and delete what was left there."
-    ),
-    "os-build": Entry("windlass.os_build.cli", "Show and start builds of OS images, in a cluster or without one."),
-    "run": Entry("windlass.cli.run", "Run controllers."),
-    "release": Entry("windlass.machine_sync.cli.release", "Release machines and MachineSets before an uninstall."),
-    "manifests": Entry(
+    "run": Command("windlass.cli.run", "Run controllers."),
+    "manifests": Command(
         "windlass.cli.manifests", "Print manifests that are generated from the code, such as RBAC.", offline=True
     ),
-    "demo": Entry(
+    "demo": Command(
         "windlass.cli.demo", "Show what Windlass does on a real control plane, which the demo starts.", offline=True
     ),
-    "dev": Entry(
+    "dev": Command(
         "windlass.cli.dev", "Start and stop a real control plane, or a real OpenStack, on this computer.", offline=True
     ),
-    "completion": Entry("windlass.cli.completion", "Print the completion script of a shell.", offline=True),
-    "version": Entry("windlass.cli.version", "Print the version.", offline=True),
+    "completion": Command("windlass.cli.completion", "Print the completion script of a shell.", offline=True),
+    "version": Command("windlass.cli.version", "Print the version.", offline=True),
+}
+
+COMMANDS = {
+    name: command for own, frame in _FRAME.items() for name, command in (*commands_before(own).items(), (own, frame))
 }
 """Every command, in the order of `windlass --help`."""
 

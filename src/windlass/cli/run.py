@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.capability.capability import Capability
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.options import Duration, ListenOn
-from windlass.capability.conventions.room import Room
 from windlass.capability.conventions.settings import Settings, settings_of
-from windlass.cli.capabilities import Commands
+from windlass.cli.capabilities import CommandOfEach
 
 if TYPE_CHECKING:
     from windlass.capability import service
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 SECONDS = Duration()
 
 
-def _of(name: str, room: Room) -> click.Command:
+def _of(name: str, capability: Capability) -> click.Command:
     """`windlass run NAME`: the options of every capability after its own."""
 
-    @click.command(name, help=room.run)
-    @room.options
-    @click.option("--leader-elect/--no-leader-elect", default=True, show_default=True, help=room.elected)
+    @click.command(name, help=capability.run)
+    @capability.options
+    @click.option("--leader-elect/--no-leader-elect", default=True, show_default=True, help=capability.elected)
     @click.option(
         "--leader-elect-lease-duration",
         type=SECONDS,
@@ -39,7 +39,7 @@ def _of(name: str, room: Room) -> click.Command:
     @click.option(
         "--leader-elect-retry-period", type=SECONDS, default="2s", show_default=True, help="Time between tries."
     )
-    @click.option("--workers", type=click.IntRange(1, 256), default=16, show_default=True, help=room.workers)
+    @click.option("--workers", type=click.IntRange(1, 256), default=16, show_default=True, help=capability.workers)
     @click.option(
         "--resync",
         type=SECONDS,
@@ -71,12 +71,12 @@ def _of(name: str, room: Room) -> click.Command:
     @click.option("--metrics-tls-key", type=click.Path(), help="Private key of that certificate.")
     @settings_of
     def command(settings: Settings, /, **values: Any) -> int:
-        return _run(settings, room, values)
+        return _run(settings, capability, values)
 
     return command
 
 
-@click.group(cls=Commands, of=_of)
+@click.group(cls=CommandOfEach, of=_of)
 def command() -> None:
     """Run controllers until SIGTERM or Ctrl-C.
 
@@ -84,7 +84,7 @@ def command() -> None:
     """
 
 
-def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
+def _run(settings: Settings, capability: Capability, values: dict[str, Any]) -> int:
     import gc
     import signal
 
@@ -101,9 +101,9 @@ def _run(settings: Settings, room: Room, values: dict[str, Any]) -> int:
         from windlass.kube.process import logs
 
         frame_settings = _settings(values, request_timeout=connection.request_timeout(settings))
-        capability = room.make(home=settings.namespace or room.home, **room.own(values))
-        frame = capability.frame()
-        own = Own(capability.name, tuple(owned.kind for owned in capability.owned))
+        installed = capability.install(home=settings.namespace or capability.home, **capability.own(values))
+        frame = installed.frame()
+        own = Own(installed.name, tuple(owned.kind for owned in installed.owned))
     finally:
         gc.enable()
     logs.configure(level=settings.log_level or "info")

@@ -1,24 +1,37 @@
 """`windlass web`: the web page, on one's own machine or for a cluster."""
 
+import importlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from windlass.capability.capability import given
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.options import ListenOn
 from windlass.capability.conventions.settings import Settings, settings_of
-from windlass.machine_sync.cli import sides
-from windlass.machine_sync.constants import Namespaces
+from windlass.cli.capabilities import capabilities
 
 if TYPE_CHECKING:
-    from windlass.kube.client import Client
     from windlass.web.service import WebSettings
-    from windlass.web.view import View
+    from windlass.web.view import Offer
 
-VIEWS = ("update-status", "machine-sync")
+VIEWS = {
+    name: capability
+    for name, capability in sorted(capabilities().items(), key=lambda item: not item[1].shows_files)
+    if capability.view
+}
+"""The capabilities that have a view, in the order of the page: the page begins with the first."""
+
 HOME_ADDRESS = ("127.0.0.1", 0)
 CLUSTER_ADDRESS = ("0.0.0.0", 8443)
+
+
+def _view_options(function: Any) -> Any:
+    for capability in reversed(VIEWS.values()):
+        function = capability.view_options(function)
+    return function
 
 
 @click.command("web")
@@ -33,7 +46,7 @@ CLUSTER_ADDRESS = ("0.0.0.0", 8443)
     "--view",
     "names",
     multiple=True,
-    type=click.Choice(VIEWS),
+    type=click.Choice([*VIEWS]),
     help="Show only this; may be repeated. [default: all]",
 )
 @click.option(
@@ -53,10 +66,11 @@ CLUSTER_ADDRESS = ("0.0.0.0", 8443)
     show_default=True,
     help="Address of /healthz and /readyz; 0 disables them.",
 )
-@sides.namespace_options
+@_view_options
 @settings_of
 def command(
     settings: Settings,
+    /,
     *,
     sources: tuple[str, ...],
     names: tuple[str, ...],
@@ -64,8 +78,7 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     probes: tuple[str, int] | None,
-    machine_api_namespace: str,
-    cluster_api_namespace: str,
+    **values: Any,
 ) -> int:
     """Serve a web page that shows how the update of the cluster goes, and the machines of both APIs, live.
 
@@ -82,8 +95,9 @@ def command(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert and --tls-key belong together: give both or neither")
-    if sources and any(name != VIEWS[0] for name in names):
-        raise click.UsageError(f"files show an update: leave out --view, or give --view {VIEWS[0]}")
+    if sources and any(not VIEWS[name].shows_files for name in names):
+        able = " or ".join(name for name, capability in VIEWS.items() if capability.shows_files)
+        raise click.UsageError(f"files show an update: leave out --view, or give --view {able}")
 
     from windlass.kube.process import logs
     from windlass.kube.process.serving import TlsFiles
@@ -96,47 +110,37 @@ def command(
     if sources:
         asyncio.run(_show_files(sources, web))
     else:
-        asyncio.run(
-            _show_cluster(
-                settings, names or VIEWS, web, places=Namespaces(machine_api_namespace, cluster_api_namespace)
-            )
-        )
+        asyncio.run(_show_cluster(settings, names or [*VIEWS], values, web))
     return Exit.OK
 
 
 async def _show_files(sources: tuple[str, ...], web: "WebSettings") -> None:
-    import sys
-    import time
-
-    from windlass.update_status.assessment import Problem
-    from windlass.update_status.reading.dump import read_dump
-    from windlass.update_status.view.update import recorded_view
     from windlass.web import service
 
-    try:
-        view = recorded_view(read_dump(sources, stdin=sys.stdin.buffer, wall=time.time_ns()))
-    except Problem as problem:
-        raise click.ClickException(str(problem)) from None
-    await service.run([view], web, config=None, serving=_announce)
+    shown = [
+        recorded(sources)
+        for name, capability in VIEWS.items()
+        if capability.shows_files and (recorded := offer(name).recorded) is not None
+    ]
+    await service.run(shown, web, config=None, serving=_announce)
 
 
-async def _show_cluster(settings: Settings, names: tuple[str, ...], web: "WebSettings", *, places: Namespaces) -> None:
+async def _show_cluster(settings: Settings, names: Sequence[str], values: dict[str, Any], web: "WebSettings") -> None:
     from windlass.capability.conventions.connection import connect
     from windlass.web import service
 
     async with connect(settings, user_agent="windlass-web") as client:
-        views = [_view(name, client, settings, places) for name in dict.fromkeys(names)]
+        views = [
+            offer(name).live(client, settings.namespace or "", **given(VIEWS[name].view_options, values))
+            for name in dict.fromkeys(names)
+        ]
         await service.run(views, web, config=client.config, serving=_announce)
 
 
-def _view(name: str, client: "Client", settings: Settings, places: Namespaces) -> "View":
-    if name == VIEWS[0]:
-        from windlass.update_status.view.update import live_view
-
-        return live_view(client, namespace=settings.namespace or "")
-    from windlass.machine_sync.view.machines import machines_view
-
-    return machines_view(client, places)
+def offer(name: str) -> "Offer":
+    """The view that the capability of this name offers."""
+    found: Offer = importlib.import_module(VIEWS[name].view).VIEW
+    return found
 
 
 def _announce(url: str) -> None:

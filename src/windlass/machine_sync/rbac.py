@@ -13,14 +13,14 @@ they belong to the cluster, and deleting our manifests must not delete them.
 from collections.abc import Iterable
 from typing import Final
 
-from windlass.capability.capability import HOME, account, permissions_of
+from windlass.capability.installation import HOME, account, permissions_of
 from windlass.capability.manifests import Manifest, rights
 from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.permissions import Declaration
 from windlass.machine_sync.activation import SERVED, activation_permissions
-from windlass.machine_sync.capability import NAME
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces
 from windlass.machine_sync.controllers import controllers
+from windlass.machine_sync.installation import NAME
 from windlass.machine_sync.platforms import PLATFORMS
 
 DEFAULT_NAMESPACES: Final = Namespaces()

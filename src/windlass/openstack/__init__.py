@@ -15,5 +15,6 @@
 | `create` | `create_instance`, the same core for programs without Kubernetes |
 | `overview` | what exists in clouds beside what objects say: trees of clusters, orphans |
 | `versions` | objects of v1beta1 as v1beta2 and back, for files; pure |
+| `capability`, `installation`; `cli`, `demo` | all of it as a value; its commands and its demo |
 | `provider_spec_reading` | what a provider spec of the Machine API asks for, for machine sync too; pure |
 """

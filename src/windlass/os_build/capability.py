@@ -1,49 +1,162 @@
-"""OS builds as a capability: the value that `windlass run`, `plan` and `manifests` use."""
+"""OS builds as a capability: its texts and options on the command line, and what is made of them."""
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from windlass.capability.capability import Capability, account, permissions_of
-from windlass.capability.manifests.rights import Unread
-from windlass.kube.control.permissions import Declaration
-from windlass.os_build.constants import NAMESPACE
-from windlass.os_build.settings import OsBuildSettings
+import click
+
+from windlass.capability.capability import Capability
+from windlass.capability.conventions.options import Duration
+from windlass.os_build.cli import names
 
 if TYPE_CHECKING:
-    from windlass.capability.planning import Planner
-    from windlass.capability.service import Frame
+    from windlass.capability.installation import Installation
 
-NAME: Final = "os-build"
-HOME: Final = "windlass-os-build"
-"""The namespace of the ServiceAccount, the Deployment and the Lease."""
+SECONDS = Duration()
+BUILDER_IMAGE = "quay.io/buildah/stable:latest"
 
 
-def capability(*, home: str = HOME, settings: OsBuildSettings | None = None) -> Capability:
-    """OS builds with these settings; the Lease is in `home`."""
-    chosen = settings or OsBuildSettings()
+def _options(function: Any) -> Any:
+    for option in (
+        click.option(
+            "--apply-by",
+            type=click.Choice(["ignition", "tree"]),
+            default="ignition",
+            show_default=True,
+            help="How an image gets the configuration: by the program in the base image, or as files from here.",
+        ),
+        click.option(
+            "--build-timeout",
+            type=SECONDS,
+            default="30m",
+            show_default=True,
+            help="How long building may take.",
+        ),
+        click.option(
+            "--builder-image",
+            default=BUILDER_IMAGE,
+            show_default=True,
+            metavar="IMAGE",
+            help="The image with buildah that Jobs run.",
+        ),
+        click.option(
+            "--debounce",
+            type=SECONDS,
+            default="5s",
+            show_default=True,
+            help="How long a changed pool rests before its build begins.",
+        ),
+        click.option(
+            "--insecure-registry",
+            "insecure_registries",
+            multiple=True,
+            metavar="HOST",
+            help="Ask this registry by plain HTTP, and let builds on this machine push there; may be repeated.",
+        ),
+        click.option(
+            "--local-builds",
+            type=click.Path(path_type=Path, file_okay=False),
+            metavar="DIR",
+            help="Allow builds on this machine, in this folder: RUN runs here. [default: none]",
+        ),
+        click.option(
+            "--local-slots",
+            type=click.IntRange(min=1),
+            default=2,
+            show_default=True,
+            help="Builds on this machine at the same time.",
+        ),
+        click.option(
+            "--local-storage-driver",
+            type=click.Choice(["vfs", "overlay"]),
+            default="vfs",
+            show_default=True,
+            help="Of the stores of images of those builds: vfs works everywhere, overlay is faster with large images.",
+        ),
+        click.option(
+            "--machine-os-configs",
+            is_flag=True,
+            help="Serve MachineOSConfigs too, in the place of the Machine Config Operator's builder: work only while "
+            "holding its Lease. [default: leave their pools to it]",
+        ),
+        click.option(
+            "--push-timeout", type=SECONDS, default="10m", show_default=True, help="How long pushing may take."
+        ),
+        click.option(
+            "--registry-ca",
+            type=click.Path(path_type=Path, exists=True),
+            metavar="PATH",
+            help="File, or folder of *.crt, with certificates that are trusted beside the system's when a registry is "
+            "asked; builds on this machine trust those of a folder.",
+        ),
+    ):
+        function = option(function)
+    return function
 
-    def permissions() -> tuple[Declaration, ...]:
-        from windlass.os_build.planning import Unasked
-        from windlass.os_build.service import lease, maker
 
-        made = maker(chosen, Unasked())(Unread())
-        name, namespace = lease(chosen, home=home)
-        return permissions_of((made,), lease=name, namespace=namespace)
+def _install(
+    *,
+    home: str,
+    apply_by: str = "ignition",
+    build_timeout: float = 1800.0,
+    push_timeout: float = 600.0,
+    builder_image: str = BUILDER_IMAGE,
+    debounce: float = 5.0,
+    insecure_registries: tuple[str, ...] = (),
+    local_builds: Path | None = None,
+    local_slots: int = 2,
+    local_storage_driver: str = "vfs",
+    machine_os_configs: bool = False,
+    registry_ca: Path | None = None,
+) -> "Installation":
+    from windlass.os_build.backends.job import JobSettings
+    from windlass.os_build.builder import Deadlines
+    from windlass.os_build.inputs.context import ApplyBy
+    from windlass.os_build.installation import installation
+    from windlass.os_build.pool.observe import Settings
+    from windlass.os_build.pool.snapshot import Timing
+    from windlass.os_build.settings import LocalSettings, OsBuildSettings
 
-    def frame() -> "Frame":
-        from windlass.os_build.service import frame
-
-        return frame(chosen, home=home)
-
-    def planner() -> "Planner":
-        from windlass.os_build.planning import planner
-
-        return planner(chosen, reader=Unread())
-
-    return Capability(
-        name=NAME,
-        service_account=account(NAME, home),
-        permissions=permissions,
-        frame=frame,
-        planner=planner,
-        theirs=(NAMESPACE,),
+    for name, value in (("--build-timeout", build_timeout), ("--push-timeout", push_timeout)):
+        if value <= 0:
+            raise click.UsageError(f"{name}: a deadline must be longer than 0")
+    local = None
+    if local_builds:
+        certificates = registry_ca if registry_ca and registry_ca.is_dir() else None
+        local = LocalSettings(
+            folder=local_builds, slots=local_slots, certificates=certificates, driver=local_storage_driver
+        )
+    settings = OsBuildSettings(
+        pools=Settings(
+            apply_by=ApplyBy(apply_by),
+            machine_os_configs=machine_os_configs,
+            timing=Timing(debounce=debounce),
+            deadlines=Deadlines(build=build_timeout, push=push_timeout),
+        ),
+        authorities=registry_ca,
+        insecure=insecure_registries,
+        job=JobSettings(image=builder_image),
+        local=local,
     )
+    return installation(home=home, settings=settings)
+
+
+CAPABILITY = Capability(
+    install=_install,
+    home="windlass-os-build",
+    options=_options,
+    run="""Build the OS image of each MachineConfigPool that is opted in, from its rendered MachineConfig, and say on
+    the pool what became of it. A pool is opted in by the annotation machineconfiguration.openshift.io/layering-enabled.
+
+    No node gets the image by this alone.""",
+    plan="""Show what would be done about each MachineConfigPool: its conditions, its result, and the builders that
+    would start or go.
+
+    NAME is the name of a pool. Nothing is written or built, and no registry is asked.
+
+    Exit code 3 means that there is something to do, 0 that there is not.
+    """,
+    completes=names.pools,
+    workers="Pools that are reconciled at the same time.",
+    demo="windlass.os_build.demo",
+)

@@ -14,7 +14,8 @@
 | `document` | the report as the status of UpdateStatus, and back |
 | `history` | the record of an update, as it follows from reports |
 | `controller` | keeps the UpdateStatus and the records up to date |
-| `capability`, `metrics` | all of it as a value for the command line |
+| `capability`, `installation`, `metrics` | all of it as a value; figures |
+| `cli`, `view`, `demo` | its commands, its view of the web page, its demo |
 | `selectors` | which labels a selector selects |
 | `times` | moments and durations, as Go programs compute and print them |
 | `semver` | which of two versions is older |

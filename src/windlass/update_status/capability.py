@@ -1,126 +1,118 @@
-"""Update status as a capability: the value that `windlass run`, `plan` and `manifests` use."""
+"""Update status as a capability: its texts and options on the command line, and what is made of them."""
 
-from typing import TYPE_CHECKING, Any, Final
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
+import click
 
-from windlass.api.core import Pod, Service, ServiceAccount
-from windlass.api.policy import PodDisruptionBudget
-from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
-from windlass.api.update import UpdateStatus
-from windlass.api.update_record import UpdateRecord
-from windlass.capability.capability import Capability, account, steady
-from windlass.capability.manifests.crd import AGE, Column, Owned
-from windlass.kube.control.controller import Controller
-from windlass.kube.control.plan import Target, target
-from windlass.kube.control.refused import ByEvent, telling
-from windlass.kube.control.seen import Present
-from windlass.update_status.controller.alerts import AlertsSettings
-from windlass.update_status.controller.declare import update_status_controller
-from windlass.update_status.controller.events import SOURCE
-from windlass.update_status.document.owned import UPDATE_STATUS
-from windlass.update_status.informers.owned import UPDATE_INFORMER
-from windlass.update_status.reading.kept import HOME
+from windlass.capability.capability import Capability
 
 if TYPE_CHECKING:
-    from windlass.capability.planning import Planner
-    from windlass.capability.service import Frame, Work
+    from windlass.capability.installation import Installation
+    from windlass.testing.memory.schema import Rules
+
+
+def _options(function: Any) -> Any:
+    for option in (
+        click.option(
+            "--informers-ca",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Certificate authority of informers without a caBundle. [default: the service CA in the pod]",
+        ),
+        click.option(
+            "--informer-namespaces",
+            "informer_namespaces",
+            multiple=True,
+            metavar="PATTERN",
+            help="Ask only informers whose Service is in such a namespace, such as openshift-*; may be repeated."
+            " [default: all]",
+        ),
+        click.option(
+            "--informers",
+            is_flag=True,
+            help="Also ask the Services that UpdateInformers name for insights of their own.",
+        ),
+        click.option(
+            "--alerts-ca",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Certificate authority of that server. [default: the service CA in the pod]",
+        ),
+        click.option(
+            "--alerts-token",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Token that is sent there; read again for each request. [default: that of the pod's ServiceAccount]",
+        ),
+        click.option(
+            "--alerts-url",
+            default="",
+            metavar="URL",
+            help="Prometheus or thanos-querier, whose alerts become insights. [default: none]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _install(
+    *,
+    home: str,
+    alerts_url: str = "",
+    alerts_ca: Path | None = None,
+    alerts_token: Path | None = None,
+    informers: bool = False,
+    informer_namespaces: tuple[str, ...] = (),
+    informers_ca: Path | None = None,
+) -> "Installation":
+    from windlass.update_status.controller.alerts import AlertsSettings
+    from windlass.update_status.installation import installation
+
+    usual = AlertsSettings()
+    settings = AlertsSettings(
+        url=alerts_url.rstrip("/"), authority=alerts_ca or usual.authority, token=alerts_token or usual.token
+    )
+    if not informers:
+        if informer_namespaces or informers_ca:
+            raise click.UsageError(
+                "--informer-namespaces and --informers-ca say how informers are asked: add --informers"
+            )
+        return installation(home=home, alerts=settings)
+    from windlass.update_status.informers.fetching import SERVICE_CA
     from windlass.update_status.informers.settings import InformersSettings
 
-NAME: Final = "update-status"
+    # The API server's own Service: no informer is there.
+    forbidden = tuple(filter(None, [os.environ.get("KUBERNETES_SERVICE_HOST", "")]))
+    asked = InformersSettings(
+        namespaces=informer_namespaces, service_ca=informers_ca or SERVICE_CA, forbidden=forbidden
+    )
+    return installation(home=home, alerts=settings, informers=asked)
 
-UPDATE_RECORD: Final = Owned(
-    kind=UpdateRecord,
-    columns=(
-        Column("From", ".previous"),
-        Column("To", ".target"),
-        Column("State", ".state"),
-        Column("Started", ".started", type="date"),
-        Column("Completed", ".completed", type="date"),
-        AGE,
-    ),
+
+def _rules() -> "list[Rules]":
+    from windlass.testing.memory.schema import rules_of_crd
+    from windlass.update_status.installation import OWNED
+
+    return [rules_of_crd(owned.kind, owned.manifest()) for owned in OWNED]
+
+
+CAPABILITY = Capability(
+    install=_install,
+    home="windlass-update-status",
+    options=_options,
+    run="""Keep the UpdateStatus `cluster` up to date: how the update of the cluster is going, by what ClusterVersion,
+    ClusterOperators, MachineConfigPools and Nodes say.""",
+    plan="""Show what Update status would write: the UpdateStatus `cluster`, the records of updates, Events.
+
+    NAME is `cluster`. Nothing is written.
+
+    Exit code 3 means that there is something to write, 0 that there is not.
+    """,
+    rules=_rules,
+    workers="Has no effect: there is one object to keep up to date, and each informer has a worker.",
+    demo="windlass.update_status.demo",
+    view="windlass.update_status.view.update",
+    shows_files=True,
 )
-
-OWNED: Final = (UPDATE_STATUS, UPDATE_RECORD, UPDATE_INFORMER)
-
-_OF_DRAINS: Final = (Pod, PodDisruptionBudget)
-"""What the controller reads and does not watch."""
-
-
-def capability(
-    *, home: str = HOME, alerts: AlertsSettings | None = None, informers: "InformersSettings | None" = None
-) -> Capability:
-    """Update status with its Lease in `home`; alerts of the cluster are asked for where `alerts` says, and informers
-    of others as `informers` says. None: neither is asked for."""
-    if informers is None:
-
-        def make(reader: Any) -> Controller[str, Any]:
-            return with_refusals(update_status_controller(reader, alerts=alerts))
-
-        plain = steady(NAME, [make], home=home, owned=OWNED, reads=_OF_DRAINS)
-    else:
-        plain = _with_informers(informers, home=home, alerts=alerts)
-
-    def planner() -> "Planner":
-        from windlass.update_status.planning import about_the_object
-
-        return about_the_object(plain.planner())
-
-    return structs.replace(plain, frame=lambda: _with_metrics(plain.frame()), planner=planner)
-
-
-def with_refusals(made: Controller[str, Any]) -> Controller[str, Any]:
-    """The controller, with refused writes of its records told by Events: conditions say whether there is a report."""
-
-    def about(seen: Any) -> Target | None:
-        return target(seen.stored) if isinstance(seen.stored, Present) else None
-
-    return telling(made, ByEvent(SOURCE, about))
-
-
-def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsSettings | None) -> Capability:
-    """The capability with the controller of UpdateInformers. Both controllers share what informers told."""
-    from windlass.update_status.controller.informants import Informants
-    from windlass.update_status.informers.admission import MOST_ENABLED
-    from windlass.update_status.informers.declare import informers_controller
-    from windlass.update_status.informers.feed import AskInformer, Feed
-    from windlass.update_status.informers.fetching import Fetcher
-
-    feed = Feed(Fetcher(service_ca=settings.service_ca, resolve=settings.resolve), UPDATE_STATUS_NAME)
-    informants = Informants(feed, settings.namespaces)
-
-    def reports(reader: Any) -> Controller[str, Any]:
-        return with_refusals(update_status_controller(reader, alerts=alerts, informants=informants))
-
-    def asks(reader: Any) -> Controller[str, Any]:
-        return informers_controller(reader, feed=feed, settings=settings, account=account(NAME, home))
-
-    plain = steady(NAME, [reports, asks], home=home, owned=OWNED, reads=(*_OF_DRAINS, Service, ServiceAccount))
-
-    def frame() -> "Frame":
-        found = plain.frame()
-
-        def work(manager: Any, candidate: Any, process: Any) -> "Work":
-            # Whatever --workers says: an informer that is slow must not make others wait.
-            return found.work(manager, candidate, structs.replace(process, workers=MOST_ENABLED))
-
-        return structs.replace(found, work=work, systems={AskInformer.SYSTEM: feed})
-
-    def planner() -> "Planner":
-        ours = {"name": plain.service_account.name, "namespace": plain.service_account.namespace}
-        # Tokens are made for it, and who plans from files has none of our manifests among them.
-        added = {"apiVersion": "v1", "kind": ServiceAccount.RESOURCE.kind, "metadata": ours}
-        return structs.replace(plain.planner(), complete=lambda trees: (*trees, added))
-
-    return structs.replace(plain, frame=frame, planner=planner)
-
-
-def _with_metrics(frame: "Frame") -> "Frame":
-    def work(manager: Any, candidate: Any, settings: Any) -> "Work":
-        from windlass.update_status.metrics import UpdateFigures
-
-        if manager.metrics:
-            manager.metrics.registry.register(UpdateFigures(lambda: manager.pool.ledger.cached(UpdateStatus)))
-        return frame.work(manager, candidate, settings)
-
-    return structs.replace(frame, work=work)

@@ -4,7 +4,7 @@ The page loads the view's script `NAME.js`, which draws the parts that the sourc
 frame's: a list of texts that say why the document is old or lacks something.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -48,3 +48,18 @@ class View(Struct, frozen=True, kw_only=True):
     source: "Callable[[Board], Awaitable[None]]"
     details: "Callable[[Client, Mapping[str, str]], Awaitable[Any]] | None" = None
     needs: tuple[Declaration, ...] = ()
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """The view that a capability offers to the page.
+
+    live      the view of a cluster, from a client, the namespace that the user named (empty: none), and the values of
+              the capability's options for its view
+    needs     the rights of this process for it, with the usual options
+    recorded  the view of files and folders (`-`: standard input), if there is one; raises ClickException if they cannot
+              be read
+    """
+
+    live: "Callable[..., View]"
+    needs: Callable[[], tuple[Declaration, ...]]
+    recorded: Callable[[Sequence[str]], View] | None = None

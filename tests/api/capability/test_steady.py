@@ -15,7 +15,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.testing.plane.facade import PlaneAccess
 
-from ...unit.capability.toy import Greeting, capability
+from ...unit.capability.toy import Greeting, install
 
 pytestmark = pytest.mark.plane
 
@@ -30,7 +30,7 @@ async def greeted(admin: Client, namespace: str) -> str:
 async def test_what_it_prints_is_all_that_it_takes_to_run(
     windlass_plane: PlaneAccess, windlass_namespace: str, untouched_gc: None
 ) -> None:
-    toy = capability(home=windlass_namespace)
+    toy = install(home=windlass_namespace)
     account = toy.service_account
     granted: list[dict[str, Any]] = rights.documents(toy.permissions(), service_account=account, theirs=[account[0]])
     await windlass_plane.apply_crds(*(owned.manifest() for owned in toy.owned))

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from windlass.cli import main
-from windlass.cli.capabilities import CAPABILITIES
+from windlass.cli.capabilities import CAPABILITIES, Entry
 
 from ..machine_sync.planning.documents import AT_REST
 
@@ -26,7 +26,7 @@ spec: {text: world}
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in set(CAPABILITIES) - {"machine-sync"}:
         monkeypatch.delitem(CAPABILITIES, name)
-    monkeypatch.setitem(CAPABILITIES, "toy", "tests.unit.capability.toy")
+    monkeypatch.setitem(CAPABILITIES, "toy", Entry("tests.unit.capability.toy"))
 
 
 class Said:
@@ -154,8 +154,8 @@ def test_a_capability_that_is_not_there_is_a_usage_error(said: Said) -> None:
 @pytest.mark.parametrize("command", ["'run', 'toy', '--help'", "'manifests', 'rbac', 'toy'"])
 def test_asking_for_one_capability_imports_no_other(command: str) -> None:
     script = (
-        "import sys; from windlass.cli import main; from windlass.cli.capabilities import CAPABILITIES; "
-        "CAPABILITIES['toy'] = 'tests.unit.capability.toy'; "
+        "import sys; from windlass.cli import main; from windlass.cli.capabilities import CAPABILITIES, Entry; "
+        "CAPABILITIES['toy'] = Entry('tests.unit.capability.toy'); "
         f"assert main([{command}]) == 0; "
         "print(sorted(name for name in sys.modules if name.startswith('windlass.machine_sync.')), file=sys.stderr)"
     )

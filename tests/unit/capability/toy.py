@@ -1,12 +1,12 @@
-"""A whole capability: one kind of its own, one controller, and the `ROOM` that its registration line names."""
+"""A whole capability: one kind of its own, one controller, and the `CAPABILITY` that its entry names."""
 
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
 from windlass.api.meta import ObjectMeta, Resource
-from windlass.capability.capability import Capability, steady
-from windlass.capability.conventions.room import Room
+from windlass.capability.capability import Capability
+from windlass.capability.installation import Installation, steady
 from windlass.capability.manifests.crd import Owned
 from windlass.capability.manifests.policy import Policy, Rule
 from windlass.kube.control.controller import Controller, Watch
@@ -56,8 +56,8 @@ def policies(account: Any, exempt: Any) -> tuple[Policy, ...]:
     )
 
 
-def capability(*, home: str) -> Capability:
+def install(*, home: str) -> Installation:
     return steady("toy", [controller], home=home, owned=(Owned(Greeting),), policies=policies)
 
 
-ROOM = Room(make=capability, run="Greet.", plan="Show whom Toy would greet.")
+CAPABILITY = Capability(install=install, run="Greet.", plan="Show whom Toy would greet.")

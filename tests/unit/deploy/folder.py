@@ -8,8 +8,8 @@ import click
 import yaml
 from msgspec import Struct
 
-from windlass.capability.capability import Capability
-from windlass.cli.capabilities import room
+from windlass.capability.installation import Installation
+from windlass.cli.capabilities import capability
 from windlass.cli.run import command as run
 
 ROOT = Path(__file__).parents[3]
@@ -28,11 +28,11 @@ class Folder(Struct, frozen=True):
 
     @property
     def home(self) -> str:
-        return room(self.name).home
+        return capability(self.name).home
 
     @property
-    def capability(self) -> Capability:
-        return room(self.name).make(home=self.home)
+    def installation(self) -> Installation:
+        return capability(self.name).install(home=self.home)
 
     def documents(self, path: str | Path) -> list[Tree]:
         return list(yaml.safe_load_all((self.path / path).read_text(encoding="utf-8")))

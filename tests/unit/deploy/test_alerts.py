@@ -11,10 +11,10 @@ from windlass.kube.control import metrics as runtime_metrics
 from windlass.machine_sync import metrics as sync_metrics
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.openstack import metrics as openstack_metrics
-from windlass.openstack.capability import HOME as OPENSTACK_HOME
+from windlass.openstack.installation import HOME as OPENSTACK_HOME
 from windlass.openstack.service import OWN_LEASE
 from windlass.os_build import metrics as build_metrics
-from windlass.os_build.capability import HOME as OS_BUILD_HOME
+from windlass.os_build.installation import HOME as OS_BUILD_HOME
 from windlass.os_build.service import OWN_LEASE as OS_BUILD_LEASE
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.reading.kept import HOME, LEASE

@@ -10,7 +10,7 @@ import yaml
 
 import windlass
 from tests.pages import DOCS, PAGES, ROOT, typed
-from windlass.cli.capabilities import CAPABILITIES, room
+from windlass.cli.capabilities import CAPABILITIES, capability
 from windlass.machine_sync.demo.story import STORY
 
 WITH_TEXT = {".md", ".py", ".toml", ".yaml", ".js", ".html", ".svg", ""}
@@ -106,14 +106,14 @@ IN_WORDS = ["none", "one", "two", "three", "four", "five", "six", "seven", "eigh
 
 
 def test_pages_count_the_kinds_of_each_capability() -> None:
-    count = {name: len(room(name).make(home="any").owned) for name in CAPABILITIES}
+    count = {name: len(capability(name).install(home="any").owned) for name in CAPABILITIES}
     said = " ".join((DOCS / "cli.md").read_text(encoding="utf-8").split())
     assert f"openstack has {IN_WORDS[count['openstack']]}, update-status {IN_WORDS[count['update-status']]}," in said
     assert [name for name in CAPABILITIES if not count[name]] == ["machine-sync", "os-build"]
     installed = " ".join((DOCS / "install.md").read_text(encoding="utf-8").split())
     assert "OpenStackCluster, OpenStackMachine, their templates" in installed
     for name in CAPABILITIES:
-        for owned in room(name).make(home="any").owned:
+        for owned in capability(name).install(home="any").owned:
             resource = owned.kind.RESOURCE
             assert {resource.kind.removesuffix("Template"), resource.plural} & {*re.findall(r"\w+", installed)}
 
@@ -129,7 +129,7 @@ def test_the_proposal_counts_kinds_and_alerts() -> None:
     said = " ".join((DOCS / "proposals" / "update-status.md").read_text(encoding="utf-8").split())
     rules = ROOT / "deploy" / "update-status" / "components" / "alerts" / "prometheus-rule.yaml"
     groups = yaml.safe_load(rules.read_text(encoding="utf-8"))["spec"]["groups"]
-    assert f"applies {IN_WORDS[len(room('update-status').make(home='any').owned)]} CRDs" in said
+    assert f"applies {IN_WORDS[len(capability('update-status').install(home='any').owned)]} CRDs" in said
     assert f"{IN_WORDS[sum(len(group['rules']) for group in groups)]} alerts" in said
 
 

@@ -34,7 +34,7 @@ def test_every_file_is_mentioned_and_every_mentioned_file_exists(folder: Folder)
 @of_each
 def test_the_crds_are_those_of_the_types(folder: Folder) -> None:
     shipped = [document for path in folder.path.rglob("crds.yaml") for document in folder.documents(path)]
-    assert shipped == [owned.manifest() for owned in folder.capability.owned], "the types have changed: make generate"
+    assert shipped == [owned.manifest() for owned in folder.installation.owned], "the types have changed: make generate"
 
 
 @of_each
@@ -56,7 +56,7 @@ def test_the_pod_is_restricted_and_has_time_to_drain(folder: Folder) -> None:
     }
     assert set(container["resources"]["requests"]) == {"cpu", "memory"}
     assert set(container["resources"]["limits"]) == {"memory"}
-    assert pod["serviceAccountName"] == folder.capability.service_account.name
+    assert pod["serviceAccountName"] == folder.installation.service_account.name
     assert pod["terminationGracePeriodSeconds"] >= folder.options(folder.arguments())["drain"] + 15
 
 

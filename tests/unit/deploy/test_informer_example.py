@@ -10,7 +10,7 @@ from examples.informer import informer
 from windlass.api.update_informer import UpdateInformer
 from windlass.informer import ASKER
 from windlass.kube.object import Object
-from windlass.update_status.capability import NAME
+from windlass.update_status.installation import NAME
 
 from .folder import Folder
 
@@ -111,7 +111,7 @@ def _about(patch: dict[str, Any]) -> str:
 
 
 def test_it_answers_the_account_that_is_shipped() -> None:
-    account = FOLDER.capability.service_account
+    account = FOLDER.installation.service_account
     assert f"system:serviceaccount:{account.namespace}:{account.name}" == ASKER
 
 

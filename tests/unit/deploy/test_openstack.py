@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from windlass.capability.manifests import rights
-from windlass.cli.capabilities import room
-from windlass.openstack.capability import HOME, NAME
+from windlass.cli.capabilities import capability
 from windlass.openstack.cloud.requests import CreateServer
+from windlass.openstack.installation import HOME, NAME
 from windlass.openstack.metrics import COUNTED
 
 from .folder import Folder
@@ -43,8 +43,8 @@ def test_the_pod_may_write_the_certificates_of_clouds_to_files() -> None:
 def test_the_folder_for_the_machine_api_has_the_rights_of_its_arguments() -> None:
     (patch,) = FOLDER.read("machine-api/kustomization.yaml")["patches"]
     more = [operation["value"] for operation in yaml.safe_load(patch["patch"])]
-    options = room(NAME).own(FOLDER.options([*FOLDER.arguments(), *more]))
-    made = room(NAME).make(home=HOME, **options)
+    options = capability(NAME).own(FOLDER.options([*FOLDER.arguments(), *more]))
+    made = capability(NAME).install(home=HOME, **options)
     expected = rights.documents(made.permissions(), service_account=made.service_account, theirs=made.theirs)
     assert FOLDER.documents("machine-api/rbac.yaml") == expected
 

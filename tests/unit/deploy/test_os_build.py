@@ -3,8 +3,8 @@
 import pytest
 
 from windlass.os_build.backends.job import JobSettings
-from windlass.os_build.capability import HOME, NAME
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.installation import HOME, NAME
 from windlass.os_build.registry import ProbeUpload
 
 from .folder import Folder

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.kustomize import objects
-from windlass.cli.capabilities import room
+from windlass.cli.capabilities import capability
 
 from .folder import ROOT
 
@@ -57,8 +57,8 @@ def test_deleting_a_folder_deletes_only_what_is_named_like_us(name: str) -> None
 
 @pytest.mark.parametrize("name", CRDS)
 def test_a_folder_of_kinds_holds_all_kinds_of_its_capability_and_nothing_else(name: str) -> None:
-    chosen = room(Path(name).parts[0])
-    owned = [each.kind.RESOURCE.name for each in chosen.make(home=chosen.home).owned]
+    chosen = capability(Path(name).parts[0])
+    owned = [each.kind.RESOURCE.name for each in chosen.install(home=chosen.home).owned]
     found = objects(DEPLOY / name)
     assert {each["kind"] for each in found} == {"CustomResourceDefinition"}
     assert [each["metadata"]["name"] for each in found] == owned

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from windlass.api.update_informer import UpdateInformer
-from windlass.update_status.capability import NAME
+from windlass.update_status.installation import NAME
 from windlass.update_status.reading.kept import HOME, LEASE
 
 from .folder import ROOT, Folder
@@ -29,7 +29,7 @@ def test_the_program_is_one_that_is_installed() -> None:
 def test_control_11_who_may_view_may_read_the_objects_and_the_lease_and_no_more() -> None:
     rules = FOLDER.read("base/view.yaml")["rules"]
     assert {resource for rule in rules for resource in rule["resources"]} == {
-        *(owned.kind.RESOURCE.plural for owned in FOLDER.capability.owned),
+        *(owned.kind.RESOURCE.plural for owned in FOLDER.installation.owned),
         "leases",
     }
     assert [rule["resourceNames"] for rule in rules if "leases" in rule["resources"]] == [[LEASE]]
@@ -66,7 +66,7 @@ def test_control_13_it_reads_no_secrets_and_writes_nothing_but_its_own(path: str
         assert not resources & {"secrets", "configmaps"}
         if verbs - READING:
             written |= {(namespace, resource) for resource in resources}
-    own = {owned.kind.RESOURCE.plural for owned in FOLDER.capability.owned}
+    own = {owned.kind.RESOURCE.plural for owned in FOLDER.installation.owned}
     reviews = {("", "tokenreviews"), ("", "subjectaccessreviews")}
     kept = {(namespace, one) for namespace, one in written if one.partition("/")[0] not in own}
     tokens = {(HOME, "serviceaccounts/token")} if "informers" in path else set()
@@ -78,7 +78,7 @@ def test_control_13_it_makes_tokens_of_its_own_account_alone() -> None:
     made = [
         rule for role in roles for rule in role.get("rules", ()) if "serviceaccounts/token" in rule.get("resources", ())
     ]
-    assert [rule["resourceNames"] for rule in made] == [[FOLDER.capability.service_account.name]]
+    assert [rule["resourceNames"] for rule in made] == [[FOLDER.installation.service_account.name]]
 
 
 def test_control_13_the_network_is_closed_but_for_the_api_server_dns_and_informers() -> None:

@@ -9,9 +9,9 @@ from windlass.api.mapi import Machine
 from windlass.capability.manifests.rights import Unread
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.permissions import CallPermission, rules
-from windlass.openstack.capability import capability
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.controllers import makers
+from windlass.openstack.installation import installation
 
 
 def controllers(*namespaces: str, machine_api: str = "") -> list[Controller[Any, Any]]:
@@ -43,7 +43,7 @@ def test_several_namespaces_are_watched_in_the_same_way() -> None:
 
 
 def test_limited_to_namespaces_it_may_read_secrets_only_there() -> None:
-    limited = rules(capability(namespaces=("a", "b")).permissions())
+    limited = rules(installation(namespaces=("a", "b")).permissions())
     everywhere = [resource for rule in limited[None] for resource in rule["resources"]]
     assert "secrets" not in everywhere
     for name in ("a", "b"):
@@ -66,18 +66,18 @@ def test_machines_of_the_machine_api_are_those_of_one_namespace_whatever_else_is
 
 @pytest.mark.parametrize("namespaces", [("a",), ("ours", "a")])
 def test_for_the_machine_api_nothing_is_granted_outside_its_namespace(namespaces: tuple[str, ...]) -> None:
-    granted = rules(capability(namespaces=namespaces, machine_api="ours").permissions())
+    granted = rules(installation(namespaces=namespaces, machine_api="ours").permissions())
     places = {
         resource: {place for place, each in granted.items() if any(resource in rule["resources"] for rule in each)}
         for resource in ("secrets", "machines/status", "events")
     }
     assert places == {"secrets": {"ours", "a"}, "machines/status": {"ours"}, "events": {"ours", "a"}}
-    more = granted.keys() - rules(capability(namespaces=namespaces).permissions()).keys()
+    more = granted.keys() - rules(installation(namespaces=namespaces).permissions()).keys()
     assert more - {"ours"} == {"openshift-config"}
 
 
 def test_of_the_whole_cluster_the_machine_api_adds_what_drains_need_and_the_infrastructure() -> None:
-    before, now = (rules(capability(machine_api=place).permissions())[None] for place in ("", "ours"))
+    before, now = (rules(installation(machine_api=place).permissions())[None] for place in ("", "ours"))
     more = [(rule["resources"], rule["verbs"]) for rule in now if rule not in before]
     assert more == [
         (["nodes"], ["delete", "get", "list", "patch"]),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from windlass.capability.capability import Capability
 from windlass.capability.conventions.exit_codes import Exit
-from windlass.capability.conventions.room import Room
 from windlass.capability.conventions.settings import Settings, settings_of
-from windlass.cli.capabilities import Commands, rooms
+from windlass.cli.capabilities import CommandOfEach, capabilities
 
 if TYPE_CHECKING:
     from windlass.cli.plan.carry_out import Question
@@ -44,22 +44,22 @@ def _options(function: Any) -> Any:
     return function
 
 
-def _of(name: str, room: Room) -> click.Command:
+def _of(name: str, capability: Capability) -> click.Command:
     """`windlass plan NAME`."""
 
-    @click.command(name, help=room.plan)
-    @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=room.completes)
+    @click.command(name, help=capability.plan)
+    @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=capability.completes)
     @_options
-    @room.plan_options
-    @room.options
+    @capability.plan_options
+    @capability.options
     @settings_of
     def command(settings: Settings, /, wanted: tuple[str, ...], **values: Any) -> int:
-        return _plan(settings, {name: room}, values, wanted=wanted)
+        return _plan(settings, {name: capability}, values, wanted=wanted)
 
     return command
 
 
-@click.group(cls=Commands, of=_of, invoke_without_command=True)
+@click.group(cls=CommandOfEach, of=_of, invoke_without_command=True)
 @_options
 @settings_of
 @click.pass_context
@@ -70,7 +70,7 @@ def command(ctx: click.Context, settings: Settings, /, **values: Any) -> int:
     plans of all capabilities are shown.
     """
     if not ctx.invoked_subcommand:
-        return _plan(settings, rooms(), values, wanted=())
+        return _plan(settings, capabilities(), values, wanted=())
     for parameter in ctx.command.params:
         if parameter.name in values and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
             called = " / ".join(parameter.opts)
@@ -78,7 +78,7 @@ def command(ctx: click.Context, settings: Settings, /, **values: Any) -> int:
     return Exit.OK
 
 
-def _plan(settings: Settings, chosen: dict[str, Room], values: dict[str, Any], *, wanted: Sequence[str]) -> int:
+def _plan(settings: Settings, chosen: dict[str, Capability], values: dict[str, Any], *, wanted: Sequence[str]) -> int:
     import asyncio
 
     from windlass.cli.plan import carry_out
@@ -86,7 +86,7 @@ def _plan(settings: Settings, chosen: dict[str, Room], values: dict[str, Any], *
     sources, rounds = values["sources"], values["rounds"]
     if rounds and not sources:
         raise click.UsageError("--rounds writes to a model of a cluster, which needs objects: give files with -f")
-    questions = [_question(settings, room, values, wanted=wanted) for room in chosen.values()]
+    questions = [_question(settings, capability, values, wanted=wanted) for capability in chosen.values()]
     form = carry_out.Form(values["form"], every=values["every"])
     if rounds or (sources and all(question.planner.follows for question in questions)):
         return asyncio.run(carry_out.follow_files(sources, questions, form))
@@ -95,9 +95,13 @@ def _plan(settings: Settings, chosen: dict[str, Room], values: dict[str, Any], *
     return asyncio.run(carry_out.plan_cluster(settings, questions, form))
 
 
-def _question(settings: Settings, room: Room, values: dict[str, Any], *, wanted: Sequence[str]) -> "Question":
+def _question(
+    settings: Settings, capability: Capability, values: dict[str, Any], *, wanted: Sequence[str]
+) -> "Question":
     from windlass.cli.plan.carry_out import Question
 
-    own = room.own(values)
-    room.check(settings, **own)
-    return Question(room.make(home=room.home, **own).planner(), room.names(wanted), room.rules)
+    own = capability.own(values)
+    capability.check(settings, **own)
+    return Question(
+        capability.install(home=capability.home, **own).planner(), capability.names(wanted), capability.rules
+    )

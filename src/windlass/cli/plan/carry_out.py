@@ -45,7 +45,7 @@ P = TypeVar("P", KeyPlan, Course)
 
 
 class Question(NamedTuple):
-    """What to plan for one capability; nothing `wanted`: everything. `rules`: see `Room`."""
+    """What to plan for one capability; nothing `wanted`: everything. `rules`: see `Capability`."""
 
     planner: Planner
     wanted: Sequence[Name] = ()

@@ -9,9 +9,9 @@ from windlass.api import capi, capo, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.demo import stage
 from windlass.machine_sync import rbac
-from windlass.machine_sync.capability import NAME
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.machine_sync.demo.scene import Scene
+from windlass.machine_sync.installation import NAME
 from windlass.testing import crds
 from windlass.testing.machines import cluster_api
 from windlass.testing.machines.simulators.instances import SELECTOR, Instance, InstanceRecord, instance_of

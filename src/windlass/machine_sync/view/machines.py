@@ -16,13 +16,13 @@ import msgspec
 
 from windlass.api.authorization import ResourceAttributes
 from windlass.kube.control.permissions import Permission, permission
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE, Namespaces
 from windlass.machine_sync.inspection.description import Ambiguous, as_tree, look
 from windlass.machine_sync.inspection.listing import BothSides, Listing
 from windlass.machine_sync.inspection.live_rows import LiveRows
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
 from windlass.web.board import Board
-from windlass.web.view import TROUBLES, Refused, View
+from windlass.web.view import TROUBLES, Offer, Refused, View
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -126,3 +126,16 @@ async def _describe(client: "Client", places: Namespaces, query: Mapping[str, st
     if sight is None:
         raise Refused(404, f"there is no {kind.words[0]} {name!r} any more")
     return {**as_tree(sight), "noPlan": sight.no_plan, "idle": sight.standing.idle if sight.standing else ""}
+
+
+def _live(
+    client: "Client",
+    named: str,
+    *,
+    machine_api_namespace: str = MACHINE_API_NAMESPACE,
+    cluster_api_namespace: str = CLUSTER_API_NAMESPACE,
+) -> View:
+    return machines_view(client, Namespaces(machine_api_namespace, cluster_api_namespace))
+
+
+VIEW: Final = Offer(live=_live, needs=lambda: needs(Namespaces()))

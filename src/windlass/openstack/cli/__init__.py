@@ -7,7 +7,6 @@
 | `show`, `follow` | trees as text and for programs; the same with `--watch` |
 | `left_over` | looks for orphans, prints them, has them deleted |
 | `names` | completes names of clusters |
-| `room` | the options of `windlass run openstack` and `windlass plan openstack` |
 """
 
 from windlass.capability.conventions.verbs import Verb, Verbs

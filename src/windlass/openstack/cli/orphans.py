@@ -4,7 +4,7 @@ import click
 
 from windlass.capability.conventions.options import Duration
 from windlass.capability.conventions.settings import Settings, settings_of
-from windlass.openstack.cli.room import machine_api_namespace
+from windlass.openstack.capability import machine_api_namespace
 
 
 @click.command("orphans")

@@ -3,8 +3,8 @@
 import click
 
 from windlass.capability.conventions.settings import Settings, settings_of
+from windlass.openstack.capability import machine_api_namespace
 from windlass.openstack.cli import names
-from windlass.openstack.cli.room import machine_api_namespace
 
 
 @click.command("tree")

@@ -24,10 +24,10 @@ from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests import rights
 from windlass.demo import stage
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync import capability as machine_sync
+from windlass.machine_sync import installation as machine_sync
 from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
-from windlass.openstack import capability as openstack
+from windlass.openstack import installation as openstack
 from windlass.openstack.demo.scene import BASTION, CLUSTER, Held, Scene, Write
 from windlass.openstack.service import OWN_LEASE
 from windlass.testing import cloud, crds
@@ -83,7 +83,7 @@ class Stage(stage.Stage[Scene]):
     opening = Scene()
 
     def __init__(self, directory: Path, *, temporary: bool = True) -> None:
-        owned = [kind.manifest() for kind in openstack.capability().owned]
+        owned = [kind.manifest() for kind in openstack.installation().owned]
         # With the control plane: a kind that is added later takes the API server up to 30 s to serve.
         super().__init__(directory, temporary=temporary, crds=[*crds.documents(*_FOREIGN_GROUPS), *owned])
         self._cloud = cloud.Cloud(directory=directory / "cloud")
@@ -131,7 +131,7 @@ class Stage(stage.Stage[Scene]):
 
     async def describe_cluster(self) -> None:
         """The manifests of Windlass, an OpenShift cluster on this cloud, and the Secrets with its credentials."""
-        one = openstack.capability(machine_api=MACHINE_API_NAMESPACE)
+        one = openstack.installation(machine_api=MACHINE_API_NAMESPACE)
         await self.apply("namespaces.yaml")
         await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
         await self.plane.apply(*rbac.documents(service_account=rbac.DEFAULT_SERVICE_ACCOUNT))
@@ -145,7 +145,7 @@ class Stage(stage.Stage[Scene]):
     async def start_windlass(self) -> None:
         """`windlass run` twice, each as its own ServiceAccount, the Machine API beside it, and what plays kubelets and
         the installer."""
-        one = openstack.capability()
+        one = openstack.installation()
         await self.run_windlass(openstack.NAME, one.service_account, "--machine-api", f"--poll-period={POLL}")
         await self.run_windlass(machine_sync.NAME, rbac.DEFAULT_SERVICE_ACCOUNT)
         await self.start(

@@ -14,10 +14,10 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests import rights
 from windlass.demo import stage
-from windlass.os_build.capability import HOME, NAME, capability
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
 from windlass.os_build.demo.builders import Process, leftovers, processes
 from windlass.os_build.demo.scene import POOLS, Pushed, Scene
+from windlass.os_build.installation import HOME, NAME, installation
 from windlass.os_build.request import BUILDER_TYPE, PULL_SECRET, PULLSPEC, PUSH_SECRET
 from windlass.os_build.service import OWN_LEASE
 from windlass.testing import crds
@@ -117,7 +117,7 @@ class Stage(stage.Stage[Scene]):
 
     async def start_windlass(self) -> None:
         """`windlass run os-build` as its ServiceAccount, the Secrets, and where images go."""
-        one = capability()
+        one = installation()
         await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
         await self.plane.apply(self._secret(_PULL, "puller"), self._secret(_PUSH, "pusher"))
         data = {
@@ -133,7 +133,7 @@ class Stage(stage.Stage[Scene]):
         """`windlass run os-build`."""
         await self.run_windlass(
             NAME,
-            capability().service_account,
+            installation().service_account,
             f"--local-builds={self._builds}",
             "--apply-by=tree",
             f"--debounce={DEBOUNCE}",

@@ -23,8 +23,8 @@ from windlass.kube.verbs import PatchType
 from windlass.testing import crds
 from windlass.testing.updates import PlayedCluster
 from windlass.testing.updates.drain import Pod
-from windlass.update_status.capability import NAME, capability
 from windlass.update_status.demo.scene import LAYOUT, Scene
+from windlass.update_status.installation import NAME, installation
 from windlass.update_status.reading.kept import HOME, LEASE
 
 PACE: Final = 1.0
@@ -56,7 +56,7 @@ class Stage(stage.Stage[Scene]):
     opening = Scene()
 
     def __init__(self, directory: Path, *, temporary: bool = True) -> None:
-        owned = [kind.manifest() for kind in capability().owned]
+        owned = [kind.manifest() for kind in installation().owned]
         # With the control plane: a kind that is added later takes the API server up to 30 s to serve.
         super().__init__(directory, temporary=temporary, crds=[*crds.documents(*crds.UPDATES), *owned])
         self._player: Client | None = None
@@ -107,7 +107,7 @@ class Stage(stage.Stage[Scene]):
 
     async def start_windlass(self) -> None:
         """`windlass run update-status`, as its own ServiceAccount."""
-        one = capability()
+        one = installation()
         await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
         await self.run_windlass(NAME, one.service_account)
 

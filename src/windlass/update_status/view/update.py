@@ -44,7 +44,7 @@ from windlass.update_status.text.records import newest_first
 from windlass.update_status.times import Moment, rfc3339
 from windlass.update_status.view.troubles import changed, silence, troubles
 from windlass.web.board import Board
-from windlass.web.view import TROUBLES, View
+from windlass.web.view import TROUBLES, Offer, View
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -305,3 +305,24 @@ class _Following:
             return silence(None, place=place, now=time.time_ns())
         except (KubeError, ValueError) as error:
             return f"whether the controller lives is unknown: {error}"
+
+
+def _live(client: "Client", named: str) -> View:
+    return live_view(client, namespace=named)
+
+
+def _recorded(sources: Sequence[str]) -> View:
+    import sys
+
+    import click
+
+    from windlass.update_status.assessment import Problem
+    from windlass.update_status.reading.dump import read_dump
+
+    try:
+        return recorded_view(read_dump(sources, stdin=sys.stdin.buffer, wall=time.time_ns()))
+    except Problem as problem:
+        raise click.ClickException(str(problem)) from None
+
+
+VIEW: Final = Offer(live=_live, needs=needs, recorded=_recorded)

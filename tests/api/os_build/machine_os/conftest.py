@@ -19,7 +19,7 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import AlreadyExists, Forbidden
-from windlass.os_build.capability import capability
+from windlass.os_build.installation import installation
 from windlass.os_build.pool.observe import Settings
 from windlass.os_build.settings import OsBuildSettings
 from windlass.testing import ControlPlane, crds
@@ -52,7 +52,7 @@ async def account(build_plane: ControlPlane, cluster: Claimed) -> ClusterConfig:
     """Our ServiceAccount, with what `windlass manifests rbac os-build --machine-os-configs` grants."""
     namespace = cluster.namespace
     pools = Settings(namespace=namespace, machine_os_configs=True)
-    ours = capability(home=namespace, settings=OsBuildSettings(pools=pools))
+    ours = installation(home=namespace, settings=OsBuildSettings(pools=pools))
     documents = rights.documents(ours.permissions(), service_account=ours.service_account)
     await build_plane.apply(*(renamed(each, namespace) for each in documents if each["kind"] != "Namespace"))
     user = ours.service_account.user

@@ -12,7 +12,7 @@ import yaml
 from tests import program
 from tests.authorizer import until_allowed
 from tests.program import Program
-from windlass.os_build.capability import HOME
+from windlass.os_build.installation import HOME
 from windlass.testing import BlockingAccess
 from windlass.testing.plane.manifests import read_manifests
 

@@ -17,8 +17,8 @@ from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory.schema import rules_of_crd
 from windlass.testing.updates import PlayedCluster
-from windlass.update_status.capability import capability
 from windlass.update_status.controller.declare import update_status_controller
+from windlass.update_status.installation import installation
 
 READ = (
     apps.Deployment,
@@ -32,7 +32,7 @@ READ = (
     core.Pod,
     PodDisruptionBudget,
 )
-OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in capability().owned)
+OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in installation().owned)
 
 
 class World:

@@ -25,17 +25,17 @@ from windlass.testing.clock import VirtualLoop
 from windlass.testing.memory import MemoryApi
 from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory.schema import rules_of_crd
-from windlass.update_status.capability import capability
 from windlass.update_status.informers.admission import Endpoint
 from windlass.update_status.informers.declare import informers_controller
 from windlass.update_status.informers.feed import AskInformer, Feed
 from windlass.update_status.informers.fetching import NoAnswer
 from windlass.update_status.informers.settings import InformersSettings
+from windlass.update_status.installation import installation
 
 from .servers import insight, response
 
 ACCOUNT = rights.ServiceAccount("windlass-update-status", "windlass-update-status")
-OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in capability(informers=InformersSettings()).owned)
+OWNED = tuple(rules_of_crd(owned.kind, owned.manifest()) for owned in installation(informers=InformersSettings()).owned)
 TARGET = "4.16.1"
 HEALTH: dict[str, Any] = {
     "type": "Health",

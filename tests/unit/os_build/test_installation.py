@@ -11,8 +11,8 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.permissions import Declared
-from windlass.os_build.capability import HOME, capability
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.installation import HOME, installation
 from windlass.os_build.pool.observe import Settings
 from windlass.os_build.service import OWN_LEASE, THEIR_LEASE, Local, frame, lease
 from windlass.os_build.settings import LocalSettings, OsBuildSettings
@@ -43,7 +43,7 @@ RIGHTS = [
 )
 def test_never_two_builders_of_machine_os_configs_at_once(settings: OsBuildSettings, expected: tuple[str, str]) -> None:
     assert lease(settings, home="here") == expected
-    may = Declared(capability(home="here", settings=settings).permissions())
+    may = Declared(installation(home="here", settings=settings).permissions())
     for name, namespace in ((OWN_LEASE, "here"), (THEIR_LEASE, NAMESPACE)):
         assert may(Lease, "patch", namespace=namespace, name=name) is ((name, namespace) == expected)
 
@@ -56,7 +56,7 @@ def test_machine_os_configs_are_written_only_if_they_are_served(
 ) -> None:
     namespace = NAMESPACE if kind.RESOURCE.namespaced else None
     for settings, expected in ((CLOSED, closed), (OPEN, served)):
-        may = Declared(capability(settings=settings).permissions())
+        may = Declared(installation(settings=settings).permissions())
         assert may(kind, verb, subresource, namespace=namespace, name="any") is expected
 
 
@@ -73,5 +73,5 @@ def test_builds_on_this_machine_are_a_system_only_if_they_are_allowed(local: Any
 
 
 def test_the_names_are_those_of_the_command_line() -> None:
-    found = capability()
+    found = installation()
     assert (found.name, found.service_account.namespace, found.theirs) == ("os-build", HOME, (NAMESPACE,))
