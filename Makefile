@@ -2,18 +2,6 @@
 
 PYTHON ?= python3
 RUN := .venv/bin/
-RBAC := deploy/machine-sync/base/rbac.yaml
-POLICIES := deploy/machine-sync/components/policies/policies.yaml
-UPDATE_STATUS := deploy/update-status/base
-UPDATE_STATUS_CRDS := deploy/update-status/crds/crds.yaml
-INFORMERS := deploy/update-status/components/informers/rbac.yaml
-WEB := deploy/web/base/rbac.yaml
-WEB_MACHINES := deploy/web/components/machines/rbac.yaml
-OS_BUILD := deploy/os-build/base
-OPENSTACK := deploy/openstack/base
-OPENSTACK_POLICIES := deploy/openstack/components/policies/policies.yaml
-OPENSTACK_CRDS := deploy/openstack/crds/crds.yaml
-OPENSTACK_MACHINE_API := deploy/openstack/machine-api/rbac.yaml
 # Tests of processes wait for much of their time, so more workers than cores.
 PARALLEL := -n 4 --dist loadfile
 export PYTHONUNBUFFERED := 1
@@ -48,32 +36,10 @@ lint: .venv/ready ## style, types, import contracts, generated files
 	@$(MAKE) --no-print-directory check-generated
 
 generate: .venv/ready ## write the files that are made from code
-	$(RUN)windlass manifests rbac machine-sync > $(RBAC)
-	$(RUN)windlass manifests policies machine-sync > $(POLICIES)
-	$(RUN)windlass manifests rbac update-status > $(UPDATE_STATUS)/rbac.yaml
-	$(RUN)windlass manifests rbac update-status --informers > $(INFORMERS)
-	$(RUN)windlass manifests crds update-status > $(UPDATE_STATUS_CRDS)
-	$(RUN)windlass manifests web > $(WEB)
-	$(RUN)windlass manifests web --view machine-sync > $(WEB_MACHINES)
-	$(RUN)windlass manifests rbac os-build > $(OS_BUILD)/rbac.yaml
-	$(RUN)windlass manifests rbac openstack > $(OPENSTACK)/rbac.yaml
-	$(RUN)windlass manifests rbac openstack --machine-api --watch-namespace openshift-cluster-api > $(OPENSTACK_MACHINE_API)
-	$(RUN)windlass manifests crds openstack > $(OPENSTACK_CRDS)
-	$(RUN)windlass manifests policies openstack > $(OPENSTACK_POLICIES)
+	$(RUN)windlass manifests --write deploy
 
 check-generated: .venv/ready
-	$(RUN)windlass manifests rbac machine-sync | diff -u $(RBAC) -
-	$(RUN)windlass manifests policies machine-sync | diff -u $(POLICIES) -
-	$(RUN)windlass manifests rbac update-status | diff -u $(UPDATE_STATUS)/rbac.yaml -
-	$(RUN)windlass manifests rbac update-status --informers | diff -u $(INFORMERS) -
-	$(RUN)windlass manifests crds update-status | diff -u $(UPDATE_STATUS_CRDS) -
-	$(RUN)windlass manifests web | diff -u $(WEB) -
-	$(RUN)windlass manifests web --view machine-sync | diff -u $(WEB_MACHINES) -
-	$(RUN)windlass manifests rbac os-build | diff -u $(OS_BUILD)/rbac.yaml -
-	$(RUN)windlass manifests rbac openstack | diff -u $(OPENSTACK)/rbac.yaml -
-	$(RUN)windlass manifests rbac openstack --machine-api --watch-namespace openshift-cluster-api | diff -u $(OPENSTACK_MACHINE_API) -
-	$(RUN)windlass manifests crds openstack | diff -u $(OPENSTACK_CRDS) -
-	$(RUN)windlass manifests policies openstack | diff -u $(OPENSTACK_POLICIES) -
+	@$(RUN)windlass manifests --check deploy
 
 bench: .venv/ready ## the tables of bench/README.md
 	$(RUN)python -m bench

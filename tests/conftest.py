@@ -12,13 +12,17 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import windlass
+from tests.explore import EXPLORING
 from windlass.kube.logger import Logger
 from windlass.testing.cloud import Project
 from windlass.testing.pytest_plugin import planes_of
 from windlass.testing.registry import Registry
 
 # How long an example takes, or its making, says something about the machine and nothing about the code.
-settings.register_profile("windlass", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in each run, so that nobody's first run fails by chance; `make explore` draws others.
+settings.register_profile(
+    "windlass", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not EXPLORING
+)
 settings.load_profile("windlass")
 
 CLUSTER_API_PLANE = "cluster-api"

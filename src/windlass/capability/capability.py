@@ -5,8 +5,8 @@ module must not import anything slow: it is loaded to print help. What is slow i
 as a module.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,6 +56,7 @@ class Capability:
     names            reads NAMEs; raises UsageError
     completes        offers NAMEs
     check            raises UsageError if the common options and its own do not go together
+    deployed         files of `deploy` that `windlass manifests` makes, with its arguments
     demo             the package that has its `DEMO`, a `windlass.demo.performance.Demo`; empty: it has none
     view             the module that has its `VIEW`, a `windlass.web.view.Offer`; empty: it has none
     shows_files      its view can show files, too
@@ -75,6 +76,7 @@ class Capability:
     names: "Callable[[Sequence[str]], list[Name]]" = _plain_names
     completes: Callable[[click.Context, click.Parameter, str], list[str]] = _nothing
     check: Callable[..., None] = _agrees
+    deployed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     demo: str = ""
     view: str = ""
     shows_files: bool = False

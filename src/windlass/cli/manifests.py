@@ -6,7 +6,11 @@ passes each capability its own.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from difflib import unified_diff
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,9 +47,47 @@ class Manifests(click.Command):
         return found
 
 
-@click.group()
-def command() -> None:
+_FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--write", type=_FOLDER, metavar="DIR", help="Write those of the folder `deploy` of a checkout into DIR.")
+@click.option(
+    "--check", type=_FOLDER, metavar="DIR", help="Show which of those in DIR differ, and how; exit code 1 if one does."
+)
+@click.pass_context
+def command(ctx: click.Context, /, *, write: Path | None, check: Path | None) -> int:
     """Print manifests that are generated from the code, so that they match what it does. No cluster is needed."""
+    folder = write or check
+    if folder is None and ctx.invoked_subcommand is None:
+        raise click.exceptions.NoArgsIsHelpError(ctx)
+    if (write and check) or (folder and ctx.invoked_subcommand):
+        raise click.UsageError("--write DIR and --check DIR stand alone: give one of them, or a COMMAND", ctx)
+    if folder is None:
+        return Exit.OK
+    differ = [(folder / path, made) for path, made in _deployed() if _read(folder / path) != made]
+    for path, made in differ:
+        if write:
+            path.write_text(made, encoding="utf-8")
+            click.echo(path)
+        else:
+            lines = unified_diff(_read(path).splitlines(), made.splitlines(), str(path), "generated", lineterm="")
+            click.echo("\n".join(lines))
+    return Exit.FAILED if check and differ else Exit.OK
+
+
+def _deployed() -> Iterator[tuple[str, str]]:
+    """Path and text of each file."""
+    for capability in capabilities().values():
+        for path, arguments in capability.deployed.items():
+            with redirect_stdout(StringIO()) as printed:
+                command.main([*arguments], "windlass manifests", standalone_mode=False, obj=Settings())
+            yield path, printed.getvalue()
+
+
+def _read(path: Path) -> str:
+    """Empty if there is no such file."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 capability_argument = click.argument(

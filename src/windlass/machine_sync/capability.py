@@ -100,6 +100,11 @@ CAPABILITY = Capability(
     names=_names,
     completes=names.machines_and_sets,
     check=_check,
+    deployed={
+        "machine-sync/base/rbac.yaml": ("rbac", "machine-sync"),
+        "machine-sync/components/policies/policies.yaml": ("policies", "machine-sync"),
+        "web/components/machines/rbac.yaml": ("web", "--view", "machine-sync"),
+    },
     demo="windlass.machine_sync.demo",
     view="windlass.machine_sync.view.machines",
 )

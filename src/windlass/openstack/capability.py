@@ -110,5 +110,17 @@ CAPABILITY = Capability(
     Exit code 3 means that there is something to do, 0 that there is not.
     """,
     workers="Objects of one kind that are reconciled at the same time.",
+    deployed={
+        "openstack/base/rbac.yaml": ("rbac", "openstack"),
+        "openstack/machine-api/rbac.yaml": (
+            "rbac",
+            "openstack",
+            "--machine-api",
+            "--watch-namespace",
+            "openshift-cluster-api",
+        ),
+        "openstack/crds/crds.yaml": ("crds", "openstack"),
+        "openstack/components/policies/policies.yaml": ("policies", "openstack"),
+    },
     demo="windlass.openstack.demo",
 )

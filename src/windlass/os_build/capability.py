@@ -158,5 +158,6 @@ CAPABILITY = Capability(
     """,
     completes=names.pools,
     workers="Pools that are reconciled at the same time.",
+    deployed={"os-build/base/rbac.yaml": ("rbac", "os-build")},
     demo="windlass.os_build.demo",
 )

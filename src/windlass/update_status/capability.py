@@ -112,6 +112,12 @@ CAPABILITY = Capability(
     """,
     rules=_rules,
     workers="Has no effect: there is one object to keep up to date, and each informer has a worker.",
+    deployed={
+        "update-status/base/rbac.yaml": ("rbac", "update-status"),
+        "update-status/components/informers/rbac.yaml": ("rbac", "update-status", "--informers"),
+        "update-status/crds/crds.yaml": ("crds", "update-status"),
+        "web/base/rbac.yaml": ("web",),
+    },
     demo="windlass.update_status.demo",
     view="windlass.update_status.view.update",
     shows_files=True,
