@@ -1337,9 +1337,6 @@ _BUILDING_IMAGES = (
         ("        self._unfit[key] = (request, backend), problem\n", ""),
         ("problem is not None and known == (request, backend)", "problem is not None"),
         ("if known is None or known[0] != inputs:", "if known is None:"),
-        ("    unfit = fits_config_map(context)\n", "    unfit = None\n"),
-        ("if unfit is None and backend is BackendName.OPENSHIFT else", "if unfit is None else"),
-        ("return fits_build(context, request) if", "return None if"),
     ),
     *_in(
         "os_build/pool/refusal.py",
@@ -1535,8 +1532,22 @@ _ASKING_AND_RENDERING = (
         ('    if end is not None and end.reason == "DeadlineExceeded":', "    if False:"),
     ),
     *_in(
+        "os_build/backends/openshift.py",
+        "os_build/backends/test_openshift.py",
+        (
+            "return super().unfit(context, request) or fits_build(context, request)",
+            "return super().unfit(context, request)",
+        ),
+        (
+            "return super().unfit(context, request) or fits_build(context, request)",
+            "return fits_build(context, request)",
+        ),
+    ),
+    *_in(
         "os_build/backends/owned.py",
         "os_build/backends",
+        ("        return fits_config_map(context)\n", "        return None\n"),
+        ("    usual = True\n", "    usual = False\n"),
         ("ObjectMeta(name=order.pool.name, uid=order.pool.uid)", "ObjectMeta(name=order.pool.name)"),
         ("if not builder.deleting or state.phase in", "if True or state.phase in"),
     ),

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
+from windlass.api.machineosconfig import MachineOSBuilder
 from windlass.kube.control.controller import Watch
 from windlass.kube.control.permissions import Declaration
 from windlass.kube.control.plan import Action
@@ -23,7 +24,7 @@ from windlass.kube.control.source import Source
 from windlass.kube.errors import NotServed
 from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context
-from windlass.os_build.request import BackendName, Request
+from windlass.os_build.request import BackendName, Problem, Request
 
 ATTEMPTS: Final = 4
 """One, and three retries of a transient failure."""
@@ -121,6 +122,7 @@ class BuildState(Struct, frozen=True, kw_only=True):
     note     for people: what a pending build waits for
     ending   it was cancelled or deleted, and is not gone yet
     owner    the uid of the pool that it was started for, if the backend needs it to stop a build of a pool that is gone
+    builder  the builder object as a MachineOSBuild names it; None: that API has no word for it
     handle   the backend's own
     """
 
@@ -140,6 +142,7 @@ class BuildState(Struct, frozen=True, kw_only=True):
     note: str = ""
     ending: bool = False
     owner: str = ""
+    builder: MachineOSBuilder | None = None
     handle: Any = None
 
     @property
@@ -148,7 +151,10 @@ class BuildState(Struct, frozen=True, kw_only=True):
 
 
 class Backend(Protocol):
-    """One way to build. Keys of its watches and sources are names of pools."""
+    """One way to build. Keys of its watches and sources are names of pools.
+
+    `usual`: pools that name no builder may get it.
+    """
 
     @property
     def name(self) -> BackendName: ...
@@ -158,6 +164,12 @@ class Backend(Protocol):
     def sources(self) -> tuple[Source[str], ...]: ...
     @property
     def permissions(self) -> tuple[Declaration, ...]: ...
+    @property
+    def usual(self) -> bool: ...
+
+    def unfit(self, context: Context, request: Request) -> Problem | None:
+        """Why it cannot build this context; None: it can."""
+        ...
 
     def look(self, pool: str) -> Sequence[BuildState]:
         """All builder objects of the pool, in any phase, oldest first. Reads caches or memory; asks nobody."""

@@ -42,6 +42,11 @@ class BackendName(StrEnum):
     JOB = "job"
     LOCAL = "local"
 
+    @property
+    def remedy(self) -> str:
+        """How a process is started with it; empty: it always is."""
+        return "start it with --local-builds DIR" if self is BackendName.LOCAL else ""
+
 
 BUILDER_TYPES: Final[Mapping[str, BackendName]] = {
     "openshift-image-builder": BackendName.OPENSHIFT,

@@ -25,14 +25,12 @@ from windlass.kube.control.seen import Present
 from windlass.kube.control.source import Mailbox
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
-from windlass.os_build.backends.job import JobBackend
+from windlass.os_build.backends.every import backends_of
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.buildah import Buildah
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
-from windlass.os_build.backends.openshift import OpenShiftBackend
-from windlass.os_build.builder import Backend
 from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
@@ -40,7 +38,6 @@ from windlass.os_build.pool.observe import Registries
 from windlass.os_build.pool.snapshot import Snapshot
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
-from windlass.os_build.request import BackendName
 from windlass.os_build.settings import OsBuildSettings
 
 OWN_LEASE: Final = "windlass-os-build"
@@ -69,12 +66,8 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
 
     def make(reader: Any) -> Controller[Any, Any]:
         namespace = settings.pools.namespace
-        backends: dict[BackendName, Backend] = {
-            BackendName.OPENSHIFT: OpenShiftBackend(reader, namespace=namespace),
-            BackendName.JOB: JobBackend(reader, namespace=namespace, settings=settings.job),
-        }
-        if local is not None:
-            backends[BackendName.LOCAL] = LocalBackend(local.builds, local.mailbox)
+        own = None if local is None else LocalBackend(local.builds, local.mailbox)
+        backends = backends_of(reader, namespace=namespace, job=settings.job, local=own)
         made = pool_controller(reader, backends, registries, settings=settings.pools)
         return telling(made, ByEvent(EVENT_SOURCE, _pool))
 

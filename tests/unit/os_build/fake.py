@@ -15,7 +15,9 @@ from windlass.kube.control.permissions import Declaration, calls
 from windlass.kube.control.plan import Action, Call, Request, Target
 from windlass.kube.control.source import Source
 from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
-from windlass.os_build.request import BackendName
+from windlass.os_build.inputs.context import Context, fits_build, fits_config_map
+from windlass.os_build.request import BackendName, Problem
+from windlass.os_build.request import Request as Asked
 
 SYSTEM = "fake builders"
 DIGEST = "sha256:" + "ab" * 32
@@ -99,6 +101,14 @@ class FakeBackend:
     @property
     def permissions(self) -> tuple[Declaration, ...]:
         return (calls(StartFake, CancelFake, CleanFake),)
+
+    @property
+    def usual(self) -> bool:
+        return True
+
+    def unfit(self, context: Context, request: Asked) -> Problem | None:
+        unfit = fits_config_map(context)
+        return fits_build(context, request) if unfit is None and self._name is BackendName.OPENSHIFT else unfit
 
     def look(self, pool: str) -> Sequence[BuildState]:
         return [each for each in self._builders.builds.values() if each.pool == pool and each.backend == self._name]

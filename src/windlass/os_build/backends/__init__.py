@@ -6,6 +6,7 @@
 | `job` | a Job whose Pod runs buildah | in the cluster |
 | `local` | a child process that runs buildah | on this machine |
 
-`owned` is what the backends in the cluster share: an object and a ConfigMap that belong to the pool. `openshift_state`
+`every` has all of them, in the order in which a pool that names none gets one. `owned` is what the backends in the
+cluster share: an object and a ConfigMap that belong to the pool. `openshift_state`
 and `job_state` read how a build is going; `job_build.sh` is what a Job's Pod runs.
 """

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from windlass.api.batch import Job
 from windlass.api.core import Pod
+from windlass.api.machineosconfig import MachineOSBuilder, ResourceReference
 from windlass.kube.control.controller import Watch
 from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader, Present, read
@@ -74,6 +75,9 @@ class JobBackend(ClusterBackend[Job]):
     def watches(self) -> tuple[Watch[str], ...]:
         return (*super().watches, self._watch(Pod, indexes={BY_JOB: job_of}))
 
+    def named(self, name: str) -> MachineOSBuilder:
+        return job_named(name)
+
     def start(self, order: Order) -> tuple[Action, ...]:
         context = {**order.context.files, _SCRIPT: script()}
         return self._create(order, spec=job_spec(order, self._settings), files=context)
@@ -85,6 +89,12 @@ class JobBackend(ClusterBackend[Job]):
     def _with_pods(self, job: Job, known: BuildState) -> BuildState:
         found = (read(each) for each in self._reader.indexed(Pod, BY_JOB, job.metadata.uid))
         return says(job, known, pods=[each.object for each in found if isinstance(each, Present)])
+
+
+def job_named(name: str) -> MachineOSBuilder:
+    """The Job of this name, as a MachineOSBuild names it."""
+    job = ResourceReference(group="batch", resource="jobs", namespace=NAMESPACE, name=name)
+    return MachineOSBuilder(image_builder_type="Job", job=job)
 
 
 def job_of(pod: Object[Any]) -> tuple[str, ...]:

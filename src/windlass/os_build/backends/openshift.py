@@ -18,8 +18,8 @@ from windlass.os_build.backends.openshift_state import says
 from windlass.os_build.backends.owned import ClusterBackend, Placement
 from windlass.os_build.builder import BuildState, Order
 from windlass.os_build.constants import NAMESPACE
-from windlass.os_build.inputs.context import CONTAINERFILE
-from windlass.os_build.request import BackendName
+from windlass.os_build.inputs.context import CONTAINERFILE, Context, fits_build
+from windlass.os_build.request import BackendName, Problem, Request
 
 POOL_IMAGE_LABEL: Final = "io.openshift.machineconfig.pool"
 
@@ -36,6 +36,9 @@ class OpenShiftBackend(ClusterBackend[Build]):
     @property
     def permissions(self) -> tuple[Declaration, ...]:
         return (*super().permissions, skips_layers(namespace=self._namespace))
+
+    def unfit(self, context: Context, request: Request) -> Problem | None:
+        return super().unfit(context, request) or fits_build(context, request)
 
     def start(self, order: Order) -> tuple[Action, ...]:
         files = {name: content for name, content in order.context.files.items() if name != CONTAINERFILE}

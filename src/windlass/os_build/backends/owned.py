@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuilder
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, owner_reference, tree
 from windlass.kube.control.controller import Index, Watch
 from windlass.kube.control.permissions import Declaration, blocks_deletion_of, writes
@@ -40,7 +41,8 @@ from windlass.os_build.constants import (
     POOL_LABEL,
     SECRETS_ANNOTATION,
 )
-from windlass.os_build.request import BackendName
+from windlass.os_build.inputs.context import Context, fits_config_map
+from windlass.os_build.request import BackendName, Problem, Request
 
 BY_POOL: Final = "os-build-pool"
 """Index of builder objects: by the name of their pool."""
@@ -90,6 +92,7 @@ class ClusterBackend(Generic[K]):
     """
 
     sources: tuple[Source[str], ...] = ()
+    usual = True
 
     def __init__(
         self,
@@ -122,12 +125,20 @@ class ClusterBackend(Generic[K]):
             blocks_deletion_of(MachineConfigPool),
         )
 
+    def unfit(self, context: Context, request: Request) -> Problem | None:
+        """A ConfigMap has to hold the files."""
+        return fits_config_map(context)
+
     def look(self, pool: str) -> Sequence[BuildState]:
         """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
         found = {each.name: each for each in self._of(self._kind, pool)}
         files = {each.name: each for each in self._of(ConfigMap, pool)}
         states = [self._state(found.get(name), files.get(name)) for name in {**found, **files}]
         return [state for _, state in sorted(states, key=lambda each: each[0])]
+
+    def named(self, name: str) -> MachineOSBuilder | None:
+        """The builder object as a MachineOSBuild names it; that API knows Jobs alone."""
+        return None
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Delete what there is. A builder object takes its Pods with it; to cancel it first adds nothing."""
@@ -208,6 +219,7 @@ class ClusterBackend(Generic[K]):
             attempt=_number(known.get(ATTEMPT_ANNOTATION, "")),
             secrets=known.get(SECRETS_ANNOTATION, ""),
             image=known.get(BUILD_IMAGE_ANNOTATION, ""),
+            builder=self.named(meta.name),
             phase=Phase.PENDING,
             handle=Handle(
                 builder=None if builder is None else target_of(self._kind, builder.metadata),

@@ -21,10 +21,9 @@ from windlass.kube.control.source import Mailbox
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.verbs import ReadApi
-from windlass.os_build.backends.job import JobBackend
+from windlass.os_build.backends.every import backends_of
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
-from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.builder import Backend, BuildState, builds_of
 from windlass.os_build.cli.claim import ClaimSight, look_at_claim
 from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
@@ -61,12 +60,9 @@ class Builders:
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
-        self.backends: Mapping[BackendName, Backend] = {
-            BackendName.OPENSHIFT: OpenShiftBackend(survey, namespace=NAMESPACE),
-            BackendName.JOB: JobBackend(survey, namespace=NAMESPACE),
-            # Those of a controller are on its machine, and not seen from here: there are none.
-            BackendName.LOCAL: LocalBackend(Builds(Path()), Mailbox()),
-        }
+        # Local builds of a controller are on its machine, and not seen from here: there are none.
+        local = LocalBackend(Builds(Path()), Mailbox())
+        self.backends: Mapping[BackendName, Backend] = backends_of(survey, namespace=NAMESPACE, local=local)
 
     @classmethod
     async def read(cls, api: Any) -> "Builders":

@@ -21,14 +21,12 @@ from typing import Final
 
 import msgspec
 
-from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuilder, MachineOSBuildStatus, ResourceReference
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildStatus
 from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
 from windlass.kube.conditions import condition, find, is_true, put
 from windlass.os_build.builder import BuildState, Phase
-from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.pullspec import Target
-from windlass.os_build.request import BackendName
 
 IMAGE_BUILD_DEGRADED: Final = "ImageBuildDegraded"
 _SECOND: Final = timedelta(seconds=1)
@@ -115,7 +113,7 @@ def moved(
     return msgspec.structs.replace(
         status,
         conditions=vector(state, status.conditions, now=now, why=why),
-        builder=_builder(build) or status.builder,
+        builder=build.builder or status.builder,
         build_start=start,
         build_end=status.build_end or (_end(start, build.ended or now) if state.is_over else None),
         digested_image_push_spec=target.digested(build.digest) if succeeded else status.digested_image_push_spec,
@@ -146,14 +144,6 @@ def image_build_degraded(pool: str, build: MachineOSBuild | None) -> Condition |
     if state is State.SUCCEEDED:
         return condition(IMAGE_BUILD_DEGRADED, False, "BuildSuccess", f"Build succeeded for pool {pool}")
     return None
-
-
-def _builder(build: BuildState) -> MachineOSBuilder | None:
-    """The API knows only Jobs; other builders are not named."""
-    if build.backend is not BackendName.JOB:
-        return None
-    job = ResourceReference(group="batch", resource="jobs", namespace=NAMESPACE, name=build.name)
-    return MachineOSBuilder(image_builder_type="Job", job=job)
 
 
 def _end(start: str, ended: datetime) -> str:

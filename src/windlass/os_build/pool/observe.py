@@ -21,7 +21,7 @@ from windlass.os_build import constants
 from windlass.os_build.builder import Backend, BuildState, Deadlines, builds_of
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
-from windlass.os_build.inputs.context import ApplyBy, Context, fits_build, fits_config_map, rendered
+from windlass.os_build.inputs.context import ApplyBy, Context, rendered
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
@@ -201,15 +201,14 @@ class PoolObserver:
     def _backend(self, request: Request) -> BackendName | Problem:
         if request.backend is not None:
             return self._usable(request.backend)
-        usable = (self._usable(name) for name in (BackendName.OPENSHIFT, BackendName.JOB))
+        usable = (self._usable(name) for name, backend in self._backends.items() if backend.usual)
         without = Problem("NoBuilder", "no builder backend can be used here: this process was started without any")
         return next((name for name in usable if isinstance(name, BackendName)), without)
 
     def _usable(self, name: BackendName) -> BackendName | Problem:
         if name not in self._backends:
             text = f"imageBuilderType asks for the backend {name}, which this process was started without"
-            remedy = ": start it with --local-builds DIR" if name == BackendName.LOCAL else ""
-            return Problem("NoBuilder", text + remedy)
+            return Problem("NoBuilder", f"{text}: {name.remedy}" if name.remedy else text)
         try:
             self._backends[name].look("")
         except NotServed as error:
@@ -266,7 +265,7 @@ class PoolObserver:
         # A megabyte of JSON takes longer than the loop may stand still.
         how = partial(rendered, apply_by=self._settings.apply_by, arch=constants.ARCHITECTURE)
         context = await asyncio.to_thread(how, request, bytes(found.raw))
-        problem = context if isinstance(context, Problem) else _unfit_for(backend, context, request)
+        problem = context if isinstance(context, Problem) else self._backends[backend].unfit(context, request)
         if problem is None:
             return context
         self._unfit[key] = (request, backend), problem
@@ -289,11 +288,3 @@ class PoolObserver:
         self._wanted.pop(pool, None)
         self._unfit.pop(pool, None)
         self._refused.pop(pool, None)
-
-
-def _unfit_for(backend: BackendName, context: Context, request: Request) -> Problem | None:
-    """Why this backend cannot have the context."""
-    if backend is BackendName.LOCAL:
-        return None
-    unfit = fits_config_map(context)
-    return fits_build(context, request) if unfit is None and backend is BackendName.OPENSHIFT else unfit

@@ -9,6 +9,7 @@ import pytest
 from windlass.api.machineconfiguration import GROUP, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildStatus, MachineOSConfig
 from windlass.api.meta import KubernetesObject
+from windlass.os_build.backends.job import job_named
 from windlass.os_build.builder import BuildState, Phase
 from windlass.os_build.machine_os.conditions import State, moved, reused, state_of, vector
 from windlass.os_build.machine_os.request import requested
@@ -106,7 +107,8 @@ def test_a_target_is_refused_at_once_if_and_only_if_the_api_refuses_its_digests(
 
 
 def look(phase: Phase, **more: Any) -> BuildState:
-    return BuildState(name="build-worker-1", backend=BackendName.JOB, pool="worker", inputs="i", phase=phase, **more)
+    usual: dict[str, Any] = {"pool": "worker", "inputs": "i", "builder": job_named("build-worker-1")}
+    return BuildState(name="build-worker-1", backend=BackendName.JOB, phase=phase, **usual, **more)
 
 
 ENDS = [

@@ -109,6 +109,8 @@ class LocalSide(OtherSide):
 class TestLocalBuilds(BackendConformance):
     """Builds on this machine pass the suite of all backends."""
 
+    usual, limits = False, ("", "")
+
     @pytest.fixture
     async def other_side(self, tmp_path: Path) -> AsyncIterator[LocalSide]:
         (programs := tmp_path / "programs").mkdir()

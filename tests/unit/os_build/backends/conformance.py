@@ -88,7 +88,14 @@ class OtherSide(ABC):
 
 
 class BackendConformance:
-    """The suite; a subclass has the fixture `other_side`."""
+    """The suite; a subclass has the fixture `other_side`.
+
+    `usual`: whether pools that name no builder may get it. `limits`: the reasons for which it refuses a Containerfile of
+    100 KB, and then one of 2 MB beside it.
+    """
+
+    usual = True
+    limits: tuple[str, str] = ("", "ContextTooLarge")
 
     @pytest.fixture
     def other_side(self) -> OtherSide:
@@ -96,6 +103,13 @@ class BackendConformance:
 
     async def test_nothing_is_there_before_a_build(self, other_side: OtherSide) -> None:
         assert list(other_side.backend.look("worker")) == []
+
+    async def test_it_says_who_gets_it_and_what_it_cannot_build(self, other_side: OtherSide) -> None:
+        backend, request = other_side.backend, order().request
+        assert backend.usual is self.usual
+        larger = {"Containerfile": bytes(100_000)}, {"Containerfile": bytes(100_000), "rootfs.tar.gz": bytes(2_000_000)}
+        found = [backend.unfit(Context(files), request) for files in ({"Containerfile": b"FROM base"}, *larger)]
+        assert [problem.reason if problem is not None else "" for problem in found] == ["", *self.limits]
 
     async def test_a_build_that_was_started_says_what_it_is(self, other_side: OtherSide) -> None:
         wanted = order(attempt=2)

@@ -89,6 +89,8 @@ class LocalSide(OtherSide):
 
 
 class TestLocalBuilds(BackendConformance):
+    usual, limits = False, ("", "")
+
     @pytest.fixture
     async def other_side(self, tmp_path: Path) -> AsyncIterator[LocalSide]:
         program = tmp_path / "buildah"

@@ -56,6 +56,8 @@ class OpenShiftSide(ClusterSide):
 
 
 class TestOpenShiftBuilds(BackendConformance):
+    limits = ("ContainerfileTooLarge", "ContextTooLarge")
+
     @pytest.fixture
     def other_side(self) -> OpenShiftSide:
         return OpenShiftSide()

@@ -12,6 +12,7 @@ from tests.explore import examples
 from tests.unit.os_build.machine_os.samples import DIGEST, NOW, REPOSITORY, machine_os_build
 from windlass.api.machineosconfig import MachineOSBuildStatus
 from windlass.kube.clock import rfc3339
+from windlass.os_build.backends.job import job_named
 from windlass.os_build.builder import BuildState, Phase
 from windlass.os_build.machine_os.conditions import (
     State,
@@ -32,6 +33,7 @@ ENDS = (State.SUCCEEDED, State.FAILED, State.INTERRUPTED)
 
 def build(phase: Phase, **changes: Any) -> BuildState:
     usual: dict[str, Any] = {"digest": DIGEST if phase is Phase.SUCCEEDED else "", "backend": BackendName.JOB}
+    usual["builder"] = job_named("build-worker-1")
     return BuildState(**{"name": "build-worker-1", "pool": "worker", "inputs": "i", "phase": phase, **usual, **changes})
 
 
@@ -130,9 +132,8 @@ def test_a_build_from_its_beginning_to_its_end() -> None:
     assert moved(over, build(Phase.FAILED), target=TARGET, now=NOW) is over
 
 
-@pytest.mark.parametrize("backend", [BackendName.LOCAL, BackendName.OPENSHIFT])
-def test_a_builder_that_is_no_job_is_not_named(backend: BackendName) -> None:
-    status = moved(MachineOSBuildStatus(), build(Phase.RUNNING, backend=backend), target=TARGET, now=NOW)
+def test_a_builder_that_the_api_has_no_word_for_is_not_named() -> None:
+    status = moved(MachineOSBuildStatus(), build(Phase.RUNNING, builder=None), target=TARGET, now=NOW)
     assert status.builder is None
 
 

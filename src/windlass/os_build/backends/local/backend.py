@@ -18,7 +18,8 @@ from windlass.kube.control.source import Detach, Mailbox, Source, Wake
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, StartBuild
 from windlass.os_build.builder import BuildState, Order
-from windlass.os_build.request import BackendName
+from windlass.os_build.inputs.context import Context
+from windlass.os_build.request import BackendName, Problem, Request
 
 
 class Term(Source[str]):
@@ -42,12 +43,16 @@ class LocalBackend:
     """See the module. `mailbox` is what `builds` posts to."""
 
     name = BackendName.LOCAL
+    usual = False
     watches: tuple[Watch[str], ...] = ()
     permissions: tuple[Declaration, ...] = (calls(StartBuild, CancelBuild, RemoveBuild),)
 
     def __init__(self, builds: Builds, mailbox: Mailbox[str]) -> None:
         self._builds = builds
         self.sources: tuple[Source[str], ...] = (Term(builds, mailbox),)
+
+    def unfit(self, context: Context, request: Request) -> Problem | None:
+        return None
 
     def look(self, pool: str) -> Sequence[BuildState]:
         return self._builds.states(pool)
