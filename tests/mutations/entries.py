@@ -1534,14 +1534,8 @@ _ASKING_AND_RENDERING = (
     *_in(
         "os_build/backends/openshift.py",
         "os_build/backends/test_openshift.py",
-        (
-            "return super().unfit(context, request) or fits_build(context, request)",
-            "return super().unfit(context, request)",
-        ),
-        (
-            "return super().unfit(context, request) or fits_build(context, request)",
-            "return fits_build(context, request)",
-        ),
+        (" or fits_build(context, request)", ""),
+        ("super().unfit(context, request) or ", ""),
     ),
     *_in(
         "os_build/backends/owned.py",

@@ -90,8 +90,8 @@ class OtherSide(ABC):
 class BackendConformance:
     """The suite; a subclass has the fixture `other_side`.
 
-    `usual`: whether pools that name no builder may get it. `limits`: the reasons for which it refuses a Containerfile of
-    100 KB, and then one of 2 MB beside it.
+    `usual`: whether pools that name no builder may get it. `limits`: the reasons for which it refuses a Containerfile
+    of 100 KB, and that with another file of 2 MB.
     """
 
     usual = True
