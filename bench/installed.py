@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from windlass.capability.folders import cache_folder
+from windlass.kube.folders import cache_folder
 from windlass.testing.binaries import Platform, to_stderr
 from windlass.testing.binaries.toolchain import find_go
 

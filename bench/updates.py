@@ -34,9 +34,9 @@ from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
+from windlass.model import MemoryApi
 from windlass.testing import crds
 from windlass.testing.binaries import to_stderr
-from windlass.testing.memory import MemoryApi
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.update_status.assessment import assess
 from windlass.update_status.controller.decide import decide

@@ -30,8 +30,8 @@ from windlass.api.meta import KubernetesObject, tree
 from windlass.api.update import UPDATE_STATUS, UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.verbs import Api, PatchType
+from windlass.model import MemoryApi
 from windlass.testing.binaries import to_stderr
-from windlass.testing.memory import MemoryApi
 from windlass.update_status.assessment import assess
 from windlass.update_status.document import write
 from windlass.update_status.history import followed

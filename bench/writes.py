@@ -18,10 +18,10 @@ from bench.machine import NoiseMeter
 from bench.tables import Cell, Table
 from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
 from windlass.api.schema import DATE_TIME, LIST_ATOMIC, list_map, rule
-from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.kube.client import Client
 from windlass.kube.control.item_patch import item_patch
 from windlass.kube.control.merge import merge_patch
+from windlass.kube.crd import custom_resource_definition
 from windlass.kube.verbs import PatchType
 from windlass.testing.binaries import to_stderr
 

@@ -4,6 +4,7 @@
 |---|---|
 | `windlass.api` | Kubernetes types, one module per API group and version; data only |
 | `windlass.kube` | the controller runtime; knows nothing of machines |
+| `windlass.model` | an API server in memory, for plans and tests |
 | `windlass.capability` | what capabilities share: the process, plans, rights, CRDs, policies, commands |
 | `windlass.machine_sync` | Machines mirrored between Cluster API and the Machine API |
 | `windlass.update_status` | how the update of a cluster is going, as an API object |

@@ -24,11 +24,12 @@ from windlass.kube.client import Client
 from windlass.kube.errors import ApiError, NotFound
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
+from windlass.machine_sync.crd_rules import MACHINE_AUTHORITY
+from windlass.model import MemoryApi
+from windlass.model.checks import EVENT
+from windlass.model.garbage import collect_garbage
+from windlass.model.schema import Rules, rules_of_crd
 from windlass.testing import crds, memory
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import EVENT, MACHINE_AUTHORITY
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.schema import Rules, rules_of_crd
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane

@@ -3036,7 +3036,7 @@ _ASKING_INFORMERS = (
 
 _INSTALLING = (
     *_in(
-        "capability/manifests/crd.py",
+        "kube/crd/__init__.py",
         "deploy",
         ("            annotations=KEPT,\n", ""),
         ('"Prune=false,Delete=false"', '"Prune=false"'),

@@ -28,7 +28,7 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.synchronized import fill_authority
 from windlass.machine_sync.platforms import PLATFORMS
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 DATA = Path(__file__).parents[1] / "data" / "machine_sync" / "controllers.jsonl.gz"
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -29,9 +29,12 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
     Namespaces,
 )
+from windlass.machine_sync.crd_rules import machine_api as machine_api_rules
 from windlass.machine_sync.machine.controller import machine_controller as synchronizes
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.machine_sync.platforms import OPENSTACK as PLATFORM
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION, MARK_ANNOTATION
@@ -41,9 +44,6 @@ from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.pool.controller import pool_controller
 from windlass.openstack.server.controller import server_controller
 from windlass.testing.crash import Actor
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import machine_api as machine_api_rules
-from windlass.testing.memory.garbage import collect_garbage
 
 from .machine_sync.machine.actors import cluster_api_core
 from .openstack import clouded

@@ -9,7 +9,7 @@ from examples.informer.informer import EndpointSlice, Mutating, Validating, bloc
 from windlass.api.core import Namespace
 from windlass.api.update_informer import UpdateInsightsResponse
 from windlass.informer import InformedInsight
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 from windlass.update_status.informers.answers import read_answer
 
 WEBHOOK: dict[str, Any] = {

@@ -14,6 +14,8 @@ from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.api.meta import KubernetesObject
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.constants import KEPT_ANNOTATION
 from windlass.testing.crash import (
@@ -25,8 +27,6 @@ from windlass.testing.crash import (
     When,
     crash_everywhere,
 )
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 from .migrating import NAME, OTHERS, OURS, THEIRS, Land, Ours, play
 from .openstack.pool.cases import CLAIM, REF, pool

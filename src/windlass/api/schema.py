@@ -11,7 +11,7 @@ may have several:
 
 A class attribute `SCHEMA` annotates the type as a whole, wherever it is used. msgspec's own constraints
 (`Meta(ge=..., max_length=..., pattern=..., description=...)`) are used as they are: both our decoder and the API server
-enforce them. `windlass.capability.manifests.crd` makes a CustomResourceDefinition of all of this.
+enforce them. `windlass.kube.crd` makes a CustomResourceDefinition of all of this.
 
 The API server estimates the worst-case cost of a rule and refuses a CRD whose rule is too expensive: give every list
 and string below a rule a `max_length`.

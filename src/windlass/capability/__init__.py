@@ -9,8 +9,7 @@
 | `installed` | which CRDs of its own kinds are missing |
 | `planning` | the plans of its controllers, on a cluster or from files, without carrying them out |
 | `documents` | Kubernetes objects in files: YAML, JSON, directories, must-gathers |
-| `manifests` | the Kubernetes manifests of a capability: rights, admission policies, CRDs |
-| `folders` | where files of a user are kept |
+| `manifests` | the Kubernetes manifests of a capability: rights, admission policies |
 | `together` | several requests at once |
 | `goquote` | strings as Go programs quote them |
 """

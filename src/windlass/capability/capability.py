@@ -16,7 +16,7 @@ from windlass.capability.conventions.settings import Settings
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
     from windlass.capability.planning import Name
-    from windlass.testing.memory.schema import Rules
+    from windlass.model.schema import Rules
 
 Decorate = Callable[[Any], Any]
 """Adds options to a command's function."""

@@ -17,11 +17,11 @@ from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.permissions import Declaration
 
 if TYPE_CHECKING:
-    from windlass.capability.manifests.crd import Owned
     from windlass.capability.manifests.policy import Policy
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame, Make
     from windlass.kube.control.controller import Controller
+    from windlass.kube.crd import Owned
 
 HOME: Final = "windlass-system"
 """The default namespace of ServiceAccounts and Deployments."""

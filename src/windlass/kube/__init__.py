@@ -9,5 +9,6 @@
 | `config` | the address of the API server, and our credentials | |
 
 All rooms use the modules beside them: `object` (one object of a kind), `verbs` (the requests on it), `errors` (how a
-request fails), `conditions`, `clock`, `backoff`.
+request fails), `conditions`, `clock`, `backoff`. `crd` makes CustomResourceDefinitions of types,
+`folders` says where files of a user are kept.
 """

@@ -1,6 +1,6 @@
 """The interface to a Kubernetes API server: its typed verbs.
 
-`windlass.kube.client.Client` implements them for a real server, `windlass.testing.memory` for a model of one. The
+`windlass.kube.client.Client` implements them for a real server, `windlass.model` for a model of one. The
 code above (executor, plans, scenarios) uses only this interface.
 
 A verb is written once, here: it makes its request a value and gives it to `send`, the one method that an

@@ -13,7 +13,7 @@ from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_N
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
     from windlass.capability.planning import Name
-    from windlass.testing.memory.schema import Rules
+    from windlass.model.schema import Rules
 
 platform_option = click.option(
     "--platform",
@@ -54,7 +54,7 @@ def _install(
 
 def _rules() -> "list[Rules]":
     from windlass.api import mapi
-    from windlass.testing.memory.checks import machine_api
+    from windlass.machine_sync.crd_rules import machine_api
 
     return [machine_api(mapi.Machine), machine_api(mapi.MachineSet)]
 

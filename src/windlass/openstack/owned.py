@@ -16,7 +16,7 @@ from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests.crd import AGE, Column, Owned
+from windlass.kube.crd import AGE, Column, Owned
 
 _FOUND: Final = {"cluster.x-k8s.io/provider": "infrastructure-openstack", "clusterctl.cluster.x-k8s.io": ""}
 _IN_CONTRACT: Final = {**_FOUND, "cluster.x-k8s.io/v1beta2": "v1beta1"}

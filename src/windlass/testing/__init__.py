@@ -18,7 +18,6 @@ Installing Windlass with its extra `testing` gives pytest the fixtures `windlass
 | `windlass.testing.registry` | a real registry of container images, faults in front of it |
 | `windlass.testing.builder` | a base image for that registry; whether images can be built here |
 | `windlass.testing.pytest_plugin` | the fixtures |
-| `windlass.testing.memory` | an in-memory model of the API server for plans |
 | `windlass.testing.crds` | the CRDs of Cluster API, its providers and OpenShift, by API group |
 | `windlass.testing.builds` | what concerns builds of images: who builds for Jobs and for OpenShift's Builds, played |
 | `windlass.testing.updates` | what concerns cluster updates: simulators of the operators that do them |

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from windlass.capability.folders import state_folder
+from windlass.kube.folders import state_folder
 from windlass.testing import crds, daemon
 from windlass.testing.binaries import CLUSTER_API, CORE_PARTS, PARTS, BinariesError, obtain
 from windlass.testing.machines import cluster_api

@@ -41,9 +41,9 @@ from windlass.kube.control.effects import Carrier
 from windlass.kube.control.merge import changes
 from windlass.kube.control.plan import Request
 from windlass.kube.verbs import Api, ApiRequest
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import Tree
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import Tree
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ calls it when the fault should happen.
     server.compact()                                    # versions before now are Gone
     server.mute()                                       # open watches deliver nothing, not even an end
 
-For writes, validation and subresources see `windlass.testing.memory`; for the real behaviour, use a control plane.
+For writes, validation and subresources see `windlass.model`; for the real behaviour, use a control plane.
 """
 
 import asyncio

@@ -10,7 +10,7 @@ from windlass.capability.capability import Capability
 
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
-    from windlass.testing.memory.schema import Rules
+    from windlass.model.schema import Rules
 
 
 def _options(function: Any) -> Any:
@@ -92,7 +92,7 @@ def _install(
 
 
 def _rules() -> "list[Rules]":
-    from windlass.testing.memory.schema import rules_of_crd
+    from windlass.model.schema import rules_of_crd
     from windlass.update_status.installation import OWNED
 
     return [rules_of_crd(owned.kind, owned.manifest()) for owned in OWNED]

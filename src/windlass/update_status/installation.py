@@ -10,11 +10,11 @@ from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.capability.installation import Installation, account, steady
-from windlass.capability.manifests.crd import AGE, Column, Owned
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Target, target
 from windlass.kube.control.refused import ByEvent, telling
 from windlass.kube.control.seen import Present
+from windlass.kube.crd import AGE, Column, Owned
 from windlass.update_status.controller.alerts import AlertsSettings
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.controller.events import SOURCE

@@ -24,7 +24,7 @@ from windlass.api.schema import (
     rule,
     server_default,
 )
-from windlass.capability.manifests.crd import AGE, Column, Scale, custom_resource_definition
+from windlass.kube.crd import AGE, Column, Scale, custom_resource_definition
 from windlass.testing.plane.access import BlockingAccess
 from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.facade import PlaneAccess

@@ -15,7 +15,7 @@ from windlass.api import capi, capo, mapi
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
-from windlass.capability.manifests.crd import custom_resource_definition
+from windlass.kube.crd import custom_resource_definition
 from windlass.machine_sync.constants import SYNC_FINALIZER
 from windlass.testing import BlockingAccess, PlaneAccess, crds
 

@@ -7,12 +7,12 @@ from msgspec import Struct, field
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.capability.capability import Capability
 from windlass.capability.installation import Installation, steady
-from windlass.capability.manifests.crd import Owned
 from windlass.capability.manifests.policy import Policy, Rule
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import writes
 from windlass.kube.control.plan import Merge, Outcome, Plan, target
 from windlass.kube.control.seen import Present
+from windlass.kube.crd import Owned
 
 
 class Words(Struct, frozen=True):

@@ -11,7 +11,7 @@ import pytest
 from windlass.api import apps, core, update
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.update_status.assessment import assess
 from windlass.update_status.constants import RELEASE_VERSION

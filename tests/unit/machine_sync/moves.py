@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader, MemoryReader
 from windlass.testing.crash import Actor
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 from .process import Reconciled
 from .trees import OURS, PAUSED, THEIRS

@@ -8,8 +8,8 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
 from windlass.kube.verbs import Api
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from .trees import NOW
 

@@ -6,8 +6,8 @@ from typing import Any
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Emit, Plan
 from windlass.kube.control.rounds import Ending
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader, MemoryReader
 
 from .process import Reconciled
 

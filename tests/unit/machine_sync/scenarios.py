@@ -7,9 +7,9 @@ from windlass.api import mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.errors import AlreadyExists, Conflict
 from windlass.kube.verbs import Api, PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.crash import Actor, Settle
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 from .process import Reconciled
 from .trees import OURS, THEIRS, Tree

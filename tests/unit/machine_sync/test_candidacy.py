@@ -15,9 +15,9 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.activation import Idle
 from windlass.machine_sync.candidacy import Candidacy
 from windlass.machine_sync.constants import LEASE_NAME
+from windlass.model import MemoryApi, refusals
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.logs import captured
-from windlass.testing.memory import MemoryApi, refusals
 
 PLACE = "openshift-cluster-api"
 OPERATOR = "capi-controllers-6d9f_1"

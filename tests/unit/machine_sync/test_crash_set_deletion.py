@@ -13,10 +13,10 @@ from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.platforms import OPENSTACK
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
 from windlass.testing.crash import Actor, Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
 
 from .machine import actors, world
 from .machine.cases import MAPI_MACHINE

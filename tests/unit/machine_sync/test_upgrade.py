@@ -15,12 +15,12 @@ from windlass.api.meta import KubernetesObject
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIRRORED_SPEC_ANNOTATION, Namespaces
 from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
+from windlass.machine_sync.crd_rules import machine_api as machine_api_rules
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.platforms import OPENSTACK, Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import machine_api as machine_api_rules
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from .process import to_rest
 from .trees import CLUSTER, INFRA_CLUSTER, INFRASTRUCTURE, NOW, OURS, PROVIDER_SPEC, THEIRS, Tree, synchronized, typed

@@ -8,7 +8,7 @@ from windlass.api.meta import KubernetesObject
 from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 Tree = dict[str, Any]
 

@@ -8,9 +8,9 @@ from windlass.api.meta import K
 from windlass.kube.client.reading import Page
 from windlass.kube.client.watch import INITIAL_EVENTS_END, Event, EventType
 from windlass.kube.object import Object
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.changes import StoredWrite
+from windlass.model import MemoryApi
+from windlass.model import refusals as refuse
+from windlass.model.changes import StoredWrite
 
 
 class WatchedApi(MemoryApi):

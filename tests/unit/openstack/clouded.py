@@ -23,14 +23,14 @@ from windlass.kube.control.plan import RequeueAfter, Retry
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.server.controller import server_controller
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory_cloud import MemoryCloud
 
 from .process import watched

@@ -9,7 +9,7 @@ from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
 from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

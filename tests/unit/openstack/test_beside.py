@@ -12,6 +12,8 @@ from windlass.api.meta import K
 from windlass.kube.control.seen import Seen
 from windlass.kube.errors import TransportError
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.beside import (
     MACHINE_API_LEASE,
     PROVIDER_NAMESPACE,
@@ -22,8 +24,6 @@ from windlass.openstack.beside import (
 from windlass.openstack.constants import LEASE
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 HOLDER = "capo-controller-manager-1"
 

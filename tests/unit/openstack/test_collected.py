@@ -16,11 +16,11 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
 from windlass.kube.control.seen import Present
 from windlass.kube.verbs import PatchType
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import LaggingReader
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.collected import named_owner, other_owner
 from windlass.openstack.constants import MARK_ANNOTATION
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import LaggingReader
 
 from .ownership.manifests import MACHINES, TEAMS, machine, machine_of_machine_api, managed_cluster, owned_by, tree
 from .ownership.sites import PROJECT, Sites

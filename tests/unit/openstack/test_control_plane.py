@@ -5,11 +5,11 @@ from typing import Any
 from windlass.api.capi import Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
+from windlass.model import MemoryApi
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.server.controller import server_controller
 from windlass.testing.crash import Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
 
 from .cluster import cases
 from .cluster.endpoints import BALANCED, FLOATING, LB, WHOLE, laid_out

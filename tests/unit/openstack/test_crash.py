@@ -9,11 +9,11 @@ import pytest
 
 from tests.unit.openstack.clouded import KEY, MARK, NAMESPACE, PROJECT, Process, World, server
 from windlass.api.capo_server import OpenStackServer
+from windlass.model import MemoryApi
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.cloud.wire import Http, Method
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
-from windlass.testing.memory import MemoryApi
 
 T = TypeVar("T")
 

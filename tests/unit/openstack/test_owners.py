@@ -8,14 +8,14 @@ import pytest
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Present
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.marks import mark_for, place
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.openstack.create import mark_of_owner
 from windlass.openstack.objects import BY_MARK, marked
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 ROOT, OTHER_ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55", "1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 ORIGINAL = "server/team-a/web-0"

@@ -21,14 +21,14 @@ from windlass.capability.manifests.rights import Unread
 from windlass.kube.control.plan import Retry
 from windlass.kube.errors import KubeError, Status, api_error
 from windlass.kube.verbs import Api, ApiRequest, CreateRequest, PatchRequest
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.controllers import makers
 from windlass.openstack.identity.controller import USERS, identity_controller
 from windlass.openstack.machine.controller import machine_controller
 from windlass.openstack.refused import TELLERS, with_refusals
 from windlass.openstack.server.controller import NAME as SERVER
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 from . import clouded
 from .cluster import cases as clusters

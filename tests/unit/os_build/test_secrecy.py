@@ -15,6 +15,8 @@ from windlass.api.core import ConfigMap, Pod, Secret
 from windlass.capability.planning.fields import field_changes
 from windlass.kube.control.plan import Action
 from windlass.kube.control.source import Mailbox
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
@@ -26,8 +28,6 @@ from windlass.os_build.pool.decide import decide
 from windlass.os_build.pool.snapshot import Materials
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.os_build.request import BackendName
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 GRANTED = Answer(Kind.GRANTED, "")
 CONTEXT = Context({"Containerfile": b"FROM x"})

@@ -16,6 +16,8 @@ from windlass.kube.control.plan import Request as CallRequest
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.verbs import Api, PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import BUILDER_CONFIG, IMAGE, LAYERING, NAMESPACE
 from windlass.os_build.credentials import Login
@@ -26,8 +28,6 @@ from windlass.os_build.pool.snapshot import Timing
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 from windlass.os_build.request import BackendName
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader
 
 TARGET = "registry.example.com/org/os"
 API = f"{GROUP}/v1"

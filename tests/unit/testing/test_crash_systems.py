@@ -10,9 +10,9 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Call, Plan, Request, target
 from windlass.kube.control.seen import Present
 from windlass.kube.verbs import Api
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.crash import Crashed, CrashPoint, Harm, NoRest, Scenario, Systems, When, crash_everywhere, play
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 
 class Light(Request, frozen=True):

@@ -23,9 +23,9 @@ from windlass.kube.control.plan import (
 from windlass.kube.control.rounds import reconcile
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.kube.verbs import Api, PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader, MemoryReader
 from windlass.testing.crash import CrashPoint, Harm, NoRest, Report, Scenario, When, crash_everywhere, play
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 OURS = "crash.windlass.dev/ours"
 

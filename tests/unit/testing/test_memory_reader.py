@@ -11,8 +11,8 @@ from windlass.kube.control.permissions import permission
 from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.control.seen import Absent, Present
 from windlass.kube.errors import Undeclared
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.scripted import Widget
 
 SHOP: dict[str, Any] = {"namespace": "shop"}

@@ -4,7 +4,6 @@
 |---|---|
 | `rights` | ServiceAccount, roles and bindings, from declared permissions |
 | `policy`, `cel` | admission policies as values, and fragments of CEL |
-| `crd`, `structural` | CustomResourceDefinitions of the kinds that a capability owns, from their types |
 """
 
 from typing import Any, TypeAlias

@@ -37,9 +37,9 @@ from windlass.cli.plan import model
 from windlass.kube.control.seen import Reader
 from windlass.kube.process.colour import colourful
 from windlass.kube.verbs import Api
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import Rules
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import Rules
 
 P = TypeVar("P", KeyPlan, Course)
 

@@ -13,9 +13,9 @@ from windlass.capability.conventions import complaints
 from windlass.capability.documents import read_inputs
 from windlass.capability.planning import Given, Planner, Scope, take_in
 from windlass.capability.planning.fields import shown
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import EVENT
-from windlass.testing.memory.schema import Rules
+from windlass.model import MemoryApi
+from windlass.model.checks import EVENT
+from windlass.model.schema import Rules
 
 
 def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | None:

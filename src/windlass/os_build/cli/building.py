@@ -10,7 +10,7 @@ import click
 
 from windlass.capability.conventions.complaints import say
 from windlass.capability.conventions.exit_codes import Exit
-from windlass.capability.folders import cache_folder
+from windlass.kube.folders import cache_folder
 from windlass.os_build.backends.local.buildah import Buildah
 from windlass.os_build.backends.local.builds import Builds, NoBuilder
 from windlass.os_build.backends.local.records import InUse

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from windlass.capability.folders import cache_folder
+from windlass.kube.folders import cache_folder
 from windlass.testing.binaries.parts import Part, Platform
 from windlass.testing.binaries.progress import Clock, Report
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
-from windlass.capability.folders import state_folder
+from windlass.kube.folders import state_folder
 from windlass.testing import daemon
 from windlass.testing.cloud.access import CloudAccess, CloudConnection
 from windlass.testing.cloud.cloud import Cloud, install

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from windlass.capability.folders import cache_folder
+from windlass.kube.folders import cache_folder
 from windlass.testing.binaries.cache import Folders
 from windlass.testing.binaries.progress import Clock, Report
 from windlass.testing.cloud.errors import InstallFailed, end_of

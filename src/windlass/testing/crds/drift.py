@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests.structural import KEEP, Schema, object_schema
+from windlass.kube.crd.structural import KEEP, Schema, object_schema
 
 
 def differences(kind: type[KubernetesObject], crd: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from windlass.api.update import UpdateStatus
-from windlass.capability.manifests.crd import AGE, Column, Owned
+from windlass.kube.crd import AGE, Column, Owned
 
 UPDATE_STATUS: Final = Owned(
     kind=UpdateStatus,

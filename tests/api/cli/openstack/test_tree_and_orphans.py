@@ -14,9 +14,9 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
-from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.kube import config
 from windlass.kube.client.client import Client
+from windlass.kube.crd import custom_resource_definition
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION
 from windlass.openstack.create import mark_of_owner

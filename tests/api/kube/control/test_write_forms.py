@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from windlass.api.core import Event
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.api.schema import list_map
-from windlass.capability.manifests.crd import custom_resource_definition
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor, event_name
@@ -32,6 +31,7 @@ from windlass.kube.control.plan import (
     Target,
 )
 from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.crd import custom_resource_definition
 from windlass.kube.errors import AlreadyExists, BadRequest, Conflict, Invalid, OutcomeUnknown
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType

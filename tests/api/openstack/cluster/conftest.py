@@ -10,7 +10,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_server import OpenStackServer
-from windlass.capability.manifests.crd import custom_resource_definition
+from windlass.kube.crd import custom_resource_definition
 from windlass.testing import PlaneAccess, crds
 from windlass.testing.cloud import Project
 

@@ -9,7 +9,7 @@ from tests.api.openstack.server.stage import Stage, staged
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
-from windlass.capability.manifests.crd import custom_resource_definition
+from windlass.kube.crd import custom_resource_definition
 from windlass.testing import PlaneAccess, crds
 from windlass.testing.cloud import Project
 

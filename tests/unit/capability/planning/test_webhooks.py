@@ -10,7 +10,7 @@ from windlass.api.core import Service
 from windlass.capability.planning.webhooks import stopped_writes
 from windlass.kube.control.plan import Action, Create, Delete, Emit, Merge, Target
 from windlass.kube.errors import Forbidden, Status
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 Tree = dict[str, Any]
 

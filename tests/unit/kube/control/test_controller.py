@@ -30,9 +30,9 @@ from windlass.kube.errors import (
     TransportError,
 )
 from windlass.kube.object import Object
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.logs import captured
-from windlass.testing.memory import MemoryApi
 from windlass.testing.scripted import Widget
 
 

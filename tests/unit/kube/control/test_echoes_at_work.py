@@ -15,9 +15,9 @@ from windlass.kube.control.plan import Create, Merge, Outcome, Plan, Target, tar
 from windlass.kube.control.worker import Running
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.changes import Happened, StoredWrite
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.changes import Happened, StoredWrite
 from windlass.testing.scripted import Widget
 
 NAMESPACE = "default"

@@ -12,7 +12,7 @@ from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.permissions import Declared, calls, rules, writes
 from windlass.kube.control.plan import Action, AddFinalizer, Call, Merge, Outcome, Plan, Request, Target
 from windlass.kube.errors import Failure, Fenced, TransportError, Unanswered, Unconditional, Undeclared, Withheld
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 AIM = Target(Widget, "w", NAMESPACE, "u", "1")
 

@@ -42,9 +42,9 @@ from windlass.kube.errors import (
 )
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchRequest, PatchType
+from windlass.model import MemoryApi
+from windlass.model.refusals import not_served, unevictable
 from windlass.testing.logs import captured
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.refusals import not_served, unevictable
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

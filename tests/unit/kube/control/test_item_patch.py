@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.explore import examples
 from windlass.kube.control.item_patch import NoParent, item_patch
 from windlass.kube.control.merge import same
-from windlass.testing.memory.patch import json_patched
+from windlass.model.patch import json_patched
 
 KEYS = st.sampled_from(["a", "uid", "name", "x/y", "~", "~1", ""])
 SCALARS = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "b", "c"])

@@ -14,9 +14,9 @@ from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import NotServedKind, Present
 from windlass.kube.errors import NotServed, Status
 from windlass.kube.object import Object
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.clock import VirtualLoop, run
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.scripted import ScriptedServer
 
 UNKNOWN = NotServed(Status("Failure", "the server could not find the requested resource", "NotFound", 404))

@@ -18,8 +18,8 @@ from windlass.kube.control.worker import Running
 from windlass.kube.errors import Invalid, Status
 from windlass.kube.object import Object
 from windlass.kube.verbs import ApiRequest
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
 
 PACE = Pace(floor=1.0, factor=5.0)
 BEAT = 0.02

@@ -20,9 +20,9 @@ from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Un
 from windlass.kube.errors import Forbidden, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.clock import VirtualLoop, run
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.scripted import ScriptedServer, Widget
 
 

@@ -18,8 +18,8 @@ from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.kube.errors import DecodeError, NotServed, Status, TransportError, Undeclared
 from windlass.kube.object import Object
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualLoop, run
-from windlass.testing.memory import MemoryApi
 from windlass.testing.scripted import ScriptedServer, Widget
 
 UNKNOWN = NotServed(Status("Failure", "the server could not find the requested resource", "NotFound", 404))

@@ -26,7 +26,7 @@ from windlass.kube.control.plan import (
 from windlass.kube.control.refused import ByEvent, telling, told
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import KubeError, Status, StatusCause, StatusDetails, TransportError, api_error
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 AIM = Target(Widget, "w", NAMESPACE, "u", "7")

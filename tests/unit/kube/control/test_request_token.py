@@ -16,10 +16,10 @@ from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.seen import Absent, Seen
 from windlass.kube.errors import NotFound, OutcomeUnknown, Undeclared
 from windlass.kube.verbs import Api
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.testing.logs import captured
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PULLER = Target(ServiceAccount, "puller", "builds")

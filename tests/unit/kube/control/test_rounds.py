@@ -13,7 +13,7 @@ from windlass.kube.control.plan import Create, Done, Merge, Outcome, Plan, Reque
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import ApiError, Conflict, KubeError, NotFound, NotServed, Status, api_error
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Action, Call, Done, Merge, Outcome, Plan, Request, RequeueAfter, Retry, Target
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import Failure, Fenced, Unanswered, Withheld
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

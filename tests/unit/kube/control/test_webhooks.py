@@ -8,7 +8,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Outcome, Plan, Target
 from windlass.kube.control.webhooks import FORGOTTEN, StoppedWrites
 from windlass.kube.errors import KubeError, Status, api_error
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 WHY = 'Internal error occurred: failed calling webhook "check.example.com": no endpoints'
 NOT_CALLED = api_error(Status("Failure", WHY, "InternalError", 500))

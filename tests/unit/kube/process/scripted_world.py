@@ -16,8 +16,8 @@ from windlass.kube.process.lease import Election
 from windlass.kube.process.manager import Manager
 from windlass.kube.process.pool import ClusterClient
 from windlass.kube.process.process import Process
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
 from windlass.testing.scripted import ScriptedServer, Widget
 
 

@@ -18,8 +18,8 @@ from windlass.kube.process.guard import AT_ONCE, IN_LINE, Guard, Ruling
 from windlass.kube.process.lease import Election
 from windlass.kube.process.scrape import METRICS
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualClock, VirtualLoop
-from windlass.testing.memory import MemoryApi
 
 FLOOD = 600
 SLOW = 1.0

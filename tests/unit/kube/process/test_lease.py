@@ -15,9 +15,9 @@ from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Busy, Fenced, Forbidden, OutcomeUnknown, Status, TransportError
 from windlass.kube.process.lease import Election, LeaseTimes, held, own_identity
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualClock, VirtualLoop
 from windlass.testing.logs import captured
-from windlass.testing.memory import MemoryApi
 
 TIMES = LeaseTimes()
 THROTTLED = Busy(Status(code=429, reason="TooManyRequests", message="slow down"))

@@ -17,7 +17,7 @@ from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, MACHINE_API_FINALIZER, PAUSED_ANNOTATION
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 from .cases import EARLIER, Tree
 from .world import THEIRS, platform_of

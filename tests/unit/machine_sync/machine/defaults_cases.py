@@ -3,7 +3,7 @@
 import pytest
 
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 from .aws_cases import on_aws
 from .cases import MAPI_MACHINE, Tree, changed

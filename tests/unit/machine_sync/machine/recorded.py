@@ -10,9 +10,9 @@ from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.platforms import PLATFORMS
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
 
 from ..process import to_rest
 from .cases import Tree

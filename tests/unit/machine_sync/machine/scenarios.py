@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from windlass.model import MemoryApi
 from windlass.testing.crash import Actor, Scenario
-from windlass.testing.memory import MemoryApi
 
 from ..scenarios import copied, settling
 from .world import empty, holds_for_nobody, leaked, platform_of, reconciled

@@ -22,8 +22,8 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, PAUSED_ANNOTATION
 from windlass.machine_sync.platforms import AWS, OPENSTACK, Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader
 
 from .actors import cluster_api_core, is_paused, merge, provider, say_paused
 from .aws_cases import on_aws

@@ -9,7 +9,7 @@ from windlass.kube.control.controller import Watch
 from windlass.kube.object import Object
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .cases import (
     CAPI_MACHINE,

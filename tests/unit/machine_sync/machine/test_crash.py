@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, capo, capo_cluster, mapi
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import LaggingReader, MemoryReader
 from windlass.testing.crash import Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 from ..scenarios import deleting, once, patching
 from .actors import cluster_api_core, provider

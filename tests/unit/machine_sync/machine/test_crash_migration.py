@@ -7,10 +7,10 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
 from windlass.testing.crash import Actor, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
 
 from ..scenarios import at_once, deleting, once, patching
 from .actors import cluster_api_core, is_paused, machine_api_controllers, provider

@@ -8,9 +8,9 @@ from msgspec import Struct
 from windlass.api import capi, capo, mapi
 from windlass.api.meta import ObjectMeta, Resource, always
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
 from windlass.testing.crash import Actor, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
 
 from ..scenarios import deleting, patching
 from .actors import cluster_api_core, machine_api_controllers, provider

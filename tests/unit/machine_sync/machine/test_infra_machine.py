@@ -11,7 +11,7 @@ from windlass.kube.errors import Forbidden, KubeError, NotFound, Status
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.infra_machine_spec import differing
 from windlass.machine_sync.platforms import AWS, OPENSTACK
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from ..trees import said
 from .aws_cases import AWS_VALUE, on_aws

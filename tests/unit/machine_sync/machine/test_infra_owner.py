@@ -12,8 +12,8 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import MACHINE_ANNOTATION, MIRRORED_SPEC_ANNOTATION
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.infra_owner import other_owner
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from .cases import (
     CAPI_MACHINE,

@@ -13,8 +13,8 @@ from windlass.kube.control.plan import Merge
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import MIRRORED_SPEC_ANNOTATION
 from windlass.machine_sync.platforms import OPENSTACK, Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..mirroring.provider_defaults import filled, known_fields
 from .cases import MAPI_MACHINE, PAUSED, Tree, changed, decided, rounds, settled, under_machine_api, writes

@@ -4,8 +4,8 @@ import pytest
 
 from windlass.api import capi, capo, capo_cluster, mapi
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader
 
 from ..moves import (
     Movable,

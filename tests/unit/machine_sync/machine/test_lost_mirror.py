@@ -10,9 +10,9 @@ import pytest
 from windlass.api import capi, capo
 from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
 
 from .cases import INFRA, MAPI_MACHINE, PAUSED
 from .world import NAME, THEIRS, at_rest, mapi_of, reconciled, synchronized, tree_of, typed

@@ -17,9 +17,9 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.machine.decide import decide, proceed
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.platforms import AWS, OPENSTACK
+from windlass.model import MemoryApi
+from windlass.model.reader import LaggingReader, MemoryReader
 from windlass.testing.machines.simulators.authority import paused_condition
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 from .actors import cluster_api_core, is_paused, machine_api_controllers, provider
 from .aws_cases import on_aws

@@ -9,7 +9,7 @@ from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .aws_cases import on_aws
 from .cases import CAPI_MACHINE, GONE, MAPI_MACHINE, NOW, Tree, changed, objects, snapshot, under_machine_api

@@ -8,8 +8,8 @@ from windlass.api import capi, mapi
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.mirroring.synchronized import ANNOTATIONS_LIMIT
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from .cases import CAPI_MACHINE, MAPI_MACHINE, Tree, changed, mirrored
 from .world import NAME, OURS, THEIRS, mapi_of, reconciled, synchronized, world

@@ -26,8 +26,8 @@ from windlass.machine_sync.constants import MIRRORED_ANNOTATIONS_ANNOTATION, MIR
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.infra_machine_spec import differing
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..drawn import disturbed, dressed, or_none, owned
 from ..properties import (

@@ -15,8 +15,8 @@ from windlass.kube.errors import Forbidden, NotServed, Status
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.mirroring.removal import Removal, why_deleted
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from .cases import (
     CAPI_SET,

@@ -5,8 +5,8 @@ import pytest
 from windlass.api import mapi
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.platforms import OPENSTACK, Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..trees import with_defaults
 from .cases import MAPI_MACHINE, Tree

@@ -9,11 +9,11 @@ from windlass.api.core import Event, Namespace
 from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.crd_rules import machine_api as machine_api_rules
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.platforms import OPENSTACK, PLATFORMS, Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import machine_api as machine_api_rules
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..process import rested, to_rest
 

@@ -9,8 +9,8 @@ from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.platforms import PLATFORMS
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..process import to_rest
 from .cases import Tree

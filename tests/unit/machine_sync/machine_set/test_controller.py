@@ -10,7 +10,7 @@ from windlass.kube.object import Object
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.infra_templates import sets_of
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .cases import CAPI_SET, CLUSTER, INFRA_CLUSTER, INFRASTRUCTURE, MAPI_SET, TEMPLATE, Tree, changed, template
 from .world import NAMESPACES, world

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from windlass.api import capi, capo, mapi
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import LaggingReader, MemoryReader
 from windlass.testing.crash import Actor, Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
 
 from ..scenarios import copied, deleting, patching, settling
 from .cases import AUTHORITY, BEHIND_CLUSTER_API, CAPI_SET, MAPI_SET, NAME, OURS, PAUSED, SYNC, changed

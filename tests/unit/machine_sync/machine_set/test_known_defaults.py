@@ -6,8 +6,8 @@ import pytest
 
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.platforms import Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..mirroring.provider_defaults import filled, known_fields
 from .cases import MAPI_SET, THEIRS, Tree, changed

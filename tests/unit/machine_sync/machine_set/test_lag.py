@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import capi, capo, mapi
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory.reader import LaggingReader, MemoryReader
+from windlass.model.reader import LaggingReader, MemoryReader
 
 from ..trees import said
 from .cases import BEHIND_CLUSTER_API, CAPI_SET, GONE, MAPI_SET, NAME, OURS, SYNC, TEMPLATE, THEIRS, changed

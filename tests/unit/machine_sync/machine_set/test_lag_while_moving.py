@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory.reader import LaggingReader
+from windlass.model.reader import LaggingReader
 
 from ..moves import (
     Movable,

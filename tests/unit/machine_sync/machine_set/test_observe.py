@@ -13,8 +13,8 @@ from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from .cases import (
     AUTHORITY,

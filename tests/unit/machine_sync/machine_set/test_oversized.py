@@ -3,7 +3,7 @@
 import pytest
 
 from windlass.machine_sync.mirroring.synchronized import ANNOTATIONS_LIMIT
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .cases import BEHIND_CLUSTER_API, CAPI_SET, MAPI_SET, Tree, changed
 from .world import mapi_of, reconciled, synchronized, world

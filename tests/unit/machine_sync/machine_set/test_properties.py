@@ -22,8 +22,8 @@ from windlass.kube.errors import Invalid
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.machine_sync.machine_set.decide import decide
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..drawn import TEXT, disturbed, dressed, or_none, owned
 from ..properties import (

@@ -13,7 +13,7 @@ from windlass.kube.control.plan import Emit, Plan, Retry
 from windlass.kube.errors import Forbidden, Status
 from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.mirroring.removal import Removal
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .cases import (
     BEHIND_CLUSTER_API,

@@ -7,7 +7,7 @@ whose selector does not match the labels of its template, and then nothing of th
 import pytest
 
 from windlass.machine_sync.machine_set.decide import decide
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .cases import BEHIND_CLUSTER_API, CAPI_SET, MACHINE_SET_LABEL, NAME, NOW, Tree, changed, snapshot
 from .world import at_rest, mapi_of, reconciled

@@ -12,11 +12,11 @@ from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.crd_rules import machine_api as machine_api_rules
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.platforms import OPENSTACK, Platform
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.checks import machine_api as machine_api_rules
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 from ..process import rested, to_rest
 

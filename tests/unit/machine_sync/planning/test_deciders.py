@@ -3,7 +3,7 @@
 from windlass.capability.planning import Name, select
 from windlass.kube.control.plan import Plan
 from windlass.machine_sync.overview import MACHINE_SETS
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .documents import UNMIRRORED
 from .world import deciding, machine, machine_controllers, model, world

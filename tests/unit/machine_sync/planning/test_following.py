@@ -20,7 +20,7 @@ from windlass.kube.errors import Undeclared, Withheld
 from windlass.machine_sync.overview import MACHINE_SETS
 from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.platforms import PLATFORMS
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .documents import AT_REST
 from .world import HERE, NOW, PLACES, Tree, deciding, machine, machine_controllers, model, renamed, towards, world

@@ -8,7 +8,7 @@ from hypothesis import given as given_by_hypothesis
 from hypothesis import strategies as st
 
 from windlass.machine_sync.planning.deciders import MIRRORED, kinds
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 from .world import HERE, NOW, given
 

@@ -10,7 +10,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Done, Emit, Outcome, Plan, target
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model.reader import MemoryReader
 
 from .documents import UNMIRRORED
 from .world import NO_ANSWER, NOW, deciding, machine, machine_controllers, model, renamed, world

@@ -7,7 +7,7 @@ from windlass.capability.planning import Survey
 from windlass.kube.errors import Forbidden, Status
 from windlass.machine_sync.planning import NoPlatform, standing_of
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 
 async def test_a_feature_gate_that_may_not_be_read_does_not_hinder_planning() -> None:

@@ -21,8 +21,8 @@ from windlass.machine_sync.overview import MACHINES
 from windlass.machine_sync.planning import deciders
 from windlass.machine_sync.planning.deciders import decider, kinds, scope
 from windlass.machine_sync.platforms import OPENSTACK
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 Tree = dict[str, Any]
 Decide = Callable[[Any], Plan]

@@ -12,9 +12,9 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.capability.conventions.settings import Settings
+from windlass.model import MemoryApi
 from windlass.openstack.cli.show import TreeRequest, look
 from windlass.openstack.constants import CLUSTER_LABEL
-from windlass.testing.memory import MemoryApi
 
 IDENTITY = {"type": "Secret", "name": "credentials", "cloudName": "one"}
 ELSEWHERE = {**IDENTITY, "name": "nothing"}

@@ -17,6 +17,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import ConfigMap, Secret
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.cli import main
+from windlass.model import MemoryApi
 from windlass.openstack.cli.left_over import Found, OrphansRequest, Unknowable, carry_out, look, render
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
@@ -24,7 +25,6 @@ from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.overview.orphans import Orphan
-from windlass.testing.memory import MemoryApi
 
 MARK, OTHER = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2))
 IDENTITY = {"type": "Secret", "name": "credentials", "cloudName": "one"}

@@ -7,10 +7,10 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.wire import Http, Method
 from windlass.openstack.server.controller import server_controller
-from windlass.testing.memory.reader import MemoryReader
 
 from .. import clouded
 from ..clouded import PROJECT, pause_of

@@ -14,14 +14,14 @@ from windlass.api.core import Event, Namespace, Secret
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.constants import MARK_ANNOTATION
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 from windlass.testing.memory_cloud import MemoryCloud
 
 from .. import clouded

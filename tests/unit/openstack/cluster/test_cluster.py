@@ -9,9 +9,9 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.core import Secret
 from windlass.kube.control.plan import RequeueAfter
 from windlass.kube.object import Object
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.status import CLUSTER
-from windlass.testing.memory.reader import MemoryReader
 
 from ..process import watched
 from .cases import FINALIZER, GONE, HOST, KEY, OWN, SPEC, Tree, World, cluster, infra, machine, secret

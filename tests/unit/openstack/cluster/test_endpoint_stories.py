@@ -9,12 +9,12 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.cluster.control_plane import reached_otherwise
 from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.testing.crash import Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
 
 from ..clouded import PROJECT
 from ..weather import OF_CREATION

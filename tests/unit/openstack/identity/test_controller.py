@@ -11,10 +11,10 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Secret
 from windlass.kube.object import Object
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.constants import SECRET_FINALIZER
 from windlass.openstack.identity.controller import identity_controller
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 from ..process import to_rest, watched
 

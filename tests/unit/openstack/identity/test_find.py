@@ -12,11 +12,11 @@ from windlass.api.core import Namespace, Secret
 from windlass.api.meta import K
 from windlass.kube.control.seen import Seen
 from windlass.kube.object import Object
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.identity.find import BY_NAME, IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, BY_SECRET, identities, identity_watches, own_name, secrets
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 Tree = dict[str, Any]
 

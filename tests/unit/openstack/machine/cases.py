@@ -12,9 +12,9 @@ from windlass.api.core import Event
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.machine.controller import machine_controller
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 from ..process import NOW, to_rest
 

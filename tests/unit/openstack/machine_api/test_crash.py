@@ -10,9 +10,9 @@ from tests.unit.openstack.machine_api.cases import NAME, Fleet, MachineProcess, 
 from windlass.api.core import Node
 from windlass.api.mapi import Machine
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
 
 GROUPED: dict[str, Any] = {"serverGroupName": "workers"}
 VOLUMES: dict[str, Any] = {

@@ -12,8 +12,8 @@ from windlass.api.mapi import Machine
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Evict, Merge
 from windlass.kube.control.seen import Absent, Present, Unreadable
+from windlass.model.refusals import unevictable
 from windlass.openstack.machine_api.drain import Blocked, Drained, Draining, NodeView, Skipped, next_drain, why_refused
-from windlass.testing.memory.refusals import unevictable
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 CONTROL_PLANE = {"node-role.kubernetes.io/master": ""}

@@ -21,9 +21,9 @@ from tests.unit.openstack.machine_api.cases import (
 )
 from windlass.api.core import Node, Pod, Secret
 from windlass.kube.verbs import PatchType
+from windlass.model.refusals import unevictable
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MACHINE_API_FINALIZER, MACHINE_MARK_ANNOTATION
-from windlass.testing.memory.refusals import unevictable
 
 QUOTA = b'{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1"}}'
 LINKED = {"status": {"nodeRef": {"kind": "Node", "name": "node-0"}}}

@@ -7,8 +7,8 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER
+from windlass.model import MemoryApi
 from windlass.openstack.constants import PAUSED_ANNOTATION
-from windlass.testing.memory import MemoryApi
 
 from .manifests import Tree, owned_by
 

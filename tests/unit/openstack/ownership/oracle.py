@@ -24,7 +24,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
-from windlass.testing.memory.changes import StoredWrite
+from windlass.model.changes import StoredWrite
 from windlass.testing.memory_cloud import Reply
 
 from .manifests import MIRRORS

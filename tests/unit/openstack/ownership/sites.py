@@ -32,6 +32,10 @@ from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.controller import machine_controller as synchronizes
 from windlass.machine_sync.platforms import OPENSTACK as PLATFORM
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
+from windlass.model.writes import Identity
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.requests import OPENSTACK
@@ -42,10 +46,6 @@ from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.pool.controller import pool_controller
 from windlass.openstack.server.controller import server_controller
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.writes import Identity
 from windlass.testing.memory_cloud import MemoryCloud, Reply
 
 from .core import core

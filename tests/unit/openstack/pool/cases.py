@@ -8,12 +8,12 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.kube.control.controller import Controller
 from windlass.kube.object import NamespacedName
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.constants import CLAIM_SUFFIX
 from windlass.openstack.floating.controller import floating_controller
 from windlass.openstack.pool.controller import pool_controller
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
 
 from .. import clouded
 from ..clouded import NAMESPACE, PROJECT, server

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.model.garbage import collect_garbage
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.constants import MARK_ANNOTATION, POOL_FINALIZER
 from windlass.testing.crash import Scenario, crash_everywhere
-from windlass.testing.memory.garbage import collect_garbage
 
 from ..clouded import NAMESPACE
 from ..weather import FAULTS, OF_CREATION

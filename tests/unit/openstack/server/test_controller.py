@@ -8,9 +8,9 @@ from tests.unit.openstack.clouded import World, server
 from tests.unit.openstack.process import watched
 from windlass.api.capi import Cluster
 from windlass.kube.object import Object
+from windlass.model.reader import MemoryReader
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.server.controller import server_controller
-from windlass.testing.memory.reader import MemoryReader
 
 Tree = dict[str, Any]
 

@@ -10,6 +10,8 @@ import pytest
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.seen import Present
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.inventory import MARK, Inventory
 from windlass.openstack.cloud.resources import Port, Server
 from windlass.openstack.constants import MARK_ANNOTATION
@@ -17,8 +19,6 @@ from windlass.openstack.objects import BY_MARK, marked
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts
 from windlass.openstack.server.observe import replaceable
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 

@@ -11,11 +11,11 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared, reads
 from windlass.kube.control.plan import Action, Plan
 from windlass.kube.control.seen import IndexedReader
+from windlass.model import MemoryApi
+from windlass.model.garbage import collect_garbage
+from windlass.model.reader import MemoryReader
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import NAMESPACE
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.reader import MemoryReader
 
 
 class Clock:

@@ -11,13 +11,13 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Action, Plan
 from windlass.kube.control.source import Mailbox
+from windlass.model import MemoryApi
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.buildah import Buildah
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.builder import Backend, Phase
-from windlass.testing.memory import MemoryApi
 
 PROGRAM = r"""#!/bin/sh
 for word in "$@"; do

@@ -13,6 +13,8 @@ from windlass.api.core import ConfigMap, Pod
 from windlass.kube.control.permissions import Declared, rules
 from windlass.kube.control.plan import Merge
 from windlass.kube.errors import NotServed
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import rules_of_crd
 from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.backends.owned import Placement
@@ -20,8 +22,6 @@ from windlass.os_build.builder import Deadlines
 from windlass.os_build.constants import NAMESPACE
 from windlass.testing import crds
 from windlass.testing.builds.openshift import Built, PlayedBuilds
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import rules_of_crd
 
 [CRD] = crds.documents(crds.BUILDS)
 

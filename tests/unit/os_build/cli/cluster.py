@@ -11,6 +11,9 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.rounds import reconcile
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import rules_of_crd
 from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.constants import BUILDER_CONFIG, NAMESPACE
@@ -21,9 +24,6 @@ from windlass.os_build.pool.snapshot import Timing
 from windlass.os_build.request import BackendName
 from windlass.testing import crds
 from windlass.testing.builds.openshift import Built, PlayedBuilds
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import rules_of_crd
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 [BUILDS] = crds.documents(crds.BUILDS)

@@ -12,11 +12,11 @@ from tests.unit.os_build.world import FakeRegistries, Process, World, claimed, c
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
 from windlass.os_build.builder import Cause, Phase
 from windlass.os_build.constants import CONTAINERFILES, LAYERING, REBUILD
 from windlass.os_build.registry.answers import Found
 from windlass.testing.crash import Scenario, comparable, crash_everywhere
-from windlass.testing.memory import MemoryApi
 
 Actor = Any
 BUILDER = re.compile("build-worker-[0-9a-f]{32}")

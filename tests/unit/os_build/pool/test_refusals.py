@@ -16,13 +16,13 @@ from windlass.kube.control.plan import Create, Outcome, RequeueAfter, Result, Ta
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.errors import KubeError, Status, api_error
 from windlass.kube.verbs import Api, ApiRequest, CreateRequest
+from windlass.model import MemoryApi
 from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
 from windlass.os_build.pool.refusal import refused_creation
 from windlass.os_build.request import BackendName
-from windlass.testing.memory import MemoryApi
 
 QUOTA = 'jobs.batch "build" is forbidden: exceeded quota: builds, requested: count/jobs.batch=1'
 SAYS_NO = 'admission webhook "policy.example.com" denied the request:\x1b[31m\nno\tbuilds'

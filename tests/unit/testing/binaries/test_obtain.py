@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.capability.folders import cache_folder
+from windlass.kube.folders import cache_folder
 from windlass.testing.binaries import (
     CLUSTER_API,
     CORE_PARTS,

@@ -7,7 +7,7 @@ import pytest
 
 from windlass.api import build, capibm, capo
 from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests.crd import custom_resource_definition
+from windlass.kube.crd import custom_resource_definition
 from windlass.testing.crds import lax
 from windlass.testing.crds.drift import differences
 from windlass.testing.crds.ours import Foreign, foreign

@@ -6,8 +6,8 @@ import pytest
 
 from windlass.api import apps, config, core, machineconfiguration
 from windlass.kube.clock import Clock
+from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
 from windlass.testing.updates import PlayedCluster
 from windlass.testing.updates.drain import Pod
 

@@ -14,11 +14,11 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.conditions import find
 from windlass.kube.control.plan import Done, RequeueAfter
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import Rules, Shape
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.crash import Scenario, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import Rules, Shape
 from windlass.update_status.document import read
 from windlass.update_status.history import KEPT
 from windlass.update_status.report import Level

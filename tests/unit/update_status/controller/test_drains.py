@@ -10,8 +10,8 @@ from windlass.api.core import Pod
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
 from windlass.kube.errors import Forbidden, Status
+from windlass.model.reader import MemoryReader
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory.reader import MemoryReader
 from windlass.update_status.controller.drains import PERIOD, Drains
 from windlass.update_status.sources import Sources, Unknown, Workload
 

@@ -12,10 +12,10 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.verbs import Api
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import rules_of_crd
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import rules_of_crd
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.installation import installation

@@ -21,10 +21,10 @@ from windlass.kube.verbs import (
     PatchType,
     ServiceAccountTokenRequest,
 )
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
+from windlass.model.schema import rules_of_crd
 from windlass.testing.clock import VirtualLoop
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
-from windlass.testing.memory.schema import rules_of_crd
 from windlass.update_status.informers.admission import Endpoint
 from windlass.update_status.informers.declare import informers_controller
 from windlass.update_status.informers.feed import AskInformer, Feed

@@ -7,7 +7,7 @@ from msgspec import structs, to_builtins
 
 from windlass.api.coordination import Lease
 from windlass.api.update import UpdateStatus
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 from windlass.update_status.document import write
 from windlass.update_status.reading.kept import HOME, LEASE, NotKept, read_kept, read_object
 from windlass.update_status.report import Informed, Report

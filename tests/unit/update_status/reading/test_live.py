@@ -15,7 +15,7 @@ from windlass.api.route import Route
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.errors import Busy, Forbidden, Status, TransportError
 from windlass.kube.verbs import ApiRequest, ReadApi
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading import Reading

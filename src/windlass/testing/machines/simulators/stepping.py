@@ -14,8 +14,8 @@ from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import reconcile
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 
 
 async def step(controller: Controller[Any, Any], api: MemoryApi, *, now: datetime) -> int:

@@ -22,9 +22,9 @@ from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.source import Mailbox
 from windlass.kube.control.worker import Running
 from windlass.kube.verbs import Api, PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.crash import Harm, Report, Scenario, Systems, crash_everywhere
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 
 def world(*trees: dict[str, Any]) -> MemoryApi:

@@ -19,7 +19,7 @@ from windlass.machine_sync.inspection.description import Ambiguous, Sight, look
 from windlass.machine_sync.inspection.facts import InvolvedObject, described, happenings
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, AnyKind
 from windlass.machine_sync.planning.deciders import kinds, scope
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 Tree = dict[str, Any]
 

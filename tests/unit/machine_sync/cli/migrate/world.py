@@ -16,10 +16,10 @@ from windlass.machine_sync.cli.migrate.migrator import MigrationResult, Migrator
 from windlass.machine_sync.cli.migrate.selection import ObjectKey
 from windlass.machine_sync.cli.migrate.stage import Reached
 from windlass.machine_sync.cli.migrate.waves import Waves
+from windlass.machine_sync.crd_rules import machine_api
 from windlass.machine_sync.preflight import Candidate
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.changes import Happened, StoredWrite
-from windlass.testing.memory.checks import machine_api
+from windlass.model import MemoryApi
+from windlass.model.changes import Happened, StoredWrite
 
 Tree = dict[str, Any]
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from windlass.api import capi, capo_cluster, core
 from windlass.kube.control.controller import Controller
+from windlass.model.reader import MemoryReader
 from windlass.testing.machines.simulators import (
     cluster_bootstrap_simulator,
     infrastructure_cluster_simulator,
 )
 from windlass.testing.machines.simulators.infrastructure_clusters import Endpoint
 from windlass.testing.machines.simulators.platforms import OPENSTACK
-from windlass.testing.memory.reader import MemoryReader
 
 from .world import CLUSTER_API, World
 

@@ -11,10 +11,10 @@ from windlass.api import core
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.rounds import reconcile
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.machines.simulators.guest import GUEST, Guests, guest_simulator
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

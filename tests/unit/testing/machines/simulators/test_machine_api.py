@@ -7,12 +7,12 @@ import pytest
 from windlass.api import mapi
 from windlass.kube.control.controller import Controller
 from windlass.kube.verbs import PatchType
+from windlass.model.reader import MemoryReader
 from windlass.testing.machines.simulators import (
     machine_api_simulator,
 )
 from windlass.testing.machines.simulators.instances import InstanceRecord
 from windlass.testing.machines.simulators.platforms import AWS
-from windlass.testing.memory.reader import MemoryReader
 
 from .world import CLUSTER_API, MACHINE_API, acts, conditions, machine_api, mapi_machine
 

@@ -8,6 +8,8 @@ from windlass.api import capa, capi, capo, capo_cluster, core, mapi
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller
 from windlass.kube.verbs import PatchType
+from windlass.model import MemoryApi
+from windlass.model.reader import MemoryReader
 from windlass.testing.machines.simulators import (
     infrastructure_machine_simulator,
     machine_api_simulator,
@@ -15,8 +17,6 @@ from windlass.testing.machines.simulators import (
 from windlass.testing.machines.simulators.instances import Instance, InstanceRecord, instances
 from windlass.testing.machines.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
 from windlass.testing.machines.simulators.stepping import actor
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.reader import MemoryReader
 
 BIRTH = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MACHINE_API, CLUSTER_API = "openshift-machine-api", "openshift-cluster-api"

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.testing.memory.schema import Tree
+from windlass.model.schema import Tree
 
 
 class Happened(StrEnum):

@@ -2,7 +2,7 @@
 
 `created`, `patched` and `doomed` are the steps that the API server takes between decoding a request and writing to
 etcd: identity, preconditions, status subresource, generation, validation. They raise the refusals of
-`windlass.testing.memory.refusals`; they never change what they are given.
+`windlass.model.refusals`; they never change what they are given.
 """
 
 import json
@@ -12,15 +12,15 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.kube.verbs import PatchRequest, PatchType
-from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.checks import (
+from windlass.model import refusals as refuse
+from windlass.model.checks import (
     problems,
     undeclared,
     value_at,
     without_declared_nulls,
 )
-from windlass.testing.memory.patch import PatchFailed, json_patched, merge_patched
-from windlass.testing.memory.schema import METADATA, Rules, Shape, Tree, copied
+from windlass.model.patch import PatchFailed, json_patched, merge_patched
+from windlass.model.schema import METADATA, Rules, Shape, Tree, copied
 
 _GIVEN_BY_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields")
 _OF_DELETION = ("deletionTimestamp", "deletionGracePeriodSeconds")

@@ -21,7 +21,7 @@ from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.errors import DecodeError, NotFound, NotServed, Status
 from windlass.kube.object import Object
-from windlass.testing.memory import MemoryApi
+from windlass.model import MemoryApi
 
 Index = Callable[[Object[Any]], Iterable[str]]
 

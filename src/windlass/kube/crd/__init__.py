@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests.structural import KEEP, Schema, SchemaError, object_schema
+from windlass.kube.crd.structural import KEEP, Schema, SchemaError, object_schema
 
 KEPT: Final[Mapping[str, str]] = {
     "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",

@@ -3,8 +3,8 @@
 A `Shape` is the part of a structural OpenAPI schema that decides what a write may hold: which fields are declared and
 of which type, which lists are keyed, which are sets. Where nothing is declared anything may stand (`OPEN`).
 
-    from windlass.testing.memory import MemoryApi
-    from windlass.testing.memory.schema import Rules, by, rules_of_crd
+    from windlass.model import MemoryApi
+    from windlass.model.schema import Rules, by, rules_of_crd
 
     MemoryApi(Machine)                                             # spec and status open, conditions keyed by type
     MemoryApi(Rules(Machine, fields={"spec.ports": by("name")}))   # and one more list that is keyed

@@ -13,12 +13,13 @@ from windlass.api.core import Event
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.errors import AlreadyExists, Busy, Conflict, Invalid, NotFound, NotServed, OutcomeUnknown
 from windlass.kube.verbs import Api, PatchType
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.checks import EVENT, machine_api
-from windlass.testing.memory.garbage import collect_garbage
-from windlass.testing.memory.patch import merge_patched
-from windlass.testing.memory.schema import Rules, by
+from windlass.machine_sync.crd_rules import machine_api
+from windlass.model import MemoryApi
+from windlass.model import refusals as refuse
+from windlass.model.checks import EVENT
+from windlass.model.garbage import collect_garbage
+from windlass.model.patch import merge_patched
+from windlass.model.schema import Rules, by
 
 
 class Machine(Struct):

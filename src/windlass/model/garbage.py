@@ -12,8 +12,8 @@ from msgspec import Struct
 from windlass.api.meta import KubernetesObject, OwnerReference
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
-from windlass.testing.memory import MemoryApi
-from windlass.testing.memory.writes import FOREGROUND, ORPHAN
+from windlass.model import MemoryApi
+from windlass.model.writes import FOREGROUND, ORPHAN
 
 
 class _Found(Struct, frozen=True):

@@ -28,7 +28,7 @@ from windlass.api.schema import (
     rule,
     server_default,
 )
-from windlass.capability.manifests.structural import SchemaError, structural_schema
+from windlass.kube.crd.structural import SchemaError, structural_schema
 
 KEEP = "x-kubernetes-preserve-unknown-fields"
 

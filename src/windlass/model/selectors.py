@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from windlass.api.core import Event, Pod
 from windlass.api.meta import KubernetesObject
 from windlass.kube.object import Object
-from windlass.testing.memory.refusals import bad_request
+from windlass.model.refusals import bad_request
 
 Matches: TypeAlias = Callable[[Mapping[str, str]], bool]
 Selects: TypeAlias = Callable[[Object[Any]], bool]

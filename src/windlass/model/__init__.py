@@ -9,9 +9,9 @@ what plans depend on; what it holds is compared with a real kube-apiserver, answ
                     namespace="default", subresource="status")
 
 A kind is registered as its type (open spec and status, conditions keyed by type) or as `Rules`, which may come from
-its CRD (`windlass.testing.memory.schema`). `load` puts objects as they were recorded, `dump` gives all of them back,
+its CRD (`windlass.model.schema`). `load` puts objects as they were recorded, `dump` gives all of them back,
 `subscribe` and `changes_since` tell what happened, `fail_next` and its like make things go wrong
-(`windlass.testing.memory.faults`). `windlass.testing.memory.reader` looks at the same store the way caches do.
+(`windlass.model.faults`). `windlass.model.reader` looks at the same store the way caches do.
 
 | rule | proved by (tests/api/test_memory_honesty.py) |
 |---|---|
@@ -58,12 +58,12 @@ from windlass.kube.verbs import (
     PatchType,
     ServiceAccountTokenRequest,
 )
-from windlass.testing.memory import refusals as refuse
-from windlass.testing.memory.changes import Happened, StoredWrite
-from windlass.testing.memory.faults import Fault, Faults, Happens, no_answer
-from windlass.testing.memory.schema import Rules, Tree, copied
-from windlass.testing.memory.selectors import field_selector, label_selector
-from windlass.testing.memory.writes import Identity, Writer, created, doomed, finished, patched
+from windlass.model import refusals as refuse
+from windlass.model.changes import Happened, StoredWrite
+from windlass.model.faults import Fault, Faults, Happens, no_answer
+from windlass.model.schema import Rules, Tree, copied
+from windlass.model.selectors import field_selector, label_selector
+from windlass.model.writes import Identity, Writer, created, doomed, finished, patched
 
 Key = tuple[Resource, str, str]
 """Kind, namespace (empty for cluster-scoped kinds), name."""

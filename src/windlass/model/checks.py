@@ -3,7 +3,7 @@
 As on the server: metadata of all kinds (`of_metadata`), the declared schema (`of_shape`), and rules that compare old
 and new (`Rule`, the model's stand-in for CEL), which are not evaluated on an object of wrong types.
 
-`machine_api(kind)` has the rules of Machine API Machines and MachineSets, `EVENT` is that of core Events.
+`EVENT` is the rule of core Events. Those of other kinds come from their CRDs, or from whoever knows them.
 """
 
 import json
@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.api.meta import KubernetesObject
-from windlass.testing.memory.schema import METADATA, Check, Rules, Shape, Tree
+from windlass.model.schema import METADATA, Check, Shape, Tree
 
 ANNOTATIONS_LIMIT = 262_144
 """Bytes of all keys and values of an object's annotations together."""
@@ -197,54 +196,6 @@ def value_at(tree: Mapping[str, Any], path: str) -> Any:
     for key in path.split("."):
         node = node.get(key) if isinstance(node, Mapping) else None
     return node
-
-
-def _generation_holds(before: Tree, after: Tree) -> bool:
-    old, new = before.get("synchronizedGeneration"), after.get("synchronizedGeneration")
-    if old is None or (new is not None and new >= old):
-        return True
-    return before.get("authoritativeAPI") == "Migrating" and after.get("authoritativeAPI") not in ("Migrating", None)
-
-
-MACHINE_AUTHORITY: tuple[Rule, ...] = (
-    Rule(
-        "status",
-        _generation_holds,
-        "synchronizedGeneration must not decrease unless authoritativeAPI is transitioning from Migrating to another "
-        "value",
-        shown="",
-        reported="status.synchronizedGeneration",
-    ),
-    Rule(
-        "status",
-        lambda old, new: "authoritativeAPI" in new or "authoritativeAPI" not in old,
-        "authoritativeAPI may not be removed once set",
-        shown="",
-    ),
-    Rule(
-        "status.authoritativeAPI",
-        lambda old, new: new == old or "Migrating" in (old, new),
-        "The authoritativeAPI field must not transition directly from MachineAPI to ClusterAPI or vice versa. "
-        "It must transition through Migrating.",
-    ),
-)
-"""Machine API Machines and MachineSets: how authority and the synchronized generation may change."""
-
-MACHINE_FIELDS: Mapping[str, Shape] = {
-    "spec.authoritativeAPI": Shape(type="string", enum=("MachineAPI", "ClusterAPI")),
-    "status.authoritativeAPI": Shape(type="string", enum=("MachineAPI", "ClusterAPI", "Migrating")),
-    "status.synchronizedGeneration": Shape(type="integer", minimum=0),
-}
-"""The same kinds: what their fields admit."""
-
-
-def machine_api(kind: type[KubernetesObject]) -> Rules:
-    """The rules of Machine API kind `kind` (Machine or MachineSet) as its CRD gives them: fields, transitions, default.
-
-    A kind whose recorded objects were never defaulted or validated is registered without rules instead.
-    """
-    default = {"spec.authoritativeAPI": "MachineAPI"}
-    return Rules(kind, fields=MACHINE_FIELDS, defaults=default, checks=MACHINE_AUTHORITY)
 
 
 def _event(_: Tree | None, new: Tree) -> Iterator[str]:

@@ -7,7 +7,7 @@ that is not there adds it; `test` of an absent key against null succeeds.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from windlass.testing.memory.schema import copied
+from windlass.model.schema import copied
 
 
 class PatchFailed(Exception):

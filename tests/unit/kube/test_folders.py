@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from windlass.capability.folders import cache_folder, state_folder
+from windlass.kube.folders import cache_folder, state_folder
 
 
 @pytest.mark.parametrize(

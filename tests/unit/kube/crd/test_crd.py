@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
 from windlass.api.schema import KEEP_UNKNOWN, list_map, rule
-from windlass.capability.manifests.crd import AGE, Column, Scale, custom_resource_definition
-from windlass.capability.manifests.structural import SchemaError
+from windlass.kube.crd import AGE, Column, Scale, custom_resource_definition
+from windlass.kube.crd.structural import SchemaError
 
 
 class WidgetCondition(Struct, rename="camel"):
