@@ -18,11 +18,10 @@ from windlass.testing.machines.simulators.instances import Instance
 from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import condition
 from .ground import Ground, assert_one_instance
+from .rest import writes
 
 OTHERS = 2
 """Machines of the set that nobody touches."""
-
-WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +57,12 @@ class Case(Struct):
         """What the user does."""
         stage = self.ground.stage
         await stage.admin.delete(kind, self.name, namespace=stage.home(kind), propagation=propagation)
+
+    async def forget(self, kind: Any, machine: str) -> None:
+        """A user deletes a machine, too: it goes."""
+        await self.ground.stage.delete(kind, machine)
+        for side in (self.before.here, self.before.there):
+            del side[machine]
 
     async def sets_gone(self) -> None:
         await self.ground.stage.gone((mapi.MachineSet, self.name), (capi.MachineSet, self.name))
@@ -115,12 +120,6 @@ async def standing(ground: Ground, name: str, machine: str) -> list[Any]:
     fields = ("uid", "generation", "deletionTimestamp", "ownerReferences", "finalizers", "labels", "annotations")
     found = [await stage.get(kind, key) for kind, key in kinds]
     return [tree and [tree["metadata"].get(field) for field in fields] for tree in found]
-
-
-def writes(ground: Ground) -> int:
-    """How often Windlass has written on this ground."""
-    events = ground.stage.plane.audit.events(user=ground.stage.user)
-    return sum(event["verb"] in WRITES for event in events)
 
 
 async def collector_at_work(ground: Ground, when: str) -> None:

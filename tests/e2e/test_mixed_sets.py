@@ -70,6 +70,7 @@ async def mixed(ground: Ground) -> tuple[str, str]:
 
 async def assert_not_fought_over(ground: Ground, changes: Mapping[str, Tree], history: History) -> None:
     name, machine = await mixed(ground)
+    await act_in_one_breath(ground, name, machine)
     await quiet(history, machine, name)
     for what, change in changes.items():
         before, before_of_set = len(states(history, machine)), len(states(history, name))
@@ -89,6 +90,21 @@ async def assert_not_fought_over(ground: Ground, changes: Mapping[str, Tree], hi
         assert found is not None
         assert has(found, change), f"{what} was taken away again"
     await ground.settled(machine, MACHINE_API)
+
+
+async def act_in_one_breath(ground: Ground, name: str, machine: str) -> None:
+    """Users scale the set up and down and change its template and the machine, which stays."""
+    stage, kind = ground.stage, capi.MachineSet
+    await ground.scale(kind, name, 2)
+    await stage.patch(kind, name, {"spec": {"template": {"metadata": {"labels": {TIER: "iron"}}}}})
+    await stage.patch(mapi.Machine, machine, {"metadata": {"labels": {"example.com/more": ""}}})
+    await ground.set_settled(name, CLUSTER_API, replicas=2)
+    (new,) = {*await ground.machines(capi.Machine, prefix=f"{name}-")} - {machine}
+    await ground.mark_for_deletion(new)
+    await ground.scale(kind, name, 1)
+    await ground.gone(new)
+    await ground.set_settled(name, CLUSTER_API, replicas=1)
+    assert [*await ground.machines(prefix=f"{name}-")] == [machine]
 
 
 def states(history: History, *names: str) -> list[tuple[str, int]]:

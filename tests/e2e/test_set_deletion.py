@@ -18,6 +18,7 @@ and says what was lost and what it took:
     WINDLASS_FLEET=250 .venv/bin/pytest --log-cli-level=INFO tests/e2e/test_set_deletion.py
 """
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -26,14 +27,17 @@ from tests.explore import usually
 from tests.patience import FLEET
 from tests.waiting import eventually
 from windlass.api import capi, mapi
+from windlass.kube.errors import NotFound
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from .ground import Actors, Ground, assert_one_instance
+from .rest import at_rest
 from .set_to_delete import Machines, collector_at_work, given_back, owners, set_to_delete, set_with_machines, words
 
 pytestmark = pytest.mark.plane
 
 MANY = usually(40, exploring=250)
+TEAM = "example.com/team"
 CHOSEN = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
 """The finalizer by which each propagation shows; Background does not."""
 
@@ -57,17 +61,37 @@ EVERYTHING = [
 async def test_orphan_under_the_machine_api_costs_no_machine(
     ground: Ground, actors: Actors, deleted: Any, count: int
 ) -> None:
+    """Users do not wait meanwhile: they scale what is being deleted, label machines, and delete one."""
     async with ground.syncing(), set_to_delete(ground, MACHINE_API, count) as case:
+        unwanted, *others = sorted(case.before.here)
+        blue = {*others[:3]}
         await case.delete(deleted, "Orphan")
+        with suppress(NotFound):
+            await ground.scale(deleted, case.name, 0)
+        for machine in blue:
+            await ground.stage.patch(mapi.Machine, machine, {"metadata": {"labels": {TEAM: "blue"}}})
         await case.sets_gone()
+        await case.forget(mapi.Machine if deleted is mapi.MachineSet else capi.Machine, unwanted)
         await given_back(case)
-        await ground.all_settled([*case.before.here], MACHINE_API)
+        await ground.gone(unwanted)
+        await ground.all_settled(others, MACHINE_API)
         await collector_at_work(ground, "after")
-        assert (await given_back(case)).uids() == case.before.uids()
+        after = await eventually(lambda: given_back(case), lambda found: labelled(found) == blue, what="their labels")
+        assert after.uids() == case.before.uids()
+        await at_rest(ground)
     instances = await case.instances()
     assert len(instances) == count
     for one in instances:
-        assert_one_instance(one, hands=[MACHINE_API])
+        assert_one_instance(one, hands=[MACHINE_API], alive=one.machine != unwanted)
+
+
+def labelled(found: Machines) -> set[str]:
+    """The machines that have the label on both sides."""
+    return {
+        name
+        for name, tree in found.here.items()
+        if all(TEAM in each["metadata"]["labels"] for each in (tree, found.there[name]))
+    }
 
 
 @pytest.mark.parametrize(("authority", "deleted", "propagation"), EVERYTHING, ids=words)

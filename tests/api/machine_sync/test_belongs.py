@@ -1,12 +1,14 @@
 """What belongs to others is left alone, on a real API server: whatever is called, labelled or annotated like ours.
 
-The service has the permissions that we ship, which are more than the users have who act here. The policies are not
-installed, because machine-sync must be safe without them.
+The service has the permissions that we ship, which are more than the users have who act here. machine-sync must be safe
+without the policies, so every attempt is made without and with them; some do not get past them.
 """
 
 import pytest
 
 from windlass.api import capi, capo, mapi
+from windlass.kube.errors import Invalid
+from windlass.machine_sync import policies
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API_FINALIZER,
@@ -15,13 +17,36 @@ from windlass.machine_sync.constants import (
     PAUSED_ANNOTATION,
     SYNC_FINALIZER,
 )
+from windlass.machine_sync.rbac import DEFAULT_SERVICE_ACCOUNT
 
 from .examples import Tree
+from .policies.policed import Policed, wait_until_in_force
 from .stage import SET, Stage, condition, finalizers, stays
 
 pytestmark = pytest.mark.plane
 
 MARKS = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: "MachineAPI"}
+OF_A_SET = {"machine.openshift.io/cluster-api-machineset": "pool"}
+"""Labels that a user may choose."""
+
+WITHOUT = pytest.mark.parametrize("stage", [False], ids=["without policies"], indirect=True)
+WITH = pytest.mark.parametrize("stage", [True], ids=["with policies"], indirect=True)
+LATER = pytest.mark.parametrize("later", [False, True], ids=["never", "policies installed later"])
+
+
+@pytest.fixture(params=[False, True], ids=["without policies", "with policies"])
+async def stage(request: pytest.FixtureRequest, stage: Stage) -> Stage:
+    if request.param:
+        await enforce(stage)
+    return stage
+
+
+async def enforce(stage: Stage) -> None:
+    """The policies, as shipped, in the namespaces of the stage."""
+    ours = DEFAULT_SERVICE_ACCOUNT.within(stage.namespaces.cluster_api)
+    await stage.plane.apply(*policies.documents(namespaces=stage.namespaces, service_account=ours))
+    async with Policed.by(stage.plane, stage.namespaces) as policed:
+        await wait_until_in_force(policed)
 
 
 async def running(stage: Stage, name: str) -> None:
@@ -33,13 +58,17 @@ async def side_of_cluster_api(stage: Stage, name: str) -> list[Tree | None]:
     return [await stage.get(capi.Machine, name), await stage.get(stage.infra_kind, name)]
 
 
-async def test_a_machine_that_cluster_api_runs_is_not_taken_over_by_one_of_its_name(stage: Stage) -> None:
+@WITHOUT
+@LATER
+async def test_a_machine_that_cluster_api_runs_is_not_taken_over_by_one_of_its_name(stage: Stage, later: bool) -> None:
     await stage.cluster()
     await running(stage, "w-0")
     before = await side_of_cluster_api(stage, "w-0")
     async with stage.syncing(resync=0.2):
         await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": "MachineAPI", **provided(stage)})
         assert "set spec.authoritativeAPI of this one" in (await stage.reports("w-0", reason="NameConflict"))["message"]
+        if later:
+            await enforce(stage)
         await stage.all_seen()
         assert await side_of_cluster_api(stage, "w-0") == before
         machine = await stage.get(mapi.Machine, "w-0")
@@ -63,21 +92,40 @@ async def test_a_machine_with_an_instance_does_not_become_the_mirror_of_another(
         assert await side_of_cluster_api(stage, "w-0") == before
 
 
-async def test_a_set_that_cluster_api_runs_is_not_taken_over_by_one_of_its_name(stage: Stage) -> None:
+@WITHOUT
+@LATER
+async def test_a_set_that_cluster_api_runs_is_not_taken_over_by_one_of_its_name(stage: Stage, later: bool) -> None:
     await stage.cluster()
     await stage.source_set()
     before = await stage.get(capi.MachineSet, SET)
     async with stage.syncing(resync=0.2):
-        labels = {"machine.openshift.io/cluster-api-machineset": SET}
-        template = {"metadata": {"labels": labels}, "spec": {"providerSpec": {"value": {}}}}
-        spec = {"authoritativeAPI": "MachineAPI", "replicas": 0, "selector": {"matchLabels": labels}}
-        await stage.make(mapi.MachineSet, SET, {**spec, "template": template})
+        await stage.make(mapi.MachineSet, SET, pool_spec(stage))
+        if later:
+            await enforce(stage)
         found = await stage.set_that(SET, lambda tree: condition(tree).get("reason") == "NameConflict")
         assert "authoritativeAPI" not in found["status"]
         assert await stage.get(capi.MachineSet, SET) == before
         await stage.delete(mapi.MachineSet, SET)
         await stage.gone((mapi.MachineSet, SET))
         assert await stage.get(capi.MachineSet, SET) == before
+
+
+@WITH
+@pytest.mark.parametrize("labels", [{}, OF_A_SET], ids=["without a label", "labelled like the Machine of a set"])
+async def test_policies_refuse_at_once_what_has_the_name_of_a_machine_or_set_that_cluster_api_runs(
+    stage: Stage, labels: Tree
+) -> None:
+    await stage.cluster()
+    await stage.source_set()
+    await running(stage, "w-0")
+    before = [*await side_of_cluster_api(stage, "w-0"), await stage.get(capi.MachineSet, SET)]
+    async with stage.syncing(resync=0.2):
+        with pytest.raises(Invalid, match="Can't create Machine API Machine w-0 with authoritativeAPI=MachineAPI"):
+            await stage.make(mapi.Machine, "w-0", {"authoritativeAPI": "MachineAPI", **provided(stage)}, labels=labels)
+        with pytest.raises(Invalid, match="Can't create Machine API MachineSet ms "):
+            await stage.make(mapi.MachineSet, SET, pool_spec(stage), labels=labels)
+        await stage.all_seen()
+        assert [*await side_of_cluster_api(stage, "w-0"), await stage.get(capi.MachineSet, SET)] == before
 
 
 async def test_the_infra_machine_of_another_machine_is_neither_deleted_nor_recreated_for_its_name(stage: Stage) -> None:
@@ -115,6 +163,7 @@ async def test_the_infra_machine_of_another_machine_is_not_taken_for_an_annotati
         assert await stage.get(stage.infra_kind, "an-1") == before
 
 
+@WITHOUT
 async def test_a_mirror_that_is_made_to_name_the_infra_machine_of_another_is_set_back(stage: Stage) -> None:
     await stage.cluster()
     await stage.machine("an-1", owner=None)
@@ -130,6 +179,20 @@ async def test_a_mirror_that_is_made_to_name_the_infra_machine_of_another_is_set
         await stage.in_sync("w-0")
         assert await stage.get(stage.infra_kind, "an-1") == before
         assert await stage.get(stage.infra_kind, "w-0") == own
+    await stays(stage, "w-0")
+
+
+@WITH
+async def test_policies_refuse_at_once_to_make_a_mirror_name_the_infra_machine_of_another(stage: Stage) -> None:
+    await stage.cluster()
+    await stage.machine("an-1", owner=None)
+    async with stage.syncing(resync=0.2):
+        await stage.machine_of_machine_api("w-0")
+        await stage.in_sync("w-0")
+        before = [await stage.get(stage.infra_kind, name) for name in ("an-1", "w-0")]
+        with pytest.raises(Invalid, match=r"Changing .spec is not allowed"):
+            await stage.patch(capi.Machine, "w-0", {"spec": named("an-1")})
+        assert [await stage.get(stage.infra_kind, name) for name in ("an-1", "w-0")] == before
     await stays(stage, "w-0")
 
 
@@ -196,19 +259,23 @@ async def test_what_never_was_a_mirror_does_not_take_a_machine_along(stage: Stag
 async def test_a_template_is_not_deleted_for_its_label(stage: Stage) -> None:
     await stage.cluster()
     kind = stage.example.platform.infra_template
-    label = {"machine.openshift.io/cluster-api-machineset": "pool"}
     spec = {"template": {"spec": stage.example.infra_spec}}
     for name in ("of-a-user", "pool-00000000"):
-        await stage.make(kind, name, spec, labels=label)
-    template = {"metadata": {"labels": label}, "spec": provided(stage)}
-    pool = {"authoritativeAPI": "MachineAPI", "replicas": 0, "selector": {"matchLabels": label}, "template": template}
+        await stage.make(kind, name, spec, labels=OF_A_SET)
     async with stage.syncing(resync=0.2):
-        await stage.make(mapi.MachineSet, "pool", pool)
+        await stage.make(mapi.MachineSet, "pool", pool_spec(stage))
         await stage.set_that("pool", lambda tree: condition(tree).get("status") == "True")
         await stage.gone((kind, "pool-00000000"))
         await stage.delete(mapi.MachineSet, "pool")
         await stage.gone((mapi.MachineSet, "pool"), (capi.MachineSet, "pool"))
         assert await stage.get(kind, "of-a-user") is not None
+
+
+def pool_spec(stage: Stage) -> Tree:
+    """Of a MachineSet of the Machine API, without replicas."""
+    template = {"metadata": {"labels": OF_A_SET}, "spec": provided(stage)}
+    selected = {"selector": {"matchLabels": OF_A_SET}, "template": template}
+    return {"authoritativeAPI": "MachineAPI", "replicas": 0, **selected}
 
 
 def provided(stage: Stage) -> Tree:

@@ -27,6 +27,7 @@ from ...api.machine_sync.examples import Tree
 from ...api.machine_sync.replicas import replica
 from ..ground import Ground
 from ..history import recorded
+from ..rest import at_rest
 from .fatal_writes import FatalFront
 
 _PATIENT = ("--request-timeout=120s", "--workers=128")
@@ -45,6 +46,9 @@ class Story(Struct, frozen=True, kw_only=True):
 
     `title` is part of the names. `end` waits until nothing is missing any more. `lives`: how many subjects there are
     whose controller dies, after the first write about them to the last of so many; as many as the story has writes.
+    `meanwhile`: what users do about all of them between that death and the successor's first look. `over` is the end
+    that the undisturbed one comes to before that. All come to `end` then, but how far each had come may show: ends are
+    not compared.
     """
 
     title: str
@@ -52,6 +56,8 @@ class Story(Struct, frozen=True, kw_only=True):
     before: Callable[[str], Awaitable[object]]
     happens: Callable[[str], Awaitable[object]]
     end: Callable[[str], Awaitable[Mapping[str, Tree]]]
+    meanwhile: Callable[[str], Awaitable[object]] | None = None
+    over: Callable[[str], Awaitable[object]] | None = None
 
 
 class Told(Struct, frozen=True):
@@ -81,10 +87,15 @@ async def killed_at_every_write(ground: Ground, *stories: Story) -> list[Told]:
         async with replica(ground.stage, ground.folder, *ALONE, *_PATIENT) as victim:
             told = await asyncio.gather(*(_told_until_all_break_off(ground, front, story) for story in stories))
             await victim.kill()
+        await asyncio.gather(*(one.story.meanwhile(name) for one in told if one.story.meanwhile for name in one.names))
         front.pardon()
         async with replica(ground.stage, ground.folder, *ALONE, *_PATIENT):
             for one in told:
+                if one.story.meanwhile:
+                    await asyncio.gather(*map(one.story.end, one.names))
+                    continue
                 await eventually(partial(_unlike, one), lambda harms: not harms, what=f"one end of '{one.story.title}'")
+            await at_rest(ground)
     assert history.two_authorities() == []
     return told
 
@@ -110,7 +121,7 @@ async def _told_until_all_break_off(ground: Ground, front: FatalFront, story: St
     for name, number in fatal.items():
         front.condemn(name, number)
     await asyncio.gather(*map(story.happens, names))
-    await story.end(undisturbed)
+    await (story.over or story.end)(undisturbed)
     writes = list(front.writes[undisturbed])
     for name in fatal:
         await _struck_or_over(front, story, name)
@@ -130,7 +141,8 @@ async def _told_until_all_break_off(ground: Ground, front: FatalFront, story: St
 
 async def _struck_or_over(front: FatalFront, story: Story, name: str) -> None:
     """Return at the fatal write of a subject, or at the end of its story if that comes first."""
-    struck, over = asyncio.ensure_future(front.struck(name)), asyncio.ensure_future(story.end(name))
+    struck = asyncio.ensure_future(front.struck(name))
+    over = asyncio.ensure_future((story.over or story.end)(name))
     try:
         done, _ = await asyncio.wait((struck, over), return_when=asyncio.FIRST_COMPLETED)
         for task in done:

@@ -4,6 +4,7 @@ At that end nothing is missing for the side that is in charge (`ground.shortcomi
 finalizer is on each object once, and there is one infra machine and one instance for each machine.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 import pytest
@@ -19,6 +20,8 @@ from ..ground import OTHER, PROVIDER_SPECS, Actors, Ground, assert_one_instance
 from .stories import Story, Told, killed_at_every_write, nothing
 
 pytestmark = pytest.mark.plane
+
+TEAM = "example.com/team"
 
 
 def bigger(ground: Ground) -> Tree:
@@ -115,6 +118,61 @@ async def test_templates_are_swapped_in_both_directions(ground: Ground, actors: 
 async def test_authority_over_machines_moves_both_ways(ground: Ground, actors: Actors) -> None:
     told = await killed_at_every_write(ground, *(moved(ground, authority) for authority in (MACHINE_API, CLUSTER_API)))
     await assert_one_instance_each(ground, told, hands=[[MACHINE_API, CLUSTER_API], [CLUSTER_API, MACHINE_API]])
+
+
+@pytest.mark.parametrize("platform", ["AWS"])
+async def test_users_take_a_move_back_or_delete_the_machine_while_nobody_leads(ground: Ground, actors: Actors) -> None:
+    async def gone(name: str) -> dict[str, Tree]:
+        await ground.gone(name)
+        return {}
+
+    back = [taken_back(ground, authority) for authority in (MACHINE_API, CLUSTER_API)]
+    deleted = Story(
+        title="deleted",
+        lives=8,
+        before=lambda name: machine(ground, name, MACHINE_API),
+        happens=lambda name: ground.hand_over(mapi.Machine, name, CLUSTER_API),
+        over=lambda name: ground.settled(name, CLUSTER_API),
+        meanwhile=lambda name: ground.stage.delete(mapi.Machine, name),
+        end=gone,
+    )
+    told = await killed_at_every_write(ground, *back, deleted)
+    for one, authority in zip(told[:2], (MACHINE_API, CLUSTER_API), strict=True):
+        for name in one.names:
+            instance = await ground.instance(name)
+            assert (instance.alive, instance.holder, instance.seizures) == (True, authority, ())
+    for name in told[2].names:
+        instance = await ground.instance(name)
+        assert (instance.alive, instance.seizures) == (False, ())
+
+
+def taken_back(ground: Ground, authority: str) -> Story:
+    """It moves, and before the successor comes it is to stay where it was, with a label more."""
+
+    async def change_of_mind(name: str) -> None:
+        owner: type[KubernetesObject] = mapi.Machine if authority == MACHINE_API else capi.Machine
+        await ground.stage.patch(owner, name, {"metadata": {"labels": {TEAM: "blue"}}})
+        await ground.hand_over(mapi.Machine, name, authority)
+
+    async def stays_with_the_label(name: str) -> Mapping[str, Tree]:
+        await eventually(lambda: ground.stage.everything(name), labelled, what=f"label {TEAM} on {name}")
+        return await ground.settled(name, authority)
+
+    return Story(
+        title=f"back-to-{authority.lower()}",
+        lives=8,
+        before=lambda name: machine(ground, name, authority),
+        happens=lambda name: ground.hand_over(mapi.Machine, name, OTHER[authority]),
+        over=lambda name: ground.settled(name, OTHER[authority]),
+        meanwhile=change_of_mind,
+        end=stays_with_the_label,
+    )
+
+
+def labelled(sides: Mapping[str, Tree | None]) -> bool:
+    """On both sides. What infra machines are labelled with is a matter of their own."""
+    machines = [sides[side] for side in ("mirror", "source")]
+    return all(tree is not None and tree["metadata"]["labels"].get(TEAM) == "blue" for tree in machines)
 
 
 def moved(ground: Ground, authority: str) -> Story:
