@@ -150,8 +150,10 @@ class Oracle:
                     self._by_uid.setdefault(meta["uid"], one)
                     return
         for owner in meta.get("ownerReferences") or ():
-            if (known := self._by_uid.get(owner["uid"])) is not None:
-                self._by_uid.setdefault(meta["uid"], known)
+            if (known := self._by_uid.get(owner["uid"])) is not None and meta["uid"] not in self._by_uid:
+                self._by_uid[meta["uid"]] = known
+                if change.kind is OpenStackServer:  # who loses it by force gets a new one, which counts as restored
+                    known.birth = next(self._births)
 
     def of_uid(self, uid: str) -> Self | None:
         return self._by_uid.get(uid)
