@@ -1709,8 +1709,8 @@ _IN_THE_CLOUD = (
         "openstack/instance/delete.py",
         "openstack/instance",
         (
-            "each for each in own(inventory.servers, mark) if each.status not in DELETED",
-            "each for each in inventory.servers if each.status not in DELETED",
+            "in inventory.servers if mark_of(each) in known and each.status not in DELETED",
+            "in inventory.servers if each.status not in DELETED",
         ),
         (
             "each for each in marked(inventory.volumes, mark) if not _elsewhere",
@@ -1734,9 +1734,10 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/instance/delete.py",
         "openstack/instance/test_delete.py",
-        ("in own(inventory.servers, mark)", "in marked(inventory.servers, mark)"),
+        ('    known = {"", mark, *formers}\n', "    known = {mark, *formers}\n"),
+        ('    known = {"", mark, *formers}\n', '    known = {"", mark}\n'),
         ('not in ("", mark):', "!= mark:"),
-        ('    inventory = inventory.settled({"", mark, *formers})\n', ""),
+        ("    inventory = inventory.settled(known)\n", ""),
     ),
     *_in(
         "openstack/cloud/inventory.py",

@@ -146,8 +146,15 @@ class Story(Scene):
             await self._apply(export, site, key)
 
     async def confirm(self, who: int, how: int, where: int) -> None:
-        """That a restored object is to have the server of the one that its message names."""
-        strays = [each for each in self.living() if each.of is not None and self.oracle.server_of(each) is not None]
+        """That a restored object is to have the server of the one that its message names. Nobody annotates a Machine
+        whose server is told of by Cluster API's objects."""
+        strays = [
+            each
+            for each in self.living()
+            if each.of is not None
+            and self.oracle.server_of(each) is not None
+            and self.told_by(each).uid == self.main(each).uid
+        ]
         if strays:
             one = strays[who % len(strays)]
             server = self.oracle.server_of(one)
