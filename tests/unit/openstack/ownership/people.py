@@ -317,7 +317,8 @@ class Story(Scene):
         of = export.of if export.of is not None else export.identity
         names = which or (made[-1]["metadata"].get("annotations") or {}).get(ADOPT_ANNOTATION, "")
         new = self.oracle.somebody(kind, one.site ^ (where // 2 % 2), key, of=of, origin=export.origin, names=names)
-        new.forged, new.bare, new.free = one.forged, one.bare, kind == "machine" or one.free
+        new.forged, new.bare = one.forged, one.bare
+        new.free = (kind == "machine" and not one.bare) or one.free  # a root alone may be of a restored one
         new.confirmed = export.confirmed if kind != "machine" else None
         self.load(new, [*user_data(new.key[0], made), *made])
 
