@@ -167,7 +167,7 @@ class Story(Scene):
         strays = [each for each in self.living() if each.of is not None]
         if strays:
             one = strays[who % len(strays)]
-            one.origin, one.of = None, None if not one.names else one.of
+            one.origin, one.of = None, one.of if one.names or one.torn else None
             if one.of is None:
                 one.identity = self.oracle.somebody(one.kind, one.site, one.key).identity
             await self.annotate(one, MARKS[one.kind == "mapi"], None)
@@ -291,7 +291,7 @@ class Story(Scene):
             identity=export.identity if same else None,
             of=None if same else export.of if export.of is not None else export.identity,
             origin=None if same else export.origin,
-            names=(child if kind == "machine" and export.trees[2:] else its) if not same else "",
+            names=export.whose.names if same else child if kind == "machine" and export.trees[2:] else its,
             forged=export.whose.forged,
             free=export.whose.free or (kind == "machine" and not export.trees[2:]),
             torn=kind == "machine" and its != child,
