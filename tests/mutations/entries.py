@@ -1772,7 +1772,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/server/observe.py",
-        "openstack/server/test_at_once.py",
+        "openstack/server/test_whose.py",
         ('        inventory = inventory.settled({"", mark, *formers})\n', ""),
     ),
     *_in(

@@ -178,6 +178,23 @@ async def test_an_object_that_a_newer_one_took_over_from_stops_for_good_and_goes
     assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
 
 
+async def test_an_object_makes_another_port_if_the_one_with_its_mark_hangs_on_the_server_of_another() -> None:
+    world = await original()
+    (had,), services = world.cloud.services.servers, world.cloud.services
+    other = server(world)
+    other["metadata"]["name"] = "other"
+    world.api.load(other)
+    world.cloud.fault(method="POST", path="^/servers$", status=400, count=1)
+    await Life(world, "other").step()
+    mine = next(each for each in services.ports.values() if each["device_id"] == "")
+    mine.update(device_id=had, device_owner="compute:az1")
+    await Life(world, "other").settle()
+    assert reason_of(of(world, "other")) == "Ready"
+    (own,) = [{"id": each["id"]} for each in services.ports.values() if each["device_id"] != had]
+    assert of(world, "other")["status"]["resources"]["ports"] == [own]
+    assert len(services.ports) == 3
+
+
 async def test_the_deletion_of_an_object_leaves_all_that_a_newer_one_has_begun_to_take_over() -> None:
     world = World()
     world.cloud.fault(method="POST", path="^/servers$", status=400, count=9)
