@@ -1714,8 +1714,8 @@ _IN_THE_CLOUD = (
         "openstack/instance/delete.py",
         "openstack/instance",
         (
-            "each for each in own(inventory.servers, mark) if each.status not in DELETED",
-            "each for each in inventory.servers if each.status not in DELETED",
+            "in inventory.servers if mark_of(each) in known and each.status not in DELETED",
+            "in inventory.servers if each.status not in DELETED",
         ),
         (
             "each for each in marked(inventory.volumes, mark) if not _elsewhere",
@@ -1739,9 +1739,10 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/instance/delete.py",
         "openstack/instance/test_delete.py",
-        ("in own(inventory.servers, mark)", "in marked(inventory.servers, mark)"),
+        ('    known = {"", mark, *formers}\n', "    known = {mark, *formers}\n"),
+        ('    known = {"", mark, *formers}\n', '    known = {"", mark}\n'),
         ('not in ("", mark):', "!= mark:"),
-        ('    inventory = inventory.settled({"", mark, *formers})\n', ""),
+        ("    inventory = inventory.settled(known)\n", ""),
     ),
     *_in(
         "openstack/cloud/inventory.py",
@@ -1776,7 +1777,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/server/observe.py",
-        "openstack/server/test_at_once.py",
+        "openstack/server/test_whose.py",
         ('        inventory = inventory.settled({"", mark, *formers})\n', ""),
     ),
     *_in(

@@ -25,7 +25,7 @@ from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.requests import CloudRequest, RemoveSubports
 from windlass.openstack.cloud.resources import Port, Trunk, Volume
 from windlass.openstack.cloud.upkeep import delete
-from windlass.openstack.instance.match import DELETABLE, is_going, marked, own, trunk_on
+from windlass.openstack.instance.match import DELETABLE, is_going, marked, trunk_on
 from windlass.openstack.instance.next import marking, releases
 from windlass.openstack.instance.state import DELETED
 from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
@@ -41,10 +41,12 @@ def next_deletion(
 ) -> Step:
     """The next step. `project` is the key of the project that is asked; `recorded`: what the owner's status has;
     `formers`: the marks that the owner replaces by its own."""
-    inventory = inventory.settled({"", mark, *formers})
+    known = {"", mark, *formers}
+    inventory = inventory.settled(known)
     if marks := tuple(marking(inventory, project=project, mark=mark, formers=formers)):
         return Send(marks, "only what has the owner's mark is deleted")
-    servers = [each for each in own(inventory.servers, mark) if each.status not in DELETED]
+    # One that is going already keeps an earlier mark, and its ports can be deleted only after it.
+    servers = [each for each in inventory.servers if mark_of(each) in known and each.status not in DELETED]
     if sent := tuple(delete(each, project=project, mark=mark) for each in servers if not is_going(each)):
         return Send(sent, "the server goes first")
     if servers:

@@ -191,3 +191,12 @@ def test_what_belongs_to_a_server_that_another_owner_has_adopted_at_the_same_tim
     found = step(Recorded(server="s"), servers=(replace(SERVER, metadata=THEIRS),), **resources)
     assert isinstance(found, Vanished)
     assert "stays: it is attached to server s" in found.note
+
+
+def test_a_server_that_is_going_with_an_earlier_mark_is_waited_for_before_its_ports() -> None:
+    """It cannot be marked any more, and Neutron refuses to delete a port of a server."""
+    going = Server(id="s", name="w", status="ACTIVE", task_state="deleting", metadata={MARK: "earlier"})
+    port = Port(id="p", name="w-0", description=DESCRIBED, device_id="s")
+    inventory = Inventory(servers=(going,), ports=(port,))
+    found = next_deletion(inventory, project="p", mark="m", formers=frozenset({"earlier"}))
+    assert found == Await("server w (s) is being deleted")

@@ -71,7 +71,7 @@ class Checks:
         if one.forged or one.names not in ("", server.id):  # what it names is gone
             return
         may_take = one.identity not in self._oracle.blurred and self._oracle.may_take(one, server)
-        if one.identity is not None and may_take:
+        if one.identity is not None and may_take and one.place == holder.place:
             yield f"{one} should have taken server {server.id} over from {holder}: {_said(main)}"
         elif one.of is not None and not (one.names or self._oracle.is_stray(one) or self._is_of_earlier(server)):
             yield f"{one} should have a server of its own: {_said(main)}"

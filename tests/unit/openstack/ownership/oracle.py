@@ -150,8 +150,10 @@ class Oracle:
                     self._by_uid.setdefault(meta["uid"], one)
                     return
         for owner in meta.get("ownerReferences") or ():
-            if (known := self._by_uid.get(owner["uid"])) is not None:
-                self._by_uid.setdefault(meta["uid"], known)
+            if (known := self._by_uid.get(owner["uid"])) is not None and meta["uid"] not in self._by_uid:
+                self._by_uid[meta["uid"]] = known
+                if change.kind is OpenStackServer:  # who loses it by force gets a new one, which counts as restored
+                    known.birth = next(self._births)
 
     def of_uid(self, uid: str) -> Self | None:
         return self._by_uid.get(uid)
@@ -255,7 +257,7 @@ class Oracle:
         """Whether it may take the resource over from its holder."""
         if one.identity == thing.identity and one.place == thing.holder.place:
             return one.birth > thing.holder.birth or (one.bare and one.identity in self.blurred)
-        if one.bare and one.names and one.of == thing.identity:
+        if one.bare and (one.names or one.torn) and one.of == thing.identity:
             return True  # it names the server, and with the root of that, nothing says any more that it is a copy
         if one.place == thing.holder.confirmed and one.birth > thing.holder.birth:
             return True  # it was moved while somebody confirmed another one in its old place: both may have it

@@ -146,8 +146,15 @@ class Story(Scene):
             await self._apply(export, site, key)
 
     async def confirm(self, who: int, how: int, where: int) -> None:
-        """That a restored object is to have the server of the one that its message names."""
-        strays = [each for each in self.living() if each.of is not None and self.oracle.server_of(each) is not None]
+        """That a restored object is to have the server of the one that its message names. Nobody annotates a Machine
+        whose server is told of by Cluster API's objects."""
+        strays = [
+            each
+            for each in self.living()
+            if each.of is not None
+            and self.oracle.server_of(each) is not None
+            and self.told_by(each).uid == self.main(each).uid
+        ]
         if strays:
             one = strays[who % len(strays)]
             server = self.oracle.server_of(one)
@@ -160,7 +167,7 @@ class Story(Scene):
         strays = [each for each in self.living() if each.of is not None]
         if strays:
             one = strays[who % len(strays)]
-            one.origin, one.of = None, None if not one.names else one.of
+            one.origin, one.of = None, one.of if one.names or one.torn else None
             if one.of is None:
                 one.identity = self.oracle.somebody(one.kind, one.site, one.key).identity
             await self.annotate(one, MARKS[one.kind == "mapi"], None)
@@ -284,7 +291,7 @@ class Story(Scene):
             identity=export.identity if same else None,
             of=None if same else export.of if export.of is not None else export.identity,
             origin=None if same else export.origin,
-            names=(child if kind == "machine" and export.trees[2:] else its) if not same else "",
+            names=export.whose.names if same else child if kind == "machine" and export.trees[2:] else its,
             forged=export.whose.forged,
             free=export.whose.free or (kind == "machine" and not export.trees[2:]),
             torn=kind == "machine" and its != child,
@@ -310,7 +317,8 @@ class Story(Scene):
         of = export.of if export.of is not None else export.identity
         names = which or (made[-1]["metadata"].get("annotations") or {}).get(ADOPT_ANNOTATION, "")
         new = self.oracle.somebody(kind, one.site ^ (where // 2 % 2), key, of=of, origin=export.origin, names=names)
-        new.forged, new.bare, new.free = one.forged, one.bare, kind == "machine" or one.free
+        new.forged, new.bare = one.forged, one.bare
+        new.free = (kind == "machine" and not one.bare) or one.free  # a root alone may be of a restored one
         new.confirmed = export.confirmed if kind != "machine" else None
         self.load(new, [*user_data(new.key[0], made), *made])
 

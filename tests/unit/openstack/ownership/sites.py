@@ -15,6 +15,7 @@ from msgspec import Struct
 from tests.unit.openstack.clouded import CLOUDS_YAML, START, no_answer, pause_of, secret
 from tests.unit.openstack.process import watched
 from windlass.api import capi, config, mapi
+from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -71,6 +72,7 @@ KINDS: Final = (
     IPAddressClaim,
     IPAddress,
     config.Infrastructure,
+    CustomResourceDefinition,
     Namespace,
     Secret,
     ConfigMap,

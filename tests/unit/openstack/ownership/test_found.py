@@ -104,3 +104,8 @@ def test_copies_of_an_object_of_an_earlier_version_take_nothing_of_it_after_it_w
 def test_a_confirmed_object_that_is_moved_before_it_took_the_server_over_takes_it_over_there() -> None:
     lost = [("uninstall", 0, 0, 0), ("copy", 0, 0, 0), ("force", 0, 0, 0)]
     play([("create", 0, SERVER, 0), *lost, ("confirm", 0, 0, 0), ("move", 0, 0, 0)])
+
+
+@pytest.mark.parametrize("kind", [SERVER, OF_MACHINE_API])
+def test_a_server_that_is_being_deleted_while_the_program_is_upgraded_goes_with_its_ports(kind: int) -> None:
+    play([("create", 0, kind, 0), ("hurry", 0, 1, 0), ("delete", 0, 0, 0), ("earlier", 0, 1, 0)])

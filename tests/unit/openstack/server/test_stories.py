@@ -3,10 +3,13 @@
 import base64
 from typing import Any
 
+import pytest
+
 from tests.unit.openstack.clouded import CLOUDS_YAML, KEY, NAMESPACE, PROJECT, Process, World, secret, server
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event, Secret
 from windlass.kube.verbs import PatchType
+from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION
 
 
@@ -155,7 +158,8 @@ async def test_an_object_that_the_provider_left_in_mid_build_keeps_its_port() ->
     assert "windlass-owner=" in port["description"]
 
 
-async def test_a_server_is_adopted_with_its_ports_and_goes_with_the_object() -> None:
+@pytest.mark.parametrize("lost", [False, True], ids=["whole", "of which a volume alone is left"])
+async def test_a_server_is_adopted_with_its_ports_and_volumes_and_goes_with_the_object(lost: bool) -> None:
     world = World()
     services = world.cloud.services
     _, port = services.handle(PROJECT, _post("network", "/v2.0/ports", "port", network_id=world.network, name="old"))
@@ -178,8 +182,17 @@ async def test_a_server_is_adopted_with_its_ports_and_goes_with_the_object() -> 
     assert world.held() == {"servers": 1, "ports": 1, "volumes": 1}
     assert world.server["status"]["instanceID"] == made["server"]["id"]
     assert conditions(world)["Ready"] == "True Ready"
+    if lost:
+        services.handle(PROJECT, Http("compute", "DELETE", f"/servers/{made['server']['id']}"))
+        world.cloud.pass_time(60)
+        services.ports.clear()
+        told = dict.fromkeys(("instanceID", "resources", "resolved", "conditions"))
+        await change(world, {"status": told}, part="status")
+        process = Process(world)
     await delete(world)
-    await process.settle()
+    for _ in range(8):  # nobody waits for the volume, so no poll of this process lists volumes
+        await process.step()
+        world.cloud.pass_time(60)
     assert (is_gone(world), world.held()) == (True, {})
 
 

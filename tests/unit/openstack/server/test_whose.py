@@ -39,6 +39,19 @@ async def test_a_copy_gets_a_server_of_its_own_and_its_deletion_leaves_the_origi
     assert len(world.cloud.services.ports) == 1
 
 
+async def test_a_copy_that_is_deleted_before_anybody_looked_says_what_it_was_copied_from() -> None:
+    world = await original()
+    (had,) = world.cloud.services.servers
+    copy = exported(world, "copy")
+    copy["metadata"]["finalizers"] = of(world, NAME)["metadata"]["finalizers"]
+    world.api.load(copy)
+    await delete(world, "copy")
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    events = [found.decode() for found in world.api.listing(Event)]
+    (told_of,) = [each.message for each in events if each.involved_object.name == "copy"]
+    assert told_of.startswith(f"It was made from a copy of OpenStackServer {NAMESPACE}/{NAME}")
+
+
 async def test_a_copy_that_names_the_server_of_the_original_stops_and_its_deletion_leaves_it() -> None:
     world = await original()
     (had,) = world.cloud.services.servers
@@ -163,6 +176,36 @@ async def test_an_object_that_a_newer_one_took_over_from_stops_for_good_and_goes
     assert (reason, "has taken it over from this one" in message) == ("OwnedByAnother", True)
     await delete(world, NAME)
     assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+
+
+async def test_an_object_makes_another_port_if_the_one_with_its_mark_hangs_on_the_server_of_another() -> None:
+    world = await original()
+    (had,), services = world.cloud.services.servers, world.cloud.services
+    other = server(world)
+    other["metadata"]["name"] = "other"
+    world.api.load(other)
+    world.cloud.fault(method="POST", path="^/servers$", status=400, count=1)
+    await Life(world, "other").step()
+    mine = next(each for each in services.ports.values() if each["device_id"] == "")
+    mine.update(device_id=had, device_owner="compute:az1")
+    await Life(world, "other").settle()
+    assert reason_of(of(world, "other")) == "Ready"
+    (own,) = [{"id": each["id"]} for each in services.ports.values() if each["device_id"] != had]
+    assert of(world, "other")["status"]["resources"]["ports"] == [own]
+    assert len(services.ports) == 3
+
+
+async def test_the_deletion_of_an_object_leaves_all_that_a_newer_one_has_begun_to_take_over() -> None:
+    world = World()
+    world.cloud.fault(method="POST", path="^/servers$", status=400, count=9)
+    world.api.load(server(world))
+    await Life(world).settle()
+    (port,) = world.cloud.services.ports.values()
+    root, _, place = port["description"].partition("windlass-owner=")[2].split("/", 2)
+    made = {"network_id": world.network, "description": f"windlass-owner={root}/ffffffffffffffff/{place}"}
+    world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": made}))
+    await delete(world, NAME)
+    assert (len(world.cloud.services.ports), deletions(world)) == (2, [])
 
 
 async def test_who_knows_the_mark_of_an_earlier_version_gets_nothing_by_issuing_it_to_another_object() -> None:
