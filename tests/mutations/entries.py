@@ -1777,20 +1777,22 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/server/observe.py",
         "openstack/server/test_recorded.py",
-        ("            inventory = self._recorders.counted(found, inventory, adopted(found))\n", "            pass\n"),
+        ("            inventory = self._recorders.counted(found, inventory, had.server)\n", "            pass\n"),
     ),
     *_in(
         "openstack/machine_api/observe.py",
         "openstack/machine_api/test_recorded.py",
-        ("        if adopts(found) or found.deleting:", "        if adopts(found):"),
-        ("        if adopts(found) or found.deleting:", "        if found.deleting:"),
-        ("(Machine, OpenStackServer))", "(Machine,))"),
+        ("            inventory = self._recorders.counted(found, inventory, had.server)\n", "            pass\n"),
+        ("(Machine, OpenStackServer), mirrors", "(Machine,), mirrors"),
     ),
     *_in(
         "openstack/recorders.py",
         "openstack/server/test_recorded.py",
-        ("and not _is_same_machine(found, other)", ""),
-        ("Present) and _has(other, which)", "Present)"),
+        ("        if not holders or self._is_same_machine(", "        if not holders or not self._is_same_machine("),
+        ("first_of(holders, names=lambda _: True)", "holders[-1]"),
+        ("Present) and _has(each, which)]", "Present)]"),
+        ("each.metadata.namespace == self._mirrors for", "True for"),
+        ("        if found.metadata.name != other.metadata.name:\n            return False\n", ""),
     ),
     *_in(
         "openstack/instance/next.py",
