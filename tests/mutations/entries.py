@@ -2194,6 +2194,20 @@ _IN_THE_CLOUD = (
         ("    if off := tuple(_taken_off(found, port, ours, estate)):", "    if off := ():"),
     ),
     *_in(
+        "openstack/cluster/decide.py",
+        "openstack/cluster/test_copied.py",
+        ("    if other := _instead(seen, found):\n        note", "    if False:\n        note"),
+        ("    if other := _instead(seen, found):\n        what", "    if False:\n        what"),
+        ('    return name if name != found.metadata.name else ""\n', "    return name\n"),
+    ),
+    *_in(
+        "openstack/cluster/balancer.py",
+        "openstack/cluster/test_copied.py",
+        ("    return found if found is not None and _is_own(found.balancer, ours) else None\n", "    return found\n"),
+        ("(not mark_of(lb) and lb.name == name_of(ours))", "not mark_of(lb)"),
+        ("        if not _is_own(lb, ours):\n", "        if False:\n"),
+    ),
+    *_in(
         "openstack/cluster/balancer.py",
         "openstack/cluster/test_balancer.py",
         ("if not requests and not self.found.confirmed:", "if False:"),
