@@ -1759,6 +1759,11 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/account.py",
+        "openstack/machine_api/test_at_once.py",
+        ("(now.port_id or None) == (request.before or None)", "True"),
+    ),
+    *_in(
+        "openstack/cloud/account.py",
         "openstack/server/test_at_once.py",
         ("mark_of(there) in (request.before, request.mark)", "True"),
         ('if mark_of(each) not in ("", mark)),', "if False),"),

@@ -229,6 +229,19 @@ async def test_c5_without_a_load_balancer_the_floating_ip_follows_the_machines()
     assert not world.cloud.services.floatingips
 
 
+async def test_c5_the_floating_ip_stays_where_somebody_has_led_it_since_the_last_list() -> None:
+    world = await made(FLOATING)
+    (floating,) = world.cloud.services.floatingips.values()
+    body = {"network_id": world.network, "name": "somebody's"}
+    elsewhere = ask(world, "POST", "/v2.0/ports", {"port": body})["port"]["id"]
+    ask(world, "PUT", f"/v2.0/floatingips/{floating['id']}", {"floatingip": {"port_id": elsewhere}})
+    world.api.load(server_of(world, "cp-0"), control_machine("cp-0", "10.0.0.21"))
+    await world.rest()
+    assert floating["port_id"] == elsewhere
+    status, _, message = world.condition("APIEndpointReady")
+    assert (status, f"leads to port {elsewhere}, which is not this cluster's" in message) == ("False", True)
+
+
 async def test_c5_the_floating_ip_leads_to_the_port_on_the_network_of_the_cluster() -> None:
     world = laid_out(FLOATING, control_machine("cp-0", "10.0.0.21"))
     storage = world.cloud.services.network("storage")
