@@ -15,10 +15,9 @@ from windlass.api.mapi import Machine
 from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.object import Object
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.machine_api.constants import ID_ANNOTATION
-from windlass.openstack.ownership import first_of, place_of
+from windlass.openstack.ownership import first_of, presumed_mark
 
 BY_SERVER: Final = "server"
 """Index of objects: by the ID of the server that they have recorded, or name."""
@@ -65,7 +64,7 @@ class Recorders:
         holders = [each for each in known if isinstance(each, Present) and _has(each, which)]
         if not holders or self._is_same_machine(found, first := first_of(holders, names=lambda _: True)):
             return inventory
-        return inventory.counted(which, mark_for("", first.metadata.uid, place_of(first)))
+        return inventory.counted(which, presumed_mark(first))
 
     def _is_same_machine(self, found: Present[Any], other: Present[Any]) -> bool:
         """It is the object itself, its OpenStackMachine, or the same machine in the other API, which has its name: who
