@@ -2225,6 +2225,18 @@ _IN_THE_CLOUD = (
         ('    return name if name != found.metadata.name else ""\n', "    return name\n"),
     ),
     *_in(
+        "openstack/cluster/controller.py",
+        "openstack/cluster/test_copied.py",
+        ("            estate = counted(self._reader, found, estate)\n", ""),
+    ),
+    *_in(
+        "openstack/cluster/recorded.py",
+        "openstack/cluster/test_copied.py",
+        ("(first := first_of(clusters, names=lambda _: True))", "(first := found)"),
+        ("networks=_without(owner, unmarked.networks)", "networks=unmarked.networks"),
+        ("balancers=_without(owner, unmarked.balancers)", "balancers=unmarked.balancers"),
+    ),
+    *_in(
         "openstack/cluster/balancer.py",
         "openstack/cluster/test_copied.py",
         ("    return found if found is not None and _is_own(found.balancer, ours) else None\n", "    return found\n"),

@@ -13,12 +13,14 @@ from windlass.api.core import Event
 from windlass.kube.verbs import PatchType
 from windlass.openstack.constants import CLUSTER_LABEL, PAUSED_ANNOTATION
 
-from .cases import FINALIZER, Tree, World, cluster
+from .cases import FINALIZER, Tree, World, cluster, secret
 from .managed import NAME, managed
-from .restored import WHOLE, forget, one, restored, tried, writes
+from .restored import DESCRIBED, WHOLE, forget, one, restored, tried, writes
 from .test_endpoint_stories import control_machine, members
 from .test_endpoint_stories import made as on_existing_network
 from .test_whose import OfCopy, of_copy, told
+
+SOONER, LATER = "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"
 
 
 async def original() -> World:
@@ -33,13 +35,20 @@ async def original() -> World:
 
 def pause(world: World, status: Tree) -> None:
     whole = deepcopy(world.tree())
-    whole["metadata"]["annotations"] = {PAUSED_ANNOTATION: ""}
+    whole["metadata"] |= {"annotations": {PAUSED_ANNOTATION: ""}, "creationTimestamp": SOONER}
     world.api.load({**whole, "status": status})
 
 
 def copy(world: World, of: str, **meta: object) -> OfCopy:
     """With the status of the original, as a member `of` this Cluster."""
-    meta = {"name": "copy", "namespace": "ns", "uid": "copy", "labels": {CLUSTER_LABEL: of}, **meta}
+    meta = {
+        "name": "copy",
+        "namespace": "ns",
+        "uid": "copy",
+        "labels": {CLUSTER_LABEL: of},
+        "creationTimestamp": LATER,
+        **meta,
+    }
     world.api.load({**deepcopy(world.tree()), "metadata": meta})
     return OfCopy(world)
 
@@ -107,6 +116,38 @@ async def test_a_copy_in_another_cluster_with_the_status_of_the_original_changes
     await deleted(world, process)
     assert (writes(world, before), world.held()) == ([], had)
     assert one(world, "floatingips") == floating
+
+
+class OfNamesake(OfCopy):
+    """The controller, at work on an OpenStackCluster of Cluster `one` in the namespace `ns-a`."""
+
+    key = ("ns-a", "copy")
+
+
+async def test_a_new_cluster_whose_network_is_called_as_that_of_another_one_makes_its_own() -> None:
+    """Cluster `a-one` in the namespace `ns`, of Cluster API's provider, is paused."""
+    world = await original()
+    for kind in (*DESCRIBED, "security_groups", "listeners", "pools"):
+        for each in getattr(world.cloud.services, kind).values():
+            changed = {name: each.get(name) or "" for name in ("name", "description")}
+            each.update({name: text.replace("ns-one", "ns-a-one") for name, text in changed.items()})
+    spec = {name: each for name, each in world.tree()["spec"].items() if name != "controlPlaneEndpoint"}
+    meta = {"name": "copy", "uid": "copy", "labels": {CLUSTER_LABEL: "one"}, "creationTimestamp": LATER}
+    trees = [
+        {**cluster(infrastructureRef={"kind": "OpenStackCluster", "name": "copy"}), "metadata": {"name": "one"}},
+        {**secret(), "metadata": {"name": "cloud"}},
+        {**world.tree(), "spec": spec, "status": {}, "metadata": meta},
+    ]
+    world.api.load(*({**each, "metadata": {**each["metadata"], "namespace": "ns-a"}} for each in trees))
+    had, before = dict(world.held()), len(world.cloud.requests)
+    theirs = {each["id"] for kind in DESCRIBED for each in getattr(world.cloud.services, kind).values()}
+    process = OfNamesake(world)
+    await process.settle()
+    assert world.held()["networks"] == 2 * had["networks"]
+    assert not [each for each in writes(world, before) if any(which in each for which in theirs)]
+    await world.api.delete(OpenStackCluster, "copy", namespace="ns-a")
+    await process.settle()
+    assert world.held() == had
 
 
 async def test_the_members_of_a_load_balancer_stay_although_the_status_of_a_copy_records_it() -> None:
