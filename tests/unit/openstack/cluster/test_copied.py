@@ -143,6 +143,9 @@ async def test_a_new_cluster_whose_network_is_called_as_that_of_another_one_make
     theirs = {each["id"] for kind in DESCRIBED for each in getattr(world.cloud.services, kind).values()}
     process = OfNamesake(world)
     await process.settle()
+    made = world.api.peek(OpenStackCluster, "copy", namespace="ns-a")
+    assert made is not None
+    assert told(made.tree(), "Ready")[0] == "True"
     assert world.held()["networks"] == 2 * had["networks"]
     assert not [each for each in writes(world, before) if any(which in each for which in theirs)]
     await world.api.delete(OpenStackCluster, "copy", namespace="ns-a")
