@@ -14,11 +14,11 @@ from windlass.kube.verbs import PatchType
 from windlass.openstack.constants import CLUSTER_LABEL, PAUSED_ANNOTATION
 
 from .cases import FINALIZER, Tree, World, cluster, secret
+from .copies import OfCopy, of_copy, told
+from .endpoints import control_machine, members
+from .endpoints import made as on_existing_network
 from .managed import NAME, managed
 from .restored import DESCRIBED, WHOLE, forget, one, restored, tried, writes
-from .test_endpoint_stories import control_machine, members
-from .test_endpoint_stories import made as on_existing_network
-from .test_whose import OfCopy, of_copy, told
 
 SOONER, LATER = "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"
 

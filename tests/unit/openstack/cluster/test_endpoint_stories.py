@@ -19,21 +19,7 @@ from windlass.testing.memory import MemoryApi
 from ..clouded import PROJECT
 from ..weather import OF_CREATION
 from .cases import OWN, Process, Tree, World, infra, tree
-from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, laid_out
-
-
-async def made(spec: Tree | None = None, *trees: Tree) -> World:
-    world = laid_out(spec, *trees)
-    await world.process.settle()
-    assert world.condition("Ready")[0] == "True", world.tree()["status"]
-    return world
-
-
-def control_machine(name: str, *addresses: str, **meta: Any) -> Tree:
-    labels = {"cluster.x-k8s.io/cluster-name": "one", "cluster.x-k8s.io/control-plane": ""}
-    usual = {"labels": labels, "finalizers": ["openstackmachine.infrastructure.cluster.x-k8s.io"]}
-    found = tree(OpenStackMachine, name, {}, **{**usual, **meta})
-    return {**found, "status": {"addresses": [{"type": "InternalIP", "address": each} for each in addresses]}}
+from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, control_machine, laid_out, made, members
 
 
 def server_of(world: World, name: str) -> Tree:
@@ -48,10 +34,6 @@ def ingress(world: World, name: str) -> str | None:
     found = world.api.peek(OpenStackMachine, name, namespace="ns")
     assert found is not None
     return found.metadata.annotations.get(INGRESS)
-
-
-def members(world: World) -> dict[str, str]:
-    return {each["name"]: each["address"] for each in world.cloud.services.members.values()}
 
 
 def delete_machine(world: World, name: str) -> None:
