@@ -141,6 +141,12 @@ def new_mark(found: Present[Any], root: str) -> str:
     return marks.mark_for(root, uid, place_of(found))
 
 
+def presumed_mark(found: Present[Any]) -> str:
+    """With this mark counts what the object has recorded and nobody has marked yet: it tells whose that is."""
+    root = marks.root_of(claim_of(found).stored)
+    return marks.mark_for(root, found.metadata.uid, place_of(found))
+
+
 def claim_of(found: Present[Any]) -> Claim:
     """What the object alone says."""
     stored = found.metadata.annotations.get(annotation_of(type(found.object)), "")

@@ -1,7 +1,9 @@
-"""Who has recorded a server that has no mark yet: an object that names the server without having it leaves it alone.
+"""Who has a server without a mark: the object that has recorded it. All others that name it leave it alone.
 
 Objects that Cluster API's provider or OpenShift's machine controller left have no marks until their first visit, which
-waits while they are paused. They say by their status, or by `providerID` and their phase, which server they have.
+waits while they are paused. They say by their status, or by `providerID` and their phase, which server they have. Of
+several that have recorded one server, the oldest has it: a copy, or a backup restored in another namespace, has the
+status of the original.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,10 +15,9 @@ from windlass.api.mapi import Machine
 from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.object import Object
 from windlass.openstack.cloud.inventory import Inventory
-from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.machine_api.constants import ID_ANNOTATION
-from windlass.openstack.ownership import place_of
+from windlass.openstack.ownership import first_of, presumed_mark
 
 BY_SERVER: Final = "server"
 """Index of objects: by the ID of the server that they have recorded, or name."""
@@ -48,21 +49,34 @@ def named(found: Object[Any]) -> Iterator[str]:
 
 
 class Recorders:
-    """`kinds`: those that the controller has caches of, with the index `BY_SERVER`."""
+    """`kinds`: those that the controller has caches of, with the index `BY_SERVER`. `mirrors`: the namespace of the
+    objects of Cluster API that are Machines of the Machine API too."""
 
-    def __init__(self, reader: IndexedReader, kinds: Iterable[type[Any]]) -> None:
+    def __init__(self, reader: IndexedReader, kinds: Iterable[type[Any]], *, mirrors: str) -> None:
         self._reader = reader
         self._kinds = tuple(kinds)
+        self._mirrors = mirrors
 
     def counted(self, found: Present[Any], inventory: Inventory, which: str) -> Inventory:
-        """The inventory of the object, which names this server and does not have it yet. If the server has no mark, and
-        another object here has recorded it, it counts as that object's."""
-        for kind in self._kinds:
-            for each in self._reader.known(kind, BY_SERVER, which):
-                other = read(each)
-                if isinstance(other, Present) and _has(other, which) and not _is_same_machine(found, other):
-                    return inventory.counted(which, mark_for("", other.metadata.uid, place_of(other)))
-        return inventory
+        """The inventory of the object, which names this server. If the server has no mark, and another object here has
+        recorded it, it counts as that object's."""
+        known = (read(each) for kind in self._kinds for each in self._reader.known(kind, BY_SERVER, which))
+        holders = [each for each in known if isinstance(each, Present) and _has(each, which)]
+        if not holders or self._is_same_machine(found, first := first_of(holders, names=lambda _: True)):
+            return inventory
+        return inventory.counted(which, presumed_mark(first))
+
+    def _is_same_machine(self, found: Present[Any], other: Present[Any]) -> bool:
+        """It is the object itself, its OpenStackMachine, or the same machine in the other API, which has its name: who
+        acts decides which of the two APIs has the server."""
+        if type(found.object) is type(other.object):
+            return found.metadata.uid == other.metadata.uid
+        if found.metadata.name != other.metadata.name:
+            return False
+        ours = [each for each in (found, other) if not isinstance(each.object, Machine)]
+        if len(ours) == 2:
+            return found.metadata.namespace == other.metadata.namespace
+        return all(each.metadata.namespace == self._mirrors for each in ours)
 
 
 def _has(other: Present[Any], which: str) -> bool:
@@ -72,13 +86,3 @@ def _has(other: Present[Any], which: str) -> bool:
         shown = other.metadata.annotations.get(ID_ANNOTATION) == which
         return shown if status.phase == "Deleting" else status.phase not in (None, "", "Provisioning")
     return bool(status.instance_id == which)
-
-
-def _is_same_machine(found: Present[Any], other: Present[Any]) -> bool:
-    """It is the object itself, its OpenStackMachine, or the same machine in the other API, which has its name: who acts
-    decides which of the two APIs has the server."""
-    if type(found.object) is type(other.object):
-        return found.metadata.uid == other.metadata.uid
-    across = isinstance(found.object, Machine) or isinstance(other.object, Machine)
-    alike = across or found.metadata.namespace == other.metadata.namespace
-    return alike and found.metadata.name == other.metadata.name

@@ -30,6 +30,7 @@ from windlass.openstack.cloud.limits import limits, network_limits
 from windlass.openstack.cloud.listing import Identified, Listing
 from windlass.openstack.cloud.lookups import listed, matching, pages
 from windlass.openstack.cloud.marks import kin_of, mark_of, place_of
+from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
 from windlass.openstack.cloud.requests import (
@@ -104,7 +105,7 @@ class Account:
         self._sent = sent
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
-        self._marking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._one_by_one: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._room = Room(self._servers_left, clock)
         self._questions = Questions(self.ask, project_id=project_id, clock=clock)
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
@@ -338,8 +339,11 @@ class Account:
             async with self._grouping:
                 return await self._group(request)
         if isinstance(request, MarkServer):
-            async with self._marking.setdefault(request.id, asyncio.Lock()):
+            async with self._one_by_one.setdefault(request.id, asyncio.Lock()):
                 return await self._mark(request)
+        if isinstance(request, AssociateFloatingIp):
+            async with self._one_by_one.setdefault(request.id, asyncio.Lock()):
+                return await self._lead(request)
         return await self._carry(request)
 
     async def _group(self, request: CreateServerGroup) -> None:
@@ -355,6 +359,15 @@ class Account:
         there = self._servers.get(request.id)
         if there is None or mark_of(there) in (request.before, request.mark):
             await self._carry(request)
+
+    async def _lead(self, request: AssociateFloatingIp) -> None:
+        """Lead the floating IP unless it leads elsewhere by now: Neutron would take it away from there, and the lists
+        from which the plan was made may be half a minute old. The next look tells where it leads."""
+        (now,) = await self._questions.read(Query("floating ip", id=request.id)) or (None,)
+        if now is None or (now.port_id or None) == (request.before or None):
+            await self._carry(request)
+        else:
+            self._lists_of[FloatingIp].put(now)
 
     async def _carry(self, request: CloudRequest) -> Any:
         if isinstance(request, Creation):

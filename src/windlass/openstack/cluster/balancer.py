@@ -81,6 +81,18 @@ def chosen(infra: api.OpenStackCluster, estate: Estate) -> Balancer | None:
     return min(estate.balancers, key=lambda each: each.balancer.id != which, default=None)
 
 
+def leading(infra: api.OpenStackCluster, ours: Ours, estate: Estate) -> Balancer | None:
+    """The same, unless it is somebody else's, which the status of a copy records too: nothing is led to that one, and
+    its members stay."""
+    found = chosen(infra, estate)
+    return found if found is not None and _is_own(found.balancer, ours) else None
+
+
+def _is_own(lb: LoadBalancer, ours: Ours) -> bool:
+    """It has the mark of the cluster; or none, and the name that it would have been given."""
+    return mark_of(lb) == ours.mark or (not mark_of(lb) and lb.name == name_of(ours))
+
+
 def balancer(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, weather: Weather) -> Part:
     """Only for a cluster whose load balancer `is_wanted`."""
     found = chosen(infra, estate)
@@ -130,6 +142,12 @@ class _Found(Struct, frozen=True):
         name = lb.name or lb.id
         if mark_of(lb) not in ("", ours.mark):
             text = f"{whose(lb)}, and is recorded here: remove it from the status"
+            return ENDPOINT.hindered(text, Reason.OWNED_BY_ANOTHER)
+        if not _is_own(lb, ours):
+            text = (
+                f"load balancer {name} ({lb.id}), which the status records, has neither mark nor name of this cluster: "
+                f"call it {name_of(ours)} if it is to be this cluster's, or create this object without its status"
+            )
             return ENDPOINT.hindered(text, Reason.OWNED_BY_ANOTHER)
         part = replace(ENDPOINT, fields={"apiServerLoadBalancer": self._told()})
         if lb.provisioning_status == ERROR:

@@ -53,6 +53,7 @@ from windlass.openstack.cluster.decide import decide, without_cloud
 from windlass.openstack.cluster.endpoint import address_of, name_to_resolve
 from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
+from windlass.openstack.cluster.recorded import BY_RESOURCE, counted, resources_of
 from windlass.openstack.cluster.resolve import Resolve, resolve
 from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
 from windlass.openstack.collected import named_owner
@@ -177,6 +178,7 @@ class Observer:
         )
         facts, formers = seen.facts, frozenset[str]()
         if isinstance(estate, Estate):
+            estate = counted(self._reader, found, estate)
             there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
             there -= _strange(estate, names(f"{found.metadata.namespace}-{seen.cluster_name}"))
             facts = await self._owners.with_absent(facts, found, there)
@@ -327,11 +329,12 @@ def cluster_controller(
                 yield from (infra.key for infra in reader.known(OpenStackCluster, BY_CLUSTER, cluster))
 
     indexes = {BY_CLUSTER: _cluster, BY_IDENTITY: identities}
+    own_indexes = {**indexes, BY_MARK: marked, BY_RESOURCE: resources_of}
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     return Controller(
         name=NAME,
         watches=(
-            watch(OpenStackCluster, lambda infra: [infra.key], indexes={**indexes, BY_MARK: marked}),
+            watch(OpenStackCluster, lambda infra: [infra.key], indexes=own_indexes),
             watch(Cluster, infrastructure(OpenStackCluster), when=_is_heeded),
             watch(
                 Machine,

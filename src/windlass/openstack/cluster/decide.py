@@ -5,9 +5,11 @@
 | it does not exist, cannot be read, or is managed by others | nothing |
 | it is paused, or its Cluster is | `Paused` says so |
 | the garbage collector deleted it after a restore | the finalizer goes, and all that it has stays |
+| it is being deleted, its Cluster refers to another object, and it has no mark of its own | the same |
 | it is being deleted, and its Cluster has Machines | wait until they are gone |
 | it is being deleted | the bastion goes, then what it has in the cloud, then the finalizer |
 | no Cluster owns it | wait |
+| its Cluster refers to another object, and it has no mark of its own: it is a copy | wait |
 | its mark is a copy of another object's | it gets a new one |
 | finalizer or mark is missing | both are added |
 | what has its mark's root in the cloud has another holder | `claiming` |
@@ -103,6 +105,12 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
         if seen.cluster is not None:
             what = f"Waiting for Cluster {found.metadata.namespace}/{seen.cluster_name}"
         return Plan.of(write(found, (NOT_PAUSED, NOT_DELETING), now=now, awaited=what))
+    if other := _instead(seen, found):
+        what = (
+            f"Waiting for Cluster {found.metadata.namespace}/{seen.cluster_name} to refer to this object: correct its "
+            f"spec.infrastructureRef, which names {other}, or delete this object"
+        )
+        return Plan.of(write(found, (NOT_PAUSED, NOT_DELETING), now=now, awaited=what)).then(WaitFor(what))
     first = None
     if unvisited(found, CLUSTER):
         ref = found.object.spec.identity_ref
@@ -128,6 +136,9 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
         again = "what it has stays; apply this object again without ownerReferences, and it has that again"
         note = why_left(found, Cluster, seen.cluster.metadata, again)
         return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
+    if other := _instead(seen, found):
+        note = f"Left in the cloud: what Cluster {seen.cluster_name} has belongs to OpenStackCluster {other}"
+        return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
     if seen.machines:
         names = ", ".join(seen.machines[:NAMES]) + (", ..." if len(seen.machines) > NAMES else "")
         text = f"Waiting for {len(seen.machines)} Machines of Cluster {seen.cluster_name} to go: {names}"
@@ -146,6 +157,15 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
     if recorded(found.object):  # by an earlier provider, which has no marks; only what has one is deleted
         return Plan.of(intend(found, seen.fresh_mark))
     return Plan.of(release(found, "no Machine of its Cluster is left, and nothing was made for it"))
+
+
+def _instead(seen: Snapshot, found: Present[OpenStackCluster]) -> str:
+    """The OpenStackCluster that its Cluster refers to, if that is another one and this one has no mark of its own: a
+    copy with label or owner of the original would find what that has in the cloud, which is called by the Cluster."""
+    if not isinstance(seen.cluster, Present) or mark_of(found):
+        return ""
+    name = seen.cluster.object.spec.infrastructure_ref.name
+    return name if name != found.metadata.name else ""
 
 
 def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:

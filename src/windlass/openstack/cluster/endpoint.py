@@ -35,7 +35,7 @@ from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
 from windlass.openstack.cluster import unmarked
 from windlass.openstack.cluster.admitted import literal
-from windlass.openstack.cluster.balancer import chosen, is_wanted, ports_of
+from windlass.openstack.cluster.balancer import is_wanted, leading, ports_of
 from windlass.openstack.cluster.names import of_provider
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
@@ -87,7 +87,7 @@ def endpoint(
     infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, balanced: Part | None = None
 ) -> Endpoint:
     """`balanced`: the part that is the load balancer, if one is wanted."""
-    found = chosen(infra, estate)
+    found = leading(infra, ours, estate)
     told = balanced.fields if balanced is not None else {}
     return _Step(infra, ours, estate, place, found.balancer if found is not None else None, told).endpoint()
 

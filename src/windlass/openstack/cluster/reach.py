@@ -9,7 +9,7 @@ from windlass.kube.control.plan import Merge
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cluster import ingress
-from windlass.openstack.cluster.balancer import balancer, chosen, is_wanted, name_of, ports_of
+from windlass.openstack.cluster.balancer import balancer, is_wanted, leading, name_of, ports_of
 from windlass.openstack.cluster.endpoint import Endpoint, endpoint
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import Ours, Part
@@ -55,7 +55,7 @@ def _way(
     machines: Sequence[ControlMachine],
 ) -> ingress.Way:
     if is_wanted(infra.spec):
-        lb = chosen(infra, estate)
+        lb = leading(infra, ours, estate)
         return ingress.by_balancer(
             ours,
             lb,

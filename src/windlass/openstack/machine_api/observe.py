@@ -78,7 +78,7 @@ class MachineObserver:
     ) -> None:
         self._reader = reader
         self._owners = Owners(reader, names=lambda each: bool(recorded(each).server))
-        self._recorders = Recorders(reader, (Machine, OpenStackServer))
+        self._recorders = Recorders(reader, (Machine, OpenStackServer), mirrors=CLUSTER_API_NAMESPACE)
         self._clouds = clouds
         self._timing = timing
         self._now = now
@@ -227,7 +227,7 @@ class MachineObserver:
             self._clouds.follow(Owner(Machine, key), project, mark, had)
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
         inventory = inventory.with_others(lambda each: mark_on(each) in formers)
-        if adopts(found) or found.deleting:  # the phase does not say any more whether it had the server
+        if had.server:
             inventory = self._recorders.counted(found, inventory, had.server)
         inventory = inventory.settled({"", mark, *formers})
         return Cloud(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)

@@ -34,6 +34,7 @@ from windlass.openstack.objects import BY_MARK, FreshMarks, is_held, marked
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
+from windlass.openstack.pool.recorded import BY_ADDRESS, counted, recorded
 from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot
 from windlass.openstack.taken import is_stopped
 
@@ -109,7 +110,7 @@ class Observer:
         age = JUST_NOW if project.weather(mark).refusals or found.deleting or is_stopped(found) else RECENT
         if last.results and not named:  # what the pool has made in this attempt is known
             age = inf
-        estate = await project.estate(mark, named, kinds=(FloatingIp,), age=age)
+        estate = counted(self._reader, found, await project.estate(mark, named, kinds=(FloatingIp,), age=age))
         there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
         facts = await self._owners.with_absent(shot.facts, found, there)
         formers = replaced(claim, there, facts)
@@ -150,7 +151,7 @@ def pool_controller(
 ) -> Controller[NamespacedName, Snapshot]:
     """The controller, of pools in `namespace` (None: all). Keys are namespace and name."""
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
-    indexes = {BY_IDENTITY: identities, BY_MARK: marked}
+    indexes = {BY_IDENTITY: identities, BY_MARK: marked, BY_ADDRESS: recorded}
     return Controller(
         name=NAME,
         watches=(

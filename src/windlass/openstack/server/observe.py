@@ -73,9 +73,8 @@ class ServerObserver:
     ) -> None:
         self._reader = reader
         self._owners = Owners(reader, names=has_recorded)
-        self._recorders = Recorders(
-            reader, (OpenStackServer, OpenStackMachine, *([mapi.Machine] if machine_api else []))
-        )
+        kinds = (OpenStackServer, OpenStackMachine, *([mapi.Machine] if machine_api else []))
+        self._recorders = Recorders(reader, kinds, mirrors=mirrors)
         self._clouds = clouds
         self._timing = timing
         self._machine_api = machine_api
@@ -150,8 +149,8 @@ class ServerObserver:
         self._clouds.follow(key, project, mark, had)
         facts, formers = await replaceable(self._owners, found, seen.facts, inventory, former=former)
         inventory = inventory.with_others(lambda each: mark_on(each) in formers)
-        if adopts(found):
-            inventory = self._recorders.counted(found, inventory, adopted(found))
+        if had.server:
+            inventory = self._recorders.counted(found, inventory, had.server)
         inventory = inventory.settled({"", mark, *formers})
         return replace(cloud, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 

@@ -63,7 +63,9 @@ def changes(ids: dict[str, Any]) -> Iterator[Callable[[Estate], CloudRequest]]:
     yield lambda seen: make.AssociateFloatingIp(
         **OURS, id=ids["address"], port=next(each.id for each in seen.ports if each.device_owner == "Octavia")
     )
-    yield lambda _: make.AssociateFloatingIp(**OURS, id=ids["address"], port=None)
+    yield lambda seen: make.AssociateFloatingIp(
+        **OURS, id=ids["address"], before=seen.floating_ips[0].port_id, port=None
+    )
     yield lambda _: make.CreateRules(**OURS, intent=Intent(MARK), id=ids["group"], rules=[ssh])
     more = [{**ssh, "protocol": "udp"}, {**ssh, "remote_group_id": ids["group"]}]
     yield lambda _: make.CreateRules(**OURS, intent=Intent(MARK), id=ids["group"], rules=more)

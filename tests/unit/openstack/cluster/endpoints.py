@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from windlass.api.capo import OpenStackMachine
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.wire import Http, Method, Service
 
 from ..clouded import PROJECT
-from .cases import Tree, World, cluster, infra, secret
+from .cases import Tree, World, cluster, infra, secret, tree
 
 LB = "k8s-clusterapi-cluster-ns-one-kubeapi"
 BALANCED: Tree = {
@@ -45,3 +46,21 @@ def ask(world: World, method: Method, path: str, body: Any = None) -> Any:
     status, answer = world.cloud.services.handle(PROJECT, Http(service, method, path, body=body))
     assert status < 300
     return answer
+
+
+async def made(spec: Tree | None = None, *trees: Tree) -> World:
+    world = laid_out(spec, *trees)
+    await world.process.settle()
+    assert world.condition("Ready")[0] == "True", world.tree()["status"]
+    return world
+
+
+def control_machine(name: str, *addresses: str, **meta: Any) -> Tree:
+    labels = {"cluster.x-k8s.io/cluster-name": "one", "cluster.x-k8s.io/control-plane": ""}
+    usual = {"labels": labels, "finalizers": ["openstackmachine.infrastructure.cluster.x-k8s.io"]}
+    found = tree(OpenStackMachine, name, {}, **{**usual, **meta})
+    return {**found, "status": {"addresses": [{"type": "InternalIP", "address": each} for each in addresses]}}
+
+
+def members(world: World) -> dict[str, str]:
+    return {each["name"]: each["address"] for each in world.cloud.services.members.values()}

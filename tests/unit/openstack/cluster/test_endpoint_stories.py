@@ -19,21 +19,7 @@ from windlass.testing.crash import Scenario, crash_everywhere
 from ..clouded import PROJECT
 from ..weather import OF_CREATION
 from .cases import OWN, Process, Tree, World, infra, tree
-from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, laid_out
-
-
-async def made(spec: Tree | None = None, *trees: Tree) -> World:
-    world = laid_out(spec, *trees)
-    await world.process.settle()
-    assert world.condition("Ready")[0] == "True", world.tree()["status"]
-    return world
-
-
-def control_machine(name: str, *addresses: str, **meta: Any) -> Tree:
-    labels = {"cluster.x-k8s.io/cluster-name": "one", "cluster.x-k8s.io/control-plane": ""}
-    usual = {"labels": labels, "finalizers": ["openstackmachine.infrastructure.cluster.x-k8s.io"]}
-    found = tree(OpenStackMachine, name, {}, **{**usual, **meta})
-    return {**found, "status": {"addresses": [{"type": "InternalIP", "address": each} for each in addresses]}}
+from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, control_machine, laid_out, made, members
 
 
 def server_of(world: World, name: str) -> Tree:
@@ -48,10 +34,6 @@ def ingress(world: World, name: str) -> str | None:
     found = world.api.peek(OpenStackMachine, name, namespace="ns")
     assert found is not None
     return found.metadata.annotations.get(INGRESS)
-
-
-def members(world: World) -> dict[str, str]:
-    return {each["name"]: each["address"] for each in world.cloud.services.members.values()}
 
 
 def delete_machine(world: World, name: str) -> None:
@@ -227,6 +209,19 @@ async def test_c5_without_a_load_balancer_the_floating_ip_follows_the_machines()
     await world.process.settle()
     assert world.is_gone
     assert not world.cloud.services.floatingips
+
+
+async def test_c5_the_floating_ip_stays_where_somebody_has_led_it_since_the_last_list() -> None:
+    world = await made(FLOATING)
+    (floating,) = world.cloud.services.floatingips.values()
+    body = {"network_id": world.network, "name": "somebody's"}
+    elsewhere = ask(world, "POST", "/v2.0/ports", {"port": body})["port"]["id"]
+    ask(world, "PUT", f"/v2.0/floatingips/{floating['id']}", {"floatingip": {"port_id": elsewhere}})
+    world.api.load(server_of(world, "cp-0"), control_machine("cp-0", "10.0.0.21"))
+    await world.rest()
+    assert floating["port_id"] == elsewhere
+    status, _, message = world.condition("APIEndpointReady")
+    assert (status, f"leads to port {elsewhere}, which is not this cluster's" in message) == ("False", True)
 
 
 async def test_c5_the_floating_ip_leads_to_the_port_on_the_network_of_the_cluster() -> None:

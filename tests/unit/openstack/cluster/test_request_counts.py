@@ -10,7 +10,7 @@ from .cases import World
 from .endpoints import BALANCED, ask
 from .managed import managed
 
-CREATION: Final = 30
+CREATION: Final = 31
 AT_REST: Final = 9
 """The most requests until it is Ready, and at each look at rest."""
 WHOLE: Final[dict[str, Any]] = {**BALANCED, "managedSubnets": [{"cidr": "10.6.0.0/24"}], "tags": None, "network": None}
@@ -40,7 +40,7 @@ async def test_a_cluster_is_made_with_few_requests() -> None:
     assert await until_ready(world) <= CREATION
     changes = [each for each in world.cloud.requests if each.method != "GET"]
     assert len(changes) == 14, "two groups with rules, four parts of the load balancer, a floating IP that is led to it"
-    assert len(world.cloud.requests) == 30, "two of what the spec names, five looks at Octavia, and its parts"
+    assert len(world.cloud.requests) == 31, "two of what the spec names, five of Octavia, its parts, and the address"
     looks = [each.path.rpartition("/")[2] for each in world.cloud.requests if each.method == "GET"]
     assert Counter(looks) & LISTS == LISTS - Counter(["ports"]), "one list of each kind, for what has no mark"
 

@@ -13,15 +13,9 @@ from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
 from windlass.testing.crash import Scenario, crash_everywhere
 
 from .cases import FINALIZER, GONE, MARK, OWN, Process, Tree, World, cluster, infra
+from .copies import OfCopy, of_copy, told
 from .managed import MANAGED, NAME, WHOLE, ask, made
 from .restored import again, tried, writes
-
-
-class OfCopy(Process):
-    """The controller, at work on the OpenStackCluster `copy`."""
-
-    key = ("ns", "copy")
-    root = "1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 
 
 def copy(world: World, mark: str, **annotations: str) -> OfCopy:
@@ -33,17 +27,6 @@ def copy(world: World, mark: str, **annotations: str) -> OfCopy:
     found["metadata"].update(name="copy", uid="copy", annotations={MARK_ANNOTATION: mark, **annotations})
     world.api.load(owner, found)
     return OfCopy(world)
-
-
-def of_copy(world: World) -> Tree | None:
-    found = world.api.peek(OpenStackCluster, "copy", namespace="ns")
-    return found.tree() if found is not None else None
-
-
-def told(tree: Tree | None, type: str) -> tuple[str, str, str]:  # noqa: A002
-    assert tree is not None
-    (one,) = [each for each in tree["status"]["conditions"] if each["type"] == type]
-    return one["status"], one["reason"], one["message"]
 
 
 def marks(world: World) -> set[str]:

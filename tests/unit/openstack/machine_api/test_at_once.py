@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.openstack.clouded import NAMESPACE, PROJECT, Process
 from tests.unit.openstack.crossing import crossing, together
-from tests.unit.openstack.machine_api.cases import Fleet, machine
+from tests.unit.openstack.machine_api.cases import Fleet, floating_ip, machine
 from tests.unit.openstack.machine_api.lives import Life, change, delete, deletions, of, says
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.wire import Http
@@ -65,3 +65,20 @@ async def test_one_has_the_server_with_its_port_and_the_other_makes_its_own_once
     assert not any(had in each for each in deletions(world))
     await delete(world, keeper)
     assert world.held() == {}
+
+
+@pytest.mark.parametrize("order", range(6))
+async def test_of_two_that_ask_for_one_floating_ip_the_first_has_it_and_it_is_never_led_away_from_there(
+    order: int,
+) -> None:
+    world = Fleet()
+    address = floating_ip(world)["floating_ip_address"]
+    for name in NAMES:
+        world.api.load(machine(world, meta={"name": name}))
+        await Life(world, name).settle()
+        await change(world, name, {"spec": {"providerSpec": {"value": {"floatingIP": address}}}})
+    clouds = crossing(world, Random(order))
+    await together(*(Worker(world, name, clouds) for name in NAMES))
+    led = [each.path for each in world.cloud.requests if each.method == "PUT" and "/floatingips/" in each.path]
+    assert len(led) == 1, "the second one sees that it leads to the first"
+    assert says(of(world, NAMES[0]))[0] == says(of(world, NAMES[1]))[0] == "Ready"

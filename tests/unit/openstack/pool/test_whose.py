@@ -8,9 +8,9 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.core import Event
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.openstack.cloud.marks import mark_for, place_of
-from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
+from windlass.openstack.constants import MARK_ANNOTATION, PAUSED_ANNOTATION, TAKE_OVER_ANNOTATION
 
-from ..clouded import NAMESPACE
+from ..clouded import NAMESPACE, secret
 from .cases import MARK, OWN, POOL, REF, TAG, Pools, Tree, World, claim, pool, tree
 
 READY = "OpenstackFloatingIPPoolReadyCondition"
@@ -207,3 +207,65 @@ async def test_what_an_annotation_says_is_not_the_pools_is_left_alone() -> None:
     await Pools(world).settle()
     assert world.given["a"] != free
     assert len(world.addresses) == 2
+
+
+class InAnotherNamespace(Pools):
+    """The controller, at work on the pool of the same name in the namespace `other`."""
+
+    key = ("other", POOL)
+    root = "1b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
+
+
+def of_the_provider(world: World) -> tuple[str, str, Tree]:
+    """A paused pool with an address that leads to a server, and a free one; both without a mark."""
+    port = world.ask("POST", "/v2.0/ports", {"port": {"network_id": world.network}})["port"]["id"]
+    used, free = (world.floating_ip(tags=[TAG], description="", port_id=each) for each in (port, None))
+    found = {**pool(), "status": {"claimedIPs": [used], "availableIPs": [free]}}
+    found["metadata"] |= {"annotations": {PAUSED_ANNOTATION: ""}, "creationTimestamp": "2026-11-01T00:00:00Z"}
+    return used, free, found
+
+
+def restored_elsewhere(found: Tree, **annotations: str) -> tuple[Tree, Tree]:
+    """A backup of the pool with its status, in the namespace `other`, and the credentials there."""
+    meta = {"name": POOL, "namespace": "other", "uid": "restored", "creationTimestamp": "2026-11-02T00:00:00Z"}
+    given = secret()
+    return {**found, "metadata": {**meta, "annotations": annotations}}, {
+        **given,
+        "metadata": {**given["metadata"], "namespace": "other"},
+    }
+
+
+@pytest.mark.parametrize("confirmed", [False, True], ids=["", "an annotation confirms that it takes over"])
+async def test_addresses_without_a_mark_stay_with_the_oldest_pool_that_has_recorded_them(confirmed: bool) -> None:
+    world = World()
+    used, free, found = of_the_provider(world)
+    annotations = {TAKE_OVER_ANNOTATION: f"pool/{NAMESPACE}/{POOL}"} if confirmed else {}
+    if confirmed:  # it has a mark, and its floating IPs do not, because somebody has edited their descriptions
+        found["metadata"]["annotations"][MARK_ANNOTATION] = OWN
+    world.api.load(found, *restored_elsewhere(found, **annotations))
+    before = len(world.cloud.requests)
+    await InAnotherNamespace(world).settle()
+    await world.api.delete(OpenStackFloatingIPPool, POOL, namespace="other")
+    await InAnotherNamespace(world).settle()
+    assert world.api.peek(OpenStackFloatingIPPool, POOL, namespace="other") is None
+    assert (writes(world, before), world.addresses) == ([], sorted([used, free]))
+
+
+async def test_the_restored_pool_has_them_where_the_original_does_not_exist() -> None:
+    world = World()
+    used, free, found = of_the_provider(world)
+    world.api.load(*restored_elsewhere(found))
+    await InAnotherNamespace(world).settle()
+    texts = {each["floating_ip_address"]: each["description"] for each in world.cloud.services.floatingips.values()}
+    assert list(texts) == [used], f"{free} is surplus"
+    assert place_of(texts[used].partition("windlass-owner=")[2]) == f"pool/other/{POOL}"
+
+
+async def test_an_address_that_the_user_names_is_given_although_an_older_pool_has_recorded_it() -> None:
+    world = World()
+    address = world.floating_ip(description="the user's")
+    older = {**pool(), "status": {"availableIPs": [address]}}
+    older["metadata"] |= {"namespace": "other", "uid": "older", "creationTimestamp": "2026-11-01T00:00:00Z"}
+    world.api.load(older, pool(preAllocatedFloatingIPs=[address]), claim("a"))
+    await Pools(world).settle()
+    assert world.given == {"a": address}

@@ -24,10 +24,17 @@ class Life(Process):
     """Serves the adopter, beside the Machine API."""
 
     key = (NAMESPACE, ADOPTER)
+    mirrors = NAMESPACE
 
     def make(self, reader: Any) -> Any:
         now = lambda: self.world.now  # noqa: E731
-        return server_controller(reader, self.clouds, now=now, machine_api=NAMESPACE)
+        return server_controller(reader, self.clouds, now=now, machine_api=NAMESPACE, mirrors=self.mirrors)
+
+
+class InAnotherNamespace(Life):
+    """The adopter is in no namespace of the Machine API's mirrors."""
+
+    mirrors = "openshift-cluster-api"
 
 
 def made_by_others(world: World) -> str:
@@ -63,6 +70,17 @@ def machine_of_the_machine_api(which: str) -> Tree:
     meta = {"name": OWNER, "namespace": NAMESPACE}
     told = {"phase": "Running"}
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": spec, "status": told}
+
+
+def recording(world: World, which: str) -> Tree:
+    """A copy with the status of the original, as a backup brings it into another namespace."""
+    tree = server(world)
+    tree["metadata"] |= {"name": ADOPTER, "creationTimestamp": "2026-11-02T00:00:00Z"}
+    return {**tree, "status": {"instanceID": which}}
+
+
+def made(tree: Tree, when: str, **meta: str) -> Tree:
+    return {**tree, "metadata": {**tree["metadata"], "creationTimestamp": when, **meta}}
 
 
 def adopter(world: World, which: str, name: str = ADOPTER) -> Tree:
@@ -124,5 +142,47 @@ async def test_the_same_machine_of_another_kind_is_not_in_the_way(recorder: Any)
     had = made_by_others(world)
     tree = recorder(had)
     world.api.load({**tree, "metadata": {**tree["metadata"], "name": ADOPTER}}, adopter(world, had))
+    await Life(world).settle()
+    assert (reason_of(of(world, ADOPTER)), of(world, ADOPTER)["status"]["instanceID"]) == ("Ready", had)
+
+
+async def test_a_machine_of_the_same_name_in_the_machine_api_is_another_one_for_all_but_its_mirror() -> None:
+    world = World()
+    had = made_by_others(world)
+    tree = machine_of_the_machine_api(had)
+    world.api.load({**tree, "metadata": {**tree["metadata"], "name": ADOPTER}}, adopter(world, had))
+    await InAnotherNamespace(world).settle()
+    reason, message = told(of(world, ADOPTER))
+    assert (reason, f"belongs to Machine {NAMESPACE}/{ADOPTER}" in message) == ("OwnedByAnother", True)
+    await world.api.delete(OpenStackServer, ADOPTER, namespace=NAMESPACE)
+    await InAnotherNamespace(world).settle()
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+
+
+@pytest.mark.parametrize("recorder", [paused_server, machine_of_the_machine_api])
+async def test_of_two_that_have_recorded_a_server_the_older_one_has_it_and_the_deletion_of_the_other_leaves_it(
+    recorder: Any,
+) -> None:
+    world = World()
+    had = made_by_others(world)
+    world.api.load(made(recorder(had), "2026-11-01T00:00:00Z"), recording(world, had))
+    await Life(world).settle()
+    reason, message = told(of(world, ADOPTER))
+    assert (reason, f"/{OWNER}: delete this object, which leaves the cloud as it is" in message) == (
+        "OwnedByAnother",
+        True,
+    )
+    await world.api.delete(OpenStackServer, ADOPTER, namespace=NAMESPACE)
+    await Life(world).settle()
+    assert (list(world.cloud.services.servers), deletions(world)) == ([had], [])
+    assert all(each.method == "GET" for each in world.cloud.requests)
+
+
+async def test_the_oldest_machine_that_has_recorded_a_server_has_it_although_a_copy_has_recorded_it_too() -> None:
+    world = World()
+    had = made_by_others(world)
+    own = made(paused_machine(had), "2026-11-01T00:00:00Z", name=ADOPTER, uid="u-own")
+    copied = made(paused_machine(had), "2026-11-02T00:00:00Z", uid="u-copy")
+    world.api.load(own, copied, adopter(world, had))
     await Life(world).settle()
     assert (reason_of(of(world, ADOPTER)), of(world, ADOPTER)["status"]["instanceID"]) == ("Ready", had)

@@ -1,0 +1,56 @@
+"""Who has a floating IP without a mark: the oldest pool that has recorded it, as with servers (`recorders`).
+
+What Cluster API's provider made for a pool has no mark until the first visit, which waits while the pool is paused. A
+copy with the status of that pool, or a backup restored in another namespace, records the same addresses.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.kube.control.seen import IndexedReader, Present, read
+from windlass.kube.object import Object
+from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.resources import FloatingIp
+from windlass.openstack.ownership import first_of, presumed_mark
+
+BY_ADDRESS: Final = "address"
+"""Index of pools: by the addresses that their status records."""
+
+
+class _Status(Struct, rename={"claimed": "claimedIPs", "available": "availableIPs"}, gc=False):
+    claimed: list[str] = field(default_factory=list)
+    available: list[str] = field(default_factory=list)
+
+
+class _Shown(Struct, gc=False):
+    """The fields that say which addresses a pool has, even if others are malformed."""
+
+    status: _Status = field(default_factory=_Status)
+
+
+def recorded(found: Object[Any]) -> Iterator[str]:
+    """The index `BY_ADDRESS`."""
+    shown = found.glimpse(_Shown) or _Shown()
+    yield from dict.fromkeys((*shown.status.claimed, *shown.status.available))
+
+
+def counted(reader: IndexedReader, found: Present[OpenStackFloatingIPPool], estate: Estate) -> Estate:
+    """The estate of the pool, in which floating IPs without a mark count as those of the pool that has them. What the
+    spec names is the user's, and no pool's."""
+    users = found.object.spec.pre_allocated_floating_ips
+
+    def with_owner(each: FloatingIp) -> FloatingIp:
+        if mark_of(each) or each.floating_ip_address in users:
+            return each
+        known = map(read, reader.known(OpenStackFloatingIPPool, BY_ADDRESS, each.floating_ip_address))
+        pools = [pool for pool in known if isinstance(pool, Present)]
+        if not pools or (first := first_of(pools, names=lambda _: True)).metadata.uid == found.metadata.uid:
+            return each
+        return replace(each, description=described(each.description, presumed_mark(first)))
+
+    return replace(estate, floating_ips=tuple(map(with_owner, estate.floating_ips)))
