@@ -2019,7 +2019,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/overview/reading.py",
-        "cli/openstack",
+        "openstack/cli",
         ("if identity.refused:", "if False:"),
         ("return kind is not mapi.Machine or found", "return True or found"),
         ("if namespace not in (None, machine_api):", "if False:"),
