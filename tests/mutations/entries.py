@@ -1934,6 +1934,10 @@ _IN_THE_CLOUD = (
         "openstack/machine/deletion.py",
         "openstack/test_collected.py",
         ("    if is_machine_collected(found, seen.owner):", "    if False:"),
+        (
+            "    if isinstance(seen.owner, Present) and is_of_set_collected(seen.owner, MachineSet, seen.machine_set):",
+            "    if False:",
+        ),
         ("    if server is not None and server.metadata.owner_references:", "    if False:"),
         (
             "    if server is not None and server.deleting:\n        return Plan.nothing()",

@@ -10,6 +10,7 @@ deletes what names only owners that are gone. No person asked for that, so what 
 | the same | none, and nobody has visited the object | it goes alone | Nothing was made for it: it was restored alone |
 | the same | an OpenStackMachine that had not | the server goes too | Somebody made a new machine |
 | OpenStackMachine | the Machine that refers to it | it goes alone | Applied again, it has its OpenStackServer again |
+| the same | for its Machine: a MachineSet that was there before | it goes alone | The same |
 | OpenStackCluster | the Cluster that refers to it | it goes alone | Applied again, it has all that it had |
 | the same | the same, and a person deletes that Cluster | all goes | They want it gone |
 | Machine of the Machine API | a MachineSet that was there before | it goes alone | Applied again, it has its server |
@@ -22,7 +23,6 @@ Scaling down and deleting a Cluster are not affected: ownerReferences name the u
 
 from typing import Any
 
-from windlass.api import mapi
 from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
@@ -51,9 +51,11 @@ def other_owner(found: Present[Any], kind: type[KubernetesObject], owner: Seen[A
 
 def is_machine_collected(found: Present[OpenStackMachine], owner: Seen[Machine] | None) -> bool:
     """The Machine that refers to it lives, and may be on its way out by the collector too."""
-    if not isinstance(owner, Present) or owner.object.spec.infrastructure_ref.name != found.metadata.name:
-        return False
-    return other_owner(found, Machine, owner) is not None
+    return refers_to(owner, found) and other_owner(found, Machine, owner) is not None
+
+
+def refers_to(machine: Seen[Machine] | None, found: Present[OpenStackMachine]) -> bool:
+    return isinstance(machine, Present) and machine.object.spec.infrastructure_ref.name == found.metadata.name
 
 
 def is_cluster_collected(found: Present[OpenStackCluster], owner: Present[Cluster]) -> bool:
@@ -62,20 +64,22 @@ def is_cluster_collected(found: Present[OpenStackCluster], owner: Present[Cluste
     return refers and not owner.deleting and other_owner(found, Cluster, owner) is not None
 
 
-def is_of_set_collected(found: Present[mapi.Machine], owner: Seen[mapi.MachineSet] | None) -> bool:
-    """The MachineSet stays, and was there when the Machine was made with the uid of an earlier one. Times are whole
-    seconds."""
-    living = other_owner(found, mapi.MachineSet, owner)
+def is_of_set_collected(found: Present[Any], kind: type[KubernetesObject], owner: Seen[Any] | None) -> bool:
+    """The MachineSet of this kind stays, and was there when the Machine was made with the uid of an earlier one. Times
+    are whole seconds."""
+    living = other_owner(found, kind, owner)
     if living is None or living.deletion_timestamp is not None:
         return False
     return (living.creation_timestamp or "") <= (found.metadata.creation_timestamp or "")
 
 
-def why_left(found: Present[Any], kind: type[KubernetesObject], owner: ObjectMeta, what: str) -> str:
-    """`what` stays and what to do, as a sentence."""
+def why_left(
+    found: Present[Any], kind: type[KubernetesObject], owner: ObjectMeta, what: str, *, deleted: str = "this object"
+) -> str:
+    """`what` stays and what to do, as a sentence. `deleted`: what named the earlier owner."""
     whose = f"{kind.RESOURCE.kind} {found.metadata.namespace}/{owner.name}"
     return (
-        f"Left in the cloud: the garbage collector deleted this object after a restore, "
+        f"Left in the cloud: the garbage collector deleted {deleted} after a restore, "
         f"because {whose} has another uid than its ownerReferences say: {what}"
     )
 

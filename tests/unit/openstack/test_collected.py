@@ -349,3 +349,59 @@ async def test_a_machine_of_a_machineset_that_a_person_deletes_takes_its_server_
     await story.go_on()
     assert (story.servers, story.left()) == ({}, [])
     assert story.find(mapi.Machine) is None
+
+
+async def of_a_set_of_cluster_api() -> Story:
+    """A Machine of Cluster API, of a MachineSet."""
+    story = Story()
+    *others, last = machine(story.sites.network, NAME, PLACE)
+    await story.own([tree(capi.MachineSet, NAME, PLACE, {}), *others], capi.MachineSet)
+    await story.own([last], capi.Machine)
+    assert len(story.servers) == 1
+    return story
+
+
+async def core_owns_its_machine(story: Story) -> None:
+    owners = owned_by(story.find(capi.Machine))
+    await story.change(OpenStackMachine, {"metadata": {"ownerReferences": owners}})
+    await story.sites.settle()
+
+
+@pytest.mark.parametrize("owned", [False, True], ids=["before core owns its OpenStackMachine", "after that"])
+async def test_a_machine_of_cluster_api_whose_machineset_is_applied_again_leaves_its_server(owned: bool) -> None:
+    story = await of_a_set_of_cluster_api()
+    (server,) = story.servers
+    exported = await story.lose(capi.MachineSet, capi.Machine, OpenStackMachine, OpenStackServer)
+    stale = exported[1]["metadata"]["ownerReferences"]
+    await story.apply(exported[:3], ownerReferences=[])
+    await story.go_on()
+    if owned:
+        await core_owns_its_machine(story)
+        assert story.has_its_server() == server
+    await story.change(capi.Machine, {"metadata": {"ownerReferences": stale}})
+    await collect_garbage(story.api)
+    await story.sites.settle()
+    (said,) = story.left()
+    assert said.startswith(
+        "OpenStackMachine: Left in the cloud: the garbage collector deleted the Machine of this object"
+    )
+    assert f"because MachineSet {PLACE}/{NAME} has another uid than its ownerReferences say" in said
+    assert "apply the Machine and this object again without ownerReferences" in said
+    assert (story.find(capi.Machine), [*story.servers]) == (None, [server])
+    story.site.stop()
+    await story.apply(exported[1:3], ownerReferences=[])
+    await story.go_on()
+    await core_owns_its_machine(story)
+    assert story.has_its_server() == server
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and made again under its name"])
+async def test_a_machine_of_cluster_api_whose_machineset_a_person_deletes_takes_its_server_with_it(again: bool) -> None:
+    story = await of_a_set_of_cluster_api()
+    made = story.tree(capi.MachineSet)
+    story.site.stop()
+    await story.delete(capi.MachineSet)
+    story.sites.cloud.pass_time(5.0)
+    await story.apply([made] if again else [])
+    await story.go_on()
+    assert (story.servers, story.left()) == ({}, [])

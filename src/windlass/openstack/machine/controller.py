@@ -7,19 +7,19 @@ from typing import Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from windlass.api.capi import Cluster, Machine
+from windlass.api.capi import Cluster, Machine, MachineSet
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import find
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import emits_events, writes
+from windlass.kube.control.permissions import emits_events, permission, writes
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
-from windlass.openstack.collected import named_owner
+from windlass.openstack.collected import named_owner, refers_to
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
 from windlass.openstack.machine.existing import existing_server
@@ -52,6 +52,12 @@ class Observer:
         machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
         if found.deleting:
             machine = await named_owner(self._reader, found, Machine)
+        if found.deleting and machine is None:  # core deletes it with a Machine that it has not made its owner yet
+            namesake = await self._reader.see(Machine, name, namespace=namespace)
+            machine = namesake if refers_to(namesake, found) else None
+        above = None
+        if found.deleting and isinstance(machine, Present) and machine.deleting:
+            above = await named_owner(self._reader, machine, MachineSet)
         cluster_name = found.metadata.labels.get(CLUSTER_LABEL, "")
         if isinstance(machine, Present):
             cluster_name = machine.object.spec.cluster_name or cluster_name
@@ -63,6 +69,7 @@ class Observer:
         seen = Snapshot(
             machine=found,
             owner=machine,
+            machine_set=above,
             cluster=cluster,
             cluster_name=cluster_name,
             infra=infra,
@@ -109,6 +116,7 @@ def machine_controller(
             may_write(OpenStackMachine, "patch"),
             may_write(OpenStackMachine, "patch", subresource="status"),
             may_write(OpenStackServer, "create", "patch", "delete"),
+            permission(MachineSet, "get", namespace=namespace),
             emits_events(namespace=namespace),
         ),
         observe=Observer(reader, born=born),

@@ -7,7 +7,7 @@
 | belongs to something else | it is left alone; a server that is recorded here must not be left behind |
 | is gone after it was deleted here, or there never was a server | the finalizer is removed |
 | is missing, and a server is recorded | it is made again for that server, which must not be left behind |
-| any, and the garbage collector deleted the machine after a restore | it stays, without an owner |
+| any, and the garbage collector deleted the machine or its Machine after a restore | it stays, without an owner |
 
 No Machine, Cluster, OpenStackCluster or Secret is needed, except for the last row: that needs to know the credentials.
 The first row waits only for an OpenStackCluster that is there and stays.
@@ -15,14 +15,14 @@ The first row waits only for an OpenStackCluster that is there and stays.
 
 from datetime import datetime
 
-from windlass.api.capi import Machine
+from windlass.api.capi import Machine, MachineSet
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition, tree
 from windlass.kube.conditions import FALSE, TRUE, condition, find
 from windlass.kube.control.plan import Delete, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
-from windlass.openstack.collected import is_machine_collected, why_left
+from windlass.openstack.collected import is_machine_collected, is_of_set_collected, other_owner, why_left
 from windlass.openstack.constants import INGRESS_ANNOTATION, MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.existing import existing_server, own_server
@@ -46,6 +46,8 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     server = own_server(seen, found)
     if is_machine_collected(found, seen.owner):
+        return _leave(seen, found, server)
+    if isinstance(seen.owner, Present) and is_of_set_collected(seen.owner, MachineSet, seen.machine_set):
         return _leave(seen, found, server)
     if server is not None:
         return _delete_server(seen, found, server, now=now)
@@ -72,8 +74,11 @@ def _leave(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Ope
     if isinstance(seen.server, Present):
         stays = f"OpenStackServer {seen.server.metadata.name}"
     assert isinstance(seen.owner, Present)
-    again = "apply this object again without ownerReferences, and it has that again"
-    note = why_left(found, Machine, seen.owner.metadata, f"{stays} stays; {again}")
+    again = f"{stays} stays; apply this object again without ownerReferences, and it has that again"
+    note = why_left(found, Machine, seen.owner.metadata, again)
+    if (above := other_owner(seen.owner, MachineSet, seen.machine_set)) is not None:
+        both = "apply the Machine and this object again without ownerReferences, and they have that again"
+        note = why_left(found, MachineSet, above, f"{stays} stays; {both}", deleted="the Machine of this object")
     return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
 
 

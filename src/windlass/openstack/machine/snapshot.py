@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from windlass.api.capi import Cluster, Machine
+from windlass.api.capi import Cluster, Machine, MachineSet
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
@@ -23,11 +23,14 @@ HANDED_DOWN: Final = "OpenStackMachine"
 class Snapshot(Struct, frozen=True, kw_only=True):
     """`owner` None: no Machine owns it. `cluster` None: no Cluster is known, and so no `infra`.
 
+    `machine_set`: that of the Machine, if both it and this object are being deleted.
+
     `server` is the OpenStackServer of its name. `fresh_mark`: a new mark, in case it has none.
     """
 
     machine: Seen[OpenStackMachine]
     owner: Seen[Machine] | None = None
+    machine_set: Seen[MachineSet] | None = None
     cluster: Seen[Cluster] | None = None
     cluster_name: str = ""
     infra: Seen[OpenStackCluster] | None = None

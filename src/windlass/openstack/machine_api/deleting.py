@@ -39,7 +39,7 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> 
     """The plan, if it follows without asking the cloud; else None."""
     machine = found.object
     owner = metadata_of(seen.owner) if seen.owner is not None else None
-    if is_held(found) and may_own(found) and owner is not None and is_of_set_collected(found, seen.owner):
+    if is_held(found) and may_own(found) and owner is not None and is_of_set_collected(found, MachineSet, seen.owner):
         named = recorded(found).server
         stays = f"server {named}" if named else "what it had"
         again = f"{stays} stays; apply this object again without ownerReferences, and it has that again"
