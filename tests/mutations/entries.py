@@ -351,6 +351,31 @@ _DECIDING = (
     ),
     *_in(
         "machine_sync/machine/apart.py",
+        "machine_sync/machine/test_two_sets.py",
+        ("    if owner is None or not are_two_sets(seen.machine_api_set, seen.cluster_api_set):", "    if True:"),
+        ("    if owner is None or not", "    if not"),
+        ("replace(seen, machine_api_set=absent, cluster", "replace(seen, cluster"),
+        ("cluster_api_set=absent, two_sets", "two_sets"),
+        (" and (theirs is None or _under_machine_api(seen, theirs))", " and theirs is None"),
+    ),
+    *_in(
+        "machine_sync/mirroring/belongs.py",
+        "machine_sync/machine/test_two_sets.py",
+        ("    return not (was_mirrored(ours) or is_mirror(theirs))", "    return False"),
+        ("    return not (was_mirrored(ours) or is_mirror(theirs))", "    return True"),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_machine_api.py",
+        "machine_sync/machine/test_two_sets.py",
+        ("    if seen.two_sets:\n", "    if False:\n"),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_two_sets.py",
+        ("    if seen.two_sets:\n", "    if False:\n"),
+    ),
+    *_in(
+        "machine_sync/machine/apart.py",
         "machine_sync/machine/test_name_conflict.py",
         ("        if undecided and found.object.spec.provider_id:", "        if False:"),
     ),

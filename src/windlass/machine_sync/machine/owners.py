@@ -130,6 +130,15 @@ def cluster_owner(meta: ObjectMeta) -> OwnerReference | None:
     return next(filter(_is_cluster, meta.owner_references), None)
 
 
+def of_two_sets(name: str) -> str:
+    """Why a machine has no mirror: the sets of its set's name are not each other's mirror."""
+    return (
+        f"MachineSet {name} of the Machine API and MachineSet {name} of Cluster API are two sets, so a machine of one "
+        "of them gets no mirror that belongs to the other: condition Synchronized of the one in the Machine API says "
+        "what to do"
+    )
+
+
 def not_found(kind: type[KubernetesObject], name: str) -> str:
     """The API server's message for an object that does not exist."""
     return f'{kind.RESOURCE.name} "{name}" not found'
