@@ -350,6 +350,13 @@ _DECIDING = (
         ("said == CLUSTER_API and undecided and _has_instances(found.object) and", "False and"),
     ),
     *_in(
+        "machine_sync/machine/owners.py",
+        "machine_sync/machine/test_propagation.py",
+        ("    return next(found, made)", "    return made"),
+        ("    written = mirror if PAUSED_ANNOTATION not in twin.annotations else None", "    written = mirror"),
+        ("    written = mirror if _acts_in_machine_api(machine_api_set) else None", "    written = mirror"),
+    ),
+    *_in(
         "machine_sync/machine/apart.py",
         "machine_sync/machine/test_two_sets.py",
         ("    if owner is None or not are_two_sets(seen.machine_api_set, seen.cluster_api_set):", "    if True:"),

@@ -7,7 +7,7 @@ from msgspec import Struct
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference, owner_reference
 from windlass.kube.control.seen import Present, Seen, metadata_of
-from windlass.machine_sync.constants import MACHINE_API
+from windlass.machine_sync.constants import MACHINE_API, PAUSED_ANNOTATION
 from windlass.machine_sync.conversion.field_errors import too_many
 from windlass.machine_sync.mirroring.collector import is_going
 
@@ -64,7 +64,8 @@ def to_machine_api(
         return OwnerNotFound(f"could not find Machine API machine set: {missing}")
     if twin.deletion_timestamp is not None and mirror is not None:
         return list(mirror.owner_references)
-    return [_twin(mapi.MachineSet, twin, owner)]
+    written = mirror if _acts_in_machine_api(machine_api_set) else None
+    return [_twin(mapi.MachineSet, twin, owner, written)]
 
 
 def to_cluster_api(
@@ -110,7 +111,8 @@ def to_cluster_api(
     if twin is None:
         missing = not_found(capi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Cluster API machine set: {missing}")
-    return [_twin(capi.MachineSet, twin, owner)]
+    written = mirror if PAUSED_ANNOTATION not in twin.annotations else None
+    return [_twin(capi.MachineSet, twin, owner, written)]
 
 
 def of_cluster(
@@ -155,12 +157,21 @@ def _too_many(owners: Sequence[OwnerReference]) -> UnsupportedOwner:
 
 
 def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) -> list[OwnerReference]:
-    if mirror is None or not isinstance(machine_api_set, Present):
-        return []
-    if machine_api_set.object.status.authoritative_api != MACHINE_API:
+    if mirror is None or not _acts_in_machine_api(machine_api_set):
         return []  # Its controller is paused, and adopts nothing.
-    return [owner for owner in mirror.owner_references if owner.uid == machine_api_set.metadata.uid]
+    adopter = metadata_of(machine_api_set)
+    return [owner for owner in mirror.owner_references if adopter is not None and owner.uid == adopter.uid]
 
 
-def _twin(kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:
-    return owner_reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)
+def _acts_in_machine_api(machine_set: Seen[mapi.MachineSet]) -> bool:
+    return isinstance(machine_set, Present) and machine_set.object.status.authoritative_api == MACHINE_API
+
+
+def _twin(
+    kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference, mirror: ObjectMeta | None
+) -> OwnerReference:
+    """The reference to `twin`. While that set acts, the one that its `mirror` has stays: the controller of the set
+    writes it again and again, or adopts the machine again."""
+    found = (one for one in (mirror.owner_references if mirror is not None else ()) if one.uid == twin.uid)
+    made = owner_reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)
+    return next(found, made)
