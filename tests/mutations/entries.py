@@ -354,7 +354,12 @@ _DECIDING = (
         "machine_sync/machine/test_propagation.py",
         ("    return next(found, made)", "    return made"),
         ("    written = mirror if PAUSED_ANNOTATION not in twin.annotations else None", "    written = mirror"),
-        ("    written = mirror if _acts_in_machine_api(machine_api_set) else None", "    written = mirror"),
+        ("    written = mirror if _acts(machine_api_set) else None", "    written = mirror"),
+    ),
+    *_in(
+        "machine_sync/machine_set/deletion.py",
+        "machine_sync/machine_set/test_deletion.py",
+        ("    if has_other_owner(mirror, capi.Cluster):", "    if False:"),
     ),
     *_in(
         "machine_sync/machine/apart.py",
@@ -566,6 +571,8 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/collected.py",
         "machine_sync/machine/test_deletion.py",
+        ("    if has_other_owner(mirror, mapi.MachineSet):", "    if False:"),
+        ("    if has_other_owner(mirror, capi.MachineSet, capi.Cluster):", "    if False:"),
         ("and FOREGROUND in owning.finalizers", ""),
         ("return AUTHORITY_ANNOTATION in owning.annotations and", "return"),
         ("        adopted(seen, mirror) or is_gone(", "        is_gone("),
@@ -676,7 +683,7 @@ _DECIDING = (
         "machine_sync/machine/test_deletion.py",
         ("if mirror is not None and (goes or", "if mirror is not None and (False or"),
         ("    if twin.deletion_timestamp is not None and mirror is not None:", "    if False:"),
-        ("if machine_api_set.object.status.authoritative_api != MACHINE_API:", "if False:"),
+        ("    return machine_api_set.object.status.authoritative_api == MACHINE_API", "    return True"),
         ("if owner.uid == machine_api_set.metadata.uid]", "if False]"),
     ),
     *_in(

@@ -1,6 +1,7 @@
 """Owner references of a mirror: the same-named owner in the other API, or why there is none."""
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from msgspec import Struct
 
@@ -64,7 +65,7 @@ def to_machine_api(
         return OwnerNotFound(f"could not find Machine API machine set: {missing}")
     if twin.deletion_timestamp is not None and mirror is not None:
         return list(mirror.owner_references)
-    written = mirror if _acts_in_machine_api(machine_api_set) else None
+    written = mirror if _acts(machine_api_set) else None
     return [_twin(mapi.MachineSet, twin, owner, written)]
 
 
@@ -157,14 +158,16 @@ def _too_many(owners: Sequence[OwnerReference]) -> UnsupportedOwner:
 
 
 def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) -> list[OwnerReference]:
-    if mirror is None or not _acts_in_machine_api(machine_api_set):
+    if mirror is None or not _acts(machine_api_set):
         return []  # Its controller is paused, and adopts nothing.
-    adopter = metadata_of(machine_api_set)
-    return [owner for owner in mirror.owner_references if adopter is not None and owner.uid == adopter.uid]
+    return [owner for owner in mirror.owner_references if owner.uid == machine_api_set.metadata.uid]
 
 
-def _acts_in_machine_api(machine_set: Seen[mapi.MachineSet]) -> bool:
-    return isinstance(machine_set, Present) and machine_set.object.status.authoritative_api == MACHINE_API
+def _acts(machine_api_set: Seen[mapi.MachineSet]) -> TypeGuard[Present[mapi.MachineSet]]:
+    """The Machine API's controller of the set works, and is not paused."""
+    if not isinstance(machine_api_set, Present):
+        return False
+    return machine_api_set.object.status.authoritative_api == MACHINE_API
 
 
 def _twin(
