@@ -116,6 +116,22 @@ async def test_a_machine_of_cluster_api_is_mirrored_when_what_was_missing_comes(
         await stage.in_sync("w-0")
 
 
+async def test_a_machine_is_mirrored_when_of_two_sets_one_becomes_the_mirror_of_the_other(stage: Stage) -> None:
+    """Until then, the set of the Machine API would count the mirror as a replica too many, and delete the machine."""
+    await stage.cluster()
+    woken = Woken(stage)
+    async with woken.running():
+        await the_template(stage)
+        await stage.source_set()
+        await a_set_of_the_machine_api(stage)
+        await stage.set_that(SET, lambda tree: condition(tree).get("reason") == "NameConflict")
+        await stage.machine("w-0")
+        await woken.rests("w-0")
+        assert await stage.get(mapi.Machine, "w-0") is None
+        await stage.patch(mapi.MachineSet, SET, {"spec": {"authoritativeAPI": "ClusterAPI"}})
+        await stage.in_sync("w-0")
+
+
 @pytest.mark.parametrize("last", [the_cluster, the_infra_cluster])
 async def test_a_machine_of_the_machine_api_is_mirrored_when_what_was_missing_comes(stage: Stage, last: Last) -> None:
     await stage.cluster()

@@ -5,6 +5,7 @@
 | in either API, whose CRD or namespace is being deleted | any | the API server (`mirroring.removal`) |
 | in either API, deleted before its authority was created | any | a user who meant an earlier machine of the name |
 | in either API | none | a user |
+| in either API | one that no mirror has | perhaps the collector |
 | in either API | is gone, or was recreated under its name | the collector |
 | in either API | stays | a user |
 | in the Machine API | a MachineSet, and the machine belongs to none | the set's controller, which has adopted it |
@@ -24,12 +25,14 @@ from windlass.kube.control.seen import metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
-from windlass.machine_sync.mirroring.collector import FOREGROUND, is_going, is_gone, is_newer
+from windlass.machine_sync.mirroring.collector import FOREGROUND, has_other_owner, is_going, is_gone, is_newer
 
 
 def in_machine_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
     """The collector deleted the Machine API mirror, or a set that has adopted it did; or it goes with its namespace."""
     if seen.removal.spares or is_earlier(metadata_of(seen.cluster_api), mirror):
+        return True
+    if has_other_owner(mirror, mapi.MachineSet):
         return True
     owner = set_owner(mirror, mapi.MachineSet.RESOURCE.api_version)
     return owner is not None and (
@@ -55,6 +58,8 @@ def adopted(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
 def in_cluster_api(seen: MachineSnapshot, mirror: ObjectMeta) -> bool:
     """The collector deleted the Cluster API mirror, or it goes with its CRD or namespace."""
     if seen.removal.spares or is_earlier(metadata_of(seen.machine_api), mirror):
+        return True
+    if has_other_owner(mirror, capi.MachineSet, capi.Cluster):
         return True
     owner = set_owner(mirror, capi.MachineSet.RESOURCE.api_version)
     if owner is None:

@@ -21,6 +21,7 @@ from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Nam
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import BY_INFRA_MACHINE, BY_MACHINE, MachineObserver
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
+from windlass.machine_sync.mirroring.belongs import was_mirrored
 from windlass.machine_sync.mirroring.removal import looks_at
 from windlass.machine_sync.platforms import Platform
 
@@ -75,7 +76,7 @@ def machine_controller(
             Watch(platform.infra_cluster, of_infra_cluster, namespace=theirs, when=spec_differs),
             Watch(capi.Cluster, of_this_cluster, namespace=theirs, when=identity_differs),
             Watch(capi.MachineSet, of_set, namespace=theirs, when=identity_differs),
-            Watch(mapi.MachineSet, of_set, namespace=ours, when=identity_differs),
+            Watch(mapi.MachineSet, of_set, namespace=ours, when=_mirrored_differs),
             Watch(config.Infrastructure, of_this_cluster, cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
@@ -109,6 +110,13 @@ def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission,
         changes_owners_of(capi.Machine, namespace=theirs),
         changes_owners_of(platform.infra_machine, namespace=theirs),
     )
+
+
+def _mirrored_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    """The set was added, deleted or recreated, or it is mirrored from now on: it was not the twin of another before."""
+    if identity_differs(old, new) or old is None or new is None:
+        return True
+    return was_mirrored(old.metadata) != was_mirrored(new.metadata)
 
 
 def _own_name(found: Object[Any]) -> Iterable[str]:

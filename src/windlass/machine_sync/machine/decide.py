@@ -7,6 +7,7 @@
 | - | marked as a mirror | | an Event: its Machine was deleted by force; it stays paused (`deletion.of_left_behind`) |
 | - | not owned by a v1beta2 MachineSet | | nothing: an independent machine |
 | - | owned by a MachineSet that the Machine API does not have, or by an earlier one of its name | | nothing |
+| - | owned by a MachineSet of the name of another one in the Machine API | | nothing (`apart.without_two_sets`) |
 | - | owned by a MachineSet that the Machine API has too | | a mirror is created, authority ClusterAPI |
 | exists | of its name, but another machine | | neither is written; a condition says so (`mirroring.belongs`) |
 | exists | any | empty | spec is used, and the next status write fills it in |
@@ -49,6 +50,7 @@ from windlass.machine_sync.machine import (
     infra_owner,
     mirror_in_cluster_api,
     mirror_in_machine_api,
+    owners,
 )
 from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
@@ -63,7 +65,7 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
-    seen = infra_owner.without_others(seen)
+    seen = apart.without_two_sets(infra_owner.without_others(seen))
     stopped = seen.last.failed
     match seen.machine_api:
         case Present() as found if found.object.status.authoritative_api == MIGRATING:
@@ -106,6 +108,8 @@ def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> 
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
         return Plan.nothing("an independent Cluster API machine: no v1beta2 MachineSet owns it")
+    if seen.two_sets:
+        return Plan.nothing(owners.of_two_sets(seen.two_sets))
     twin = metadata_of(seen.machine_api_set)
     if twin is None:
         return Plan.nothing(f"its MachineSet {owner.name} does not exist in the Machine API")

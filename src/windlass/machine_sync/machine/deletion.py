@@ -6,6 +6,7 @@ Cluster API is authoritative:
 |---|---|---|
 | stays | being deleted by a user | the Cluster API Machine is deleted too |
 | stays | being deleted because of its MachineSet | the mirror is released; machine and instance stay with Cluster API |
+| stays | being deleted, with an owner that no mirror has | the same |
 | stays, and belongs to no MachineSet | being deleted, adopted by a MachineSet | the same |
 | stays | being deleted with its CRD or namespace | the same |
 | created later | being deleted | the same |
@@ -58,7 +59,7 @@ from windlass.machine_sync.machine.reasons import failed, removed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring.belongs import is_paused_mirror
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
-from windlass.machine_sync.mirroring.collector import ORPHAN, is_going
+from windlass.machine_sync.mirroring.collector import ORPHAN, has_other_owner, is_going
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 _NO_MIRROR = "it has no mirror any more"
@@ -91,6 +92,8 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, no
         why = f"is deleted because {cause} is being deleted"
     elif collected.is_earlier(source, mirror):
         why = "was deleted before this machine was created"
+    elif has_other_owner(mirror, mapi.MachineSet):
+        why = "was deleted while it had an owner that no mirror has"
     elif collected.adopted(seen, mirror):
         why = "was deleted while it belonged to a MachineSet of the Machine API, which the machine does not belong to"
     note = f"Its mirror {why}; machine {seen.name} stays in Cluster API, and is no longer synchronized."

@@ -45,7 +45,7 @@ def absent(seen: MachineSnapshot, machine: capi.Machine) -> Fault:
     kind, where = seen.platform.infra_machine.RESOURCE.kind, f"{machine.metadata.namespace}/{machine.metadata.name}"
     return _not_fetched(
         f"{kind} {machine.spec.infrastructure_ref.name}, which Machine {where} refers to, does not exist: create it, "
-        "or correct spec.infrastructureRef of that Machine"
+        "or correct spec.infrastructureRef of that Machine; if its instance is gone, delete that Machine"
     )
 
 
@@ -65,7 +65,8 @@ def _of_another(seen: MachineSnapshot, infra: str, owner: str) -> Fault:
     remedy = "delete this Machine, and create it with another name"
     if source is not None:
         remedy = (
-            f"let spec.infrastructureRef of Machine {source.namespace}/{source.name} name the {kind} of that Machine"
+            f"let spec.infrastructureRef of Machine {source.namespace}/{source.name} name the {kind} of that Machine, "
+            f"or correct metadata.ownerReferences of the {kind} if it is that one"
         )
     return _not_fetched(f"{kind} {infra} belongs to Machine {owner} of Cluster API, so it is left alone: {remedy}")
 

@@ -174,6 +174,8 @@ def _made(
         missing = owners.not_found(config.Infrastructure, "cluster")
         why = missing if isinstance(seen.infrastructure, Absent) else seen.infrastructure.why
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: failed to get the Infrastructure: {why}")
+    if seen.two_sets:
+        return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, owners.of_two_sets(seen.two_sets))
     described = seen.infrastructure.object
     cluster_name = described.status.infrastructure_name
     references = owners.to_cluster_api(

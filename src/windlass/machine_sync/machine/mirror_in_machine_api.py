@@ -36,6 +36,8 @@ def create_or_update(seen: MachineSnapshot, source: Present[capi.Machine], *, no
     """The plan that makes the mirror equal to the converted Machine, or that reports why it cannot be made."""
     if fault := infra_resources.missing(seen, source.object):
         return failed(seen, fault, now=now)
+    if seen.two_sets:
+        return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_MAPI, owners.of_two_sets(seen.two_sets)), now=now)
     references = owners.to_machine_api(
         source.object.metadata.owner_references, seen.machine_api_set, mirror=metadata_of(seen.machine_api)
     )

@@ -1,13 +1,14 @@
 """Owner references of a mirror: the same-named owner in the other API, or why there is none."""
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference, owner_reference
 from windlass.kube.control.seen import Present, Seen, metadata_of
-from windlass.machine_sync.constants import MACHINE_API
+from windlass.machine_sync.constants import MACHINE_API, PAUSED_ANNOTATION
 from windlass.machine_sync.conversion.field_errors import too_many
 from windlass.machine_sync.mirroring.collector import is_going
 
@@ -64,7 +65,8 @@ def to_machine_api(
         return OwnerNotFound(f"could not find Machine API machine set: {missing}")
     if twin.deletion_timestamp is not None and mirror is not None:
         return list(mirror.owner_references)
-    return [_twin(mapi.MachineSet, twin, owner)]
+    written = mirror if _acts(machine_api_set) else None
+    return [_twin(mapi.MachineSet, twin, owner, written)]
 
 
 def to_cluster_api(
@@ -110,7 +112,8 @@ def to_cluster_api(
     if twin is None:
         missing = not_found(capi.MachineSet, owner.name)
         return OwnerNotFound(f"could not find Cluster API machine set: {missing}")
-    return [_twin(capi.MachineSet, twin, owner)]
+    written = mirror if PAUSED_ANNOTATION not in twin.annotations else None
+    return [_twin(capi.MachineSet, twin, owner, written)]
 
 
 def of_cluster(
@@ -130,6 +133,15 @@ def cluster_owner(meta: ObjectMeta) -> OwnerReference | None:
     return next(filter(_is_cluster, meta.owner_references), None)
 
 
+def of_two_sets(name: str) -> str:
+    """Why a machine has no mirror: the sets of its set's name are not each other's mirror."""
+    return (
+        f"MachineSet {name} of the Machine API and MachineSet {name} of Cluster API are two sets, so a machine of one "
+        "of them gets no mirror that belongs to the other: condition Synchronized of the one in the Machine API says "
+        "what to do"
+    )
+
+
 def not_found(kind: type[KubernetesObject], name: str) -> str:
     """The API server's message for an object that does not exist."""
     return f'{kind.RESOURCE.name} "{name}" not found'
@@ -146,12 +158,23 @@ def _too_many(owners: Sequence[OwnerReference]) -> UnsupportedOwner:
 
 
 def _adopter(mirror: ObjectMeta | None, machine_api_set: Seen[mapi.MachineSet]) -> list[OwnerReference]:
-    if mirror is None or not isinstance(machine_api_set, Present):
-        return []
-    if machine_api_set.object.status.authoritative_api != MACHINE_API:
+    if mirror is None or not _acts(machine_api_set):
         return []  # Its controller is paused, and adopts nothing.
     return [owner for owner in mirror.owner_references if owner.uid == machine_api_set.metadata.uid]
 
 
-def _twin(kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference) -> OwnerReference:
-    return owner_reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)
+def _acts(machine_api_set: Seen[mapi.MachineSet]) -> TypeGuard[Present[mapi.MachineSet]]:
+    """The Machine API's controller of the set works, and is not paused."""
+    if not isinstance(machine_api_set, Present):
+        return False
+    return machine_api_set.object.status.authoritative_api == MACHINE_API
+
+
+def _twin(
+    kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference, mirror: ObjectMeta | None
+) -> OwnerReference:
+    """The reference to `twin`. While that set acts, the one that its `mirror` has stays: the controller of the set
+    writes it again and again, or adopts the machine again."""
+    found = (one for one in (mirror.owner_references if mirror is not None else ()) if one.uid == twin.uid)
+    made = owner_reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)
+    return next(found, made)

@@ -7,6 +7,7 @@ set ignores the pause of a machine: it writes each change of its template to all
 | on | it writes |
 |---|---|
 | Machine and infra machine | labels and annotations of the template |
+| Machine | the owner reference to the set (`owners`) |
 | Machine | `minReadySeconds`, `readinessGates`, `taints`, `deletion`, `bootstrap.dataSecretName` |
 
 So these fields are not changed while that set acts and owns the machine. Otherwise the two controllers would overwrite

@@ -30,6 +30,8 @@ class MachineSnapshot(Struct, frozen=True):
     without an owner): the owner of the Cluster API Machine, unless the Machine API is authoritative or has the only
     Machine. While a mirror is being deleted, `cluster_api_set` is the one that the Cluster API Machine belongs to.
 
+    `two_sets`: the name of the MachineSets, if they are not each other's mirror; for decisions both are Absent then.
+
     `cluster` is the core Cluster of this cluster. It is read only while the Machine API has a Machine without an owner
     to convert, while a mirror that the Cluster owns is being deleted, or if the Cluster may be why Cluster API's
     controllers say that they are paused when authority is to move. `infrastructure` describes this cluster to
@@ -48,6 +50,7 @@ class MachineSnapshot(Struct, frozen=True):
     infra_cluster: Seen[Any] = Absent()
     machine_api_set: Seen[mapi.MachineSet] = Absent()
     cluster_api_set: Seen[capi.MachineSet] = Absent()
+    two_sets: str = ""
     cluster: Seen[capi.Cluster] = Absent()
     infrastructure: Seen[config.Infrastructure] = Absent()
     removal: Removal = Removal()

@@ -6,6 +6,7 @@ The Machine API is authoritative:
 |---|---|---|
 | stays | being deleted, by a user | the Machine API MachineSet is deleted too, with the same propagation |
 | stays | being deleted, because of its Cluster | it is released, and recreated as soon as there is a Cluster |
+| stays | being deleted, with an owner that no mirror has | it is released, and recreated |
 | stays | being deleted with its CRD or namespace | it is released, and the condition names them |
 | created later | being deleted | released once it owns no machines, then recreated: the user meant an earlier set |
 | being deleted, not with Orphan | exists, with machines that are no mirrors | these are deleted |
@@ -50,7 +51,7 @@ from windlass.machine_sync.machine_set import infra_templates
 from windlass.machine_sync.machine_set.reasons import failed, removed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
-from windlass.machine_sync.mirroring.collector import is_going, is_gone, is_newer, propagation
+from windlass.machine_sync.mirroring.collector import has_other_owner, is_going, is_gone, is_newer, propagation
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
@@ -189,14 +190,14 @@ def is_lost(seen: MachineSetSnapshot) -> bool:
         return False
     source = metadata_of(seen.machine_api)
     earlier = source is not None and is_newer(source, mirror)
-    return seen.removal.spares or earlier or _went_with_cluster(seen, mirror)
+    return seen.removal.spares or earlier or _was_collected(seen, mirror)
 
 
 def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, now: datetime) -> Plan:
     if seen.removal.unknown:
         return failed(seen, removed(seen), now=now)
     report = failed(seen, removed(seen), now=now).actions if seen.removal.cause else ()
-    if seen.removal.cause or _went_with_cluster(seen, mirror):
+    if seen.removal.cause or _was_collected(seen, mirror):
         why = "no user deleted it, and the Machine API MachineSet stays"
         return Plan.of(*report, let_go(capi.MachineSet, seen.cluster_api, CLUSTER_API_FINALIZER, *COLLECTORS, why=why))
     if is_newer(source, mirror):
@@ -210,7 +211,10 @@ def _with_its_mirror(seen: MachineSetSnapshot, source: ObjectMeta, mirror: Objec
     )
 
 
-def _went_with_cluster(seen: MachineSetSnapshot, mirror: ObjectMeta) -> bool:
+def _was_collected(seen: MachineSetSnapshot, mirror: ObjectMeta) -> bool:
+    """The collector deleted it: because of its Cluster, or perhaps because of an owner that no mirror has."""
+    if has_other_owner(mirror, capi.Cluster):
+        return True
     cluster = cluster_owner(mirror)
     return cluster is not None and (is_gone(cluster, seen.cluster) or is_going(seen.cluster))
 

@@ -82,6 +82,16 @@ def name_conflict(found: Present[Any], cluster_api: Seen[Any]) -> str:
     return ""
 
 
+def are_two_sets(machine_api: Seen[Any], cluster_api: Seen[Any]) -> bool:
+    """These MachineSets of one name are not each other's mirror, so neither may get a machine of the other."""
+    ours, theirs = metadata_of(machine_api), metadata_of(cluster_api)
+    if ours is None or theirs is None or ours.name != theirs.name:
+        return False
+    if isinstance(machine_api, Present):
+        return bool(name_conflict(machine_api, cluster_api))
+    return not (was_mirrored(ours) or is_mirror(theirs))
+
+
 def _was_made_by_us(meta: ObjectMeta) -> bool:
     """A mirror in the Machine API of which somebody writes the status before we do; or one that is applied again."""
     return any(key in meta.annotations for key in (MIRRORED_LABELS_ANNOTATION, MIRRORED_ANNOTATIONS_ANNOTATION))

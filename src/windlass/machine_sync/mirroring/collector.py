@@ -15,7 +15,7 @@ asked to delete the object itself. So such a deletion of a mirror must never rea
 from datetime import datetime
 from typing import Any, Final
 
-from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.kube.control.plan import Propagation
 from windlass.kube.control.seen import Absent, Seen, metadata_of
 
@@ -36,6 +36,13 @@ def is_gone(owner: OwnerReference, found: Seen[Any]) -> bool:
     absent."""
     meta = metadata_of(found)
     return isinstance(found, Absent) and found.confirmed if meta is None else meta.uid != owner.uid
+
+
+def has_other_owner(mirror: ObjectMeta, *kinds: type[KubernetesObject]) -> bool:
+    """It has an owner that is of none of these `kinds`, the owners of a mirror. Nobody looks whether that one is gone,
+    so the collector may have deleted the mirror, and users who may not delete it may have written the reference."""
+    known = {(kind.RESOURCE.api_version, kind.RESOURCE.kind) for kind in kinds}
+    return any((owner.api_version, owner.kind) not in known for owner in mirror.owner_references)
 
 
 def is_newer(meta: ObjectMeta, mirror: ObjectMeta) -> bool:

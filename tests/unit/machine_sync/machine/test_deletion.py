@@ -24,6 +24,7 @@ from .cases import (
     NOW,
     SYNC,
     Tree,
+    after,
     changed,
     condition,
     decided,
@@ -260,6 +261,34 @@ class TestMirrorsThatTheCollectorDeleted:
         case = under_machine_api()
         finalizers = [CLUSTER_API_FINALIZER, SYNC, "foregroundDeletion"]
         return {**case, "cluster_api": going(case["cluster_api"], metadata__finalizers=finalizers)}
+
+
+STRANGE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone-uid"}
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["beside its own", "instead of its own"])
+class TestMirrorsWithAnOwnerThatNoMirrorHas:
+    """Anybody who may change a mirror can give it an owner that does not exist, and the collector deletes it."""
+
+    def test_its_machine_stays_in_the_machine_api(self, own: bool) -> None:
+        case = under_machine_api()
+        case["cluster_api"] = going(strange(case["cluster_api"], own))
+        there = after(decided(**case), **case)
+        assert there["cluster_api"] is None
+        assert "deletionTimestamp" not in there["machine_api"]["metadata"]
+
+    def test_its_machine_stays_in_cluster_api(self, own: bool) -> None:
+        case = {"machine_api": going(strange(MIRROR, own)), "cluster_api": CAPI_MACHINE}
+        plan = decided(**case)
+        there = after(plan, **case)
+        assert there["machine_api"] is None
+        assert "deletionTimestamp" not in there["cluster_api"]["metadata"]
+        assert "was deleted while it had an owner that no mirror has" in str(plan.actions)
+
+
+def strange(mirror: Tree, own: bool) -> Tree:
+    owners = mirror["metadata"]["ownerReferences"] if own else []
+    return changed(mirror, metadata__ownerReferences=[*owners, STRANGE])
 
 
 ACTING_SET = changed(MAPI_SET, status__authoritativeAPI="MachineAPI")

@@ -159,7 +159,8 @@ class TestFoundByTheReference:
         plan = decided(cluster_api=CAPI_MACHINE, **case)
         assert is_left_alone(plan)
         assert condition(plan)["message"].endswith(
-            "let spec.infrastructureRef of Machine openshift-cluster-api/w-0 name the OpenStackMachine of that Machine"
+            "let spec.infrastructureRef of Machine openshift-cluster-api/w-0 name the OpenStackMachine of that "
+            "Machine, or correct metadata.ownerReferences of the OpenStackMachine if it is that one"
         )
         assert decided(**after(plan, cluster_api=CAPI_MACHINE, **case)).needed == ()
 

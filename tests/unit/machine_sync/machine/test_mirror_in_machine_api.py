@@ -230,7 +230,7 @@ def test_ms16_a_missing_infra_machine_is_a_condition() -> None:
         "reason": "FailedToGetCAPIInfraResources",
         "message": "failed to fetch Cluster API infra resources: OpenStackMachine w-0-infra, which Machine "
         "openshift-cluster-api/w-0 refers to, does not exist: create it, or correct spec.infrastructureRef of that "
-        "Machine",
+        "Machine; if its instance is gone, delete that Machine",
         "lastTransitionTime": "2026-05-01T12:00:00Z",
     }
     assert isinstance(plan.next, Retry)

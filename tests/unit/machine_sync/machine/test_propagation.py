@@ -8,12 +8,15 @@ import pytest
 from windlass.machine_sync.constants import MIRRORED_LABELS_ANNOTATION
 
 from .cases import (
+    CAPI_MACHINE,
     CAPI_SET,
     MAPI_MACHINE,
+    MAPI_SET,
     PAUSED,
     Tree,
     changed,
     decided,
+    mirrored,
     settled,
     under_machine_api,
     writes,
@@ -104,3 +107,35 @@ def test_a_field_that_conversion_made_before_and_makes_no_more_goes(set_paused: 
     unzoned = changed(case["machine_api"], spec__providerSpec__value__availabilityZone=None)
     end = settled(**{**case, "machine_api": unzoned, "cluster_api_set": acting(paused=set_paused)})
     assert "failureDomain" not in end["cluster_api"]["spec"]
+
+
+def with_owner(mirror: Tree, **reference: bool | None) -> Tree:
+    (owner,) = mirror["metadata"]["ownerReferences"]
+    return changed(mirror, metadata__ownerReferences=[{**owner, **reference}])
+
+
+BARE = with_owner(MAPI_MACHINE, controller=None, blockOwnerDeletion=None)
+"""A Machine whose owner reference a user has written."""
+
+
+def owner_of(mirror: Tree) -> Tree:
+    (owner,) = mirror["metadata"]["ownerReferences"]
+    return {key: owner[key] for key in ("controller", "blockOwnerDeletion") if key in owner}
+
+
+@pytest.mark.parametrize("paused", [False, True], ids=["the set acts", "the set is paused"])
+def test_the_owner_reference_that_the_set_writes_again_and_again_stays_as_it_is(paused: bool) -> None:
+    case = under_machine_api(machine_api=BARE)
+    written = with_owner(case["cluster_api"], controller=True, blockOwnerDeletion=True)
+    end = settled(**{**case, "cluster_api": written, "cluster_api_set": acting(paused=paused)})
+    assert owner_of(case["cluster_api"]) == {}
+    assert owner_of(end["cluster_api"]) == ({} if paused else owner_of(written))
+
+
+@pytest.mark.parametrize("authority", ["MachineAPI", "ClusterAPI"])
+def test_a_set_of_the_machine_api_that_acts_does_not_adopt_its_machine_again_and_again(authority: str) -> None:
+    bare = with_owner(CAPI_MACHINE, controller=None)
+    written = with_owner(mirrored(cluster_api=bare), controller=True)
+    acts = changed(MAPI_SET, status={"authoritativeAPI": authority, "synchronizedGeneration": 1})
+    end = settled(cluster_api=bare, machine_api=written, machine_api_set=acts)
+    assert ("controller" in owner_of(end["machine_api"])) is (authority == "MachineAPI")

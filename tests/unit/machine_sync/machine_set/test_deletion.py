@@ -71,6 +71,12 @@ class TestMachineApi:
         assert isinstance(delete, Delete)
         assert (delete.target.kind, delete.propagation) == (mapi.MachineSet, propagation)
 
+    def test_a_mirror_with_an_owner_that_no_mirror_has_goes_alone(self) -> None:
+        strange = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone-uid"}
+        owners = [*MIRROR["metadata"]["ownerReferences"], strange]
+        plan = decided(cluster_api=going(changed(MIRROR, metadata__ownerReferences=owners)))
+        assert steps(plan) == [("RemoveFinalizers", capi.MachineSet)]
+
     @pytest.mark.parametrize("cluster", [None, going(CLUSTER), changed(CLUSTER, metadata__uid="made-anew")])
     def test_a_mirror_that_goes_for_the_sake_of_its_cluster_goes_alone(self, cluster: Tree | None) -> None:
         mirror = going(MIRROR, finalizers=[CLUSTER_API_FINALIZER, SYNC, "foregroundDeletion"])
