@@ -547,7 +547,7 @@ _DECIDING = (
     *_in(
         "machine_sync/machine/decide.py",
         "machine_sync/machine/test_infra_owner.py",
-        ("    seen = infra_owner.without_others(seen)\n", ""),
+        ("without_two_sets(infra_owner.without_others(seen))", "without_two_sets(seen)"),
     ),
     *_in(
         "machine_sync/machine/deletion.py",
@@ -1996,7 +1996,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine_api/deleting.py",
         "openstack/test_collected.py",
-        ("owner is not None and is_of_set_collected(found, seen.owner):", "False:"),
+        ("owner is not None and is_of_set_collected(found, MachineSet, seen.owner):", "False:"),
     ),
     *_in(
         "openstack/server/decide.py",
