@@ -36,3 +36,21 @@ def test_the_sdist_can_be_tested(built: Path) -> None:
     with tarfile.open(sdist) as packed:
         names = {"/".join(name.split("/")[1:]) for name in packed.getnames()}
     assert {"Makefile", "uv.lock", "tools/bootstrap", "tests/unit/test_packaging.py", "LICENSE"} <= names
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("windlass-2.1.dist-info", True), ("windlass-2.1.egg-info", True), ("windlass_machines-0.1.0.dist-info", False)],
+)
+def test_it_refuses_to_start_beside_the_other_program_of_its_name(tmp_path: Path, name: str, refused: bool) -> None:
+    (tmp_path / name).mkdir()
+    command = [sys.executable, "-m", "windlass", "version"]
+    done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, name in done.stderr) == ((1, True) if refused else (0, False))
+    if refused:
+        assert done.stderr.startswith(f"error: {tmp_path / name} is of a distribution named windlass")
+        assert "pip uninstall windlass" in done.stderr
+
+
+def test_the_distribution_is_not_called_as_the_program_of_somebody_else(built: Path) -> None:
+    assert sorted(file.name.partition("-")[0] for file in built.iterdir()) == ["windlass_machines"] * 2

@@ -16,7 +16,8 @@ from windlass.machine_sync.demo.story import STORY
 WITH_TEXT = {".md", ".py", ".toml", ".yaml", ".js", ".html", ".svg", ""}
 BARE = re.compile(
     r"""(?x)
-    \b (?: pip3? | pipx | uv | uvx | uv\ pip | uv\ tool | poetry | pdm ) \b [^\n`|;&#]*? # an installer, then
+    \b (?: pip3? | pipx | uv | uvx | uv\ pip | uv\ tool | poetry | pdm ) \b (?! \s uninstall)  # an installer,
+    [^\n`|;&#]*?                                                                        # then
     [ '"] windlass (?: \[ [a-z,]+ \] )? (?: [=<>~!@]=? [\w.]+ )? (?= ['"`\s,)] | $ )     # the bare name of a package
     | (?<! [\w./~-] ) windlass \[ [a-z,]+ \] (?! \s* @ )                                 # an extra by that name
     """
@@ -51,7 +52,14 @@ def test_the_package_of_somebody_else_is_recognized(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["uv tool install .", "pip install './windlass[testing]'", "windlass status", "uv run windlass status"]
+    "text",
+    [
+        "uv tool install .",
+        "pip install './windlass[testing]'",
+        "pip uninstall windlass",
+        "windlass status",
+        "uv run windlass status",
+    ],
 )
 def test_installing_from_a_checkout_is_not_mistaken_for_it(text: str) -> None:
     assert not BARE.search(text.replace("uv run windlass", "run windlass"))
