@@ -8,7 +8,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-os-build test explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
+.PHONY: demo demo-os-build test check explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -21,6 +21,9 @@ demo-os-build: .venv/ready ## build OS images on real parts and show it; needs b
 
 test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what it stands on; CI=true: three second tries)
 	@$(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
+
+check: lint ## a minute: lint, types, and the unit tests that mirror what changed since main
+	@$(RUN)python -m tests.changed -x -n 2 --dist loadfile
 
 explore: .venv/ready ## hours: the same tests with new seeds, 20 times the examples, large fleets, all recorded rows
 	env -u CI WINDLASS_EXPLORE=$${WINDLASS_EXPLORE:-$$(date +%s)} $(RUN)python -m pytest $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
