@@ -27,7 +27,7 @@ settings.load_profile("windlass")
 
 CLUSTER_API_PLANE = "cluster-api"
 """The plane of tests/e2e: see its conftest."""
-FOUNDATION = {"api", "capability", "kube", "testing"}
+FOUNDATION = {"api", "capability", "kube", "model", "testing"}
 """The packages of windlass that a capability stands on; `cli` and the other packages do not."""
 SLOWEST_FIRST = ("e2e", "api", "unit")
 """The folders of tests, by how long a file of theirs takes."""
