@@ -28,7 +28,7 @@ class KeptAnswers:
         self._kept: dict[NamespacedName, Answered] = {}
 
     async def of(self, key: NamespacedName, wanted: tuple[Query, ...], project: Account) -> Answered:
-        """Those that were kept if they still hold, else new ones, which nobody keeps yet."""
+        """The kept answers, if they are still valid; else new answers, which the caller may keep."""
         kept = self._kept.get(key)
         if kept is not None and kept.queries == wanted and self._now() < kept.until:
             return kept

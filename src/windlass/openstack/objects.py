@@ -53,7 +53,7 @@ def mark_of(found: Present[Any]) -> str:
 class FreshMarks:
     """New marks for objects that have none of their own, each kept until it is persisted. `new_root` makes one up.
 
-    A mark that was told as `born` is never used for something that exists: that would not be looked for.
+    Pass a mark to `born` only for resources that do not exist yet: nobody searches the cloud for it.
     """
 
     def __init__(self, new_root: Callable[[], str] = lambda: str(uuid4())) -> None:

@@ -143,7 +143,7 @@ def _unsupported(spec: capi.MachineSpec) -> list[FieldError]:
 def _lose(machine: capi.Machine, found: Findings) -> None:
     """Add a loss for each field that the Machine API has no place for.
 
-    minReadySeconds is no loss on Machines of a MachineSet: they got it from their set, which keeps it.
+    A Machine of a MachineSet does not lose minReadySeconds: the set still has it.
     """
     spec = machine.spec
     if spec.min_ready_seconds and not of_a_set(machine.metadata.owner_references):

@@ -39,7 +39,7 @@ BY_INFRA_MACHINE: Final = "infra-machine"
 """Index of Cluster API Machines: by the infra machine that they refer to."""
 
 _EVER: Final = datetime.fromtimestamp(0, UTC)
-"""Any time, for a plan of which only the kinds of its objects are used."""
+"""Stands for the time in a plan of which only the kinds are used."""
 
 
 class MachineObserver:

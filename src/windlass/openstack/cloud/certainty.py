@@ -5,7 +5,7 @@
 | made up by this process, and no outcome unknown since | nothing: only our own answers can be about it |
 | any other | a list that began in this term of leadership |
 | a request with an unknown outcome | a list that began after that |
-| a creating one that may still be under way | that; for certainty with its result, or begun when none can arrive |
+| a create request that may be under way | a list; certain if it shows the result, or began after the time limit |
 
 A term begins when the poll is attached, that is, when the controller begins to work. A request of the leader before may
 still be under way then, so an absence is certain only `Times.request` seconds later.
@@ -109,7 +109,7 @@ class Knowledge:
         self._of(mark).since = self._clock()
 
     def doubted(self, request: CloudRequest) -> None:
-        """The runtime doubts a request. If the cloud's answer was the reason, that is taken into account already."""
+        """The outcome is unknown. If the cloud's answer is the reason, `refused` has counted it already."""
         known = self._of(request.mark)
         if known.quick:
             known.quick = False

@@ -66,7 +66,7 @@ class Inventory(Struct, frozen=True):
 
     @property
     def all(self) -> tuple[Server | Volume | Port | Trunk, ...]:
-        """What may have a mark, but for `attached`."""
+        """All resources that can have a mark, except `attached`."""
         return (*self.servers, *self.volumes, *self.ports, *self.trunks)
 
     def with_others(self, wanted: Callable[[Server | Volume | Port | Trunk], bool]) -> "Inventory":

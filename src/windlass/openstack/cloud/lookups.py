@@ -73,7 +73,7 @@ SOURCES: Final[Mapping[Kind, Source]] = {
 
 
 def listed(query: Query) -> Query:
-    """The query whose answer has that of `query` in it: all of the kind, if the service takes no filters."""
+    """The query to send: `query`, or all objects of the kind if the service cannot filter."""
     return query if SOURCES[query.kind].filtered else Query(query.kind)
 
 

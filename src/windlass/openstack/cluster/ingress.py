@@ -108,7 +108,7 @@ class _Members(Struct, frozen=True):
     network: str
 
     def way(self) -> Way:
-        """A member that goes is first: a machine waits for it. A surplus one is last: its replacement is there then."""
+        """First remove members of deleted machines, which wait for it; then add missing ones; then remove the rest."""
         leaving = [each.name for each in self.machines if each.deleting]
         requests = [*self._leave(leaving), *self._missing(), *self._surplus()]
         pools = [pool for port in self.ports if (pool := self._pool(port)) is not None]

@@ -33,7 +33,7 @@ def reach(
     machines: Sequence[ControlMachine],
     weather: Weather,
 ) -> Reached:
-    """`machines`: of the control plane; none where nobody waits to hear of the endpoint."""
+    """`machines`: the machines of the control plane that wait for the endpoint."""
     balanced = balancer(infra, ours, estate, place, weather=weather) if is_wanted(infra.spec) else None
     found = endpoint(infra, ours, estate, place, balanced=balanced)
     parts = (*((balanced,) if balanced is not None else ()), found.part)

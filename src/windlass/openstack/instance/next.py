@@ -185,7 +185,7 @@ class _Build(Struct, frozen=True):
                 yield f"volume {name} ({volume.id}) is {volume.status}"
 
     def stuck(self) -> Stuck | None:
-        """A broken volume is replaced once. Both stay then, so that nobody has to remember it."""
+        """Replace a broken volume once. Both volumes stay, and show that it was replaced already."""
         for name, volumes in self.found.broken.items():
             if len(volumes) > 1:
                 ids = ", ".join(volume.id for volume in volumes)

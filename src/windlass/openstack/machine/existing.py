@@ -93,7 +93,7 @@ def naming(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Ope
 
 
 def provider_id(found: Present[OpenStackMachine], server: str) -> str:
-    """The providerID of the machine with the server of this ID. The one that it has stays, if it names that server."""
+    """The providerID of the machine with this server. One that names the server already stays as it is."""
     stored = found.object.spec.provider_id or ""
     form = PROVIDER_ID.fullmatch(stored)
     if form is not None and form[2] == server:

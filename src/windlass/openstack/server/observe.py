@@ -173,16 +173,16 @@ class ServerObserver:
         return replace(seen, machine=machine, above=above)
 
     async def _claim(self, found: Present[OpenStackServer]) -> Seen[IPAddressClaim] | None:
-        """That of its floating IP, if it asks for one."""
+        """The IPAddressClaim of its floating IP, if the spec asks for one."""
         if found.object.spec.floating_ip_pool_ref is None:
             return None
         place = found.metadata.namespace
         return await self._reader.see(IPAddressClaim, claim_name(found), namespace=place, live=True)
 
     async def _handed_over(self, found: Present[OpenStackServer], inventory: Inventory, mark: str) -> tuple[str, str]:
-        """The mark on a recorded server whose owner, the Machine of this name in the Machine API, has given it up:
-        Cluster API has the authority, and nothing of the Machine API acts any more. Else why that is still awaited, if
-        it is."""
+        """The mark on a recorded server that the Machine of this name in the Machine API has handed over (Cluster API
+        has the authority, and nothing of the Machine API acts any more), and ""; while that is awaited: "" and why;
+        else "" twice."""
         owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
         if not owner or not self._machine_api or found.metadata.namespace != self._mirrors:
             return "", ""

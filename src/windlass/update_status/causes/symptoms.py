@@ -1,4 +1,4 @@
-"""Says which cause an insight is a symptom of: the first that is about, or affects, what the insight is about.
+"""Finds the cause of an insight: the first cause that is about the same object, or affects it.
 
 An insight that follows another object, as the alert of an operator does, is a symptom of what affects that object.
 """

@@ -30,7 +30,7 @@ class Informants(Struct, frozen=True):
     namespaces: tuple[str, ...] = ()
 
     async def tell(self, reader: PopulationReader, stored: Seen[UpdateStatus], *, now: Moment) -> tuple[Informed, ...]:
-        """What those who are asked told, until they answer this process: what `stored` has."""
+        """The last answers of the informers, from `stored`. They count until an informer answers this process."""
         found = await reader.see_all(UpdateInformer)
         stood = told_by_informers(stored.object.status, now=now) if isinstance(stored, Present) else ()
         asked = candidates(found.readable, self.namespaces) if isinstance(found, Population) else []

@@ -1,4 +1,4 @@
-"""Keeps the object within its limits: what matters least is left out first, and it is said how much."""
+"""Keeps the object within its limits: drops the least important entries first, and reports how many."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

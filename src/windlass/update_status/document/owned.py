@@ -1,4 +1,4 @@
-"""The CRD of UpdateStatus: names and columns, for who reads `kubectl get upgradestatus` in the night."""
+"""The CRD of UpdateStatus: names, and the columns of `kubectl get`."""
 
 from typing import Final
 

@@ -34,8 +34,8 @@ _OF_NODES: Final = frozenset({"nodes", "machineconfigpools"})
 SETTLED: Final[dict[tuple[str, str, str], tuple[object, Entry]]] = {}
 """Parts of reports, and the entries that they were last found equal to, by pool, informer and uid.
 
-An entry that did not change when its part was written over it is the same at any time, so it is not written again.
-Both are compared, so it does not matter whose they were.
+An entry that writing its part left unchanged is not written again until the entry or the part changes. The cache
+compares both, so entries of other objects do no harm.
 """
 _MOST_SETTLED: Final = 4096
 
@@ -173,8 +173,8 @@ class Gathering:
     def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any], part: object) -> None:
         """Add what `make` makes of the same insight as it stands; acquiredAt moves only if it differs from that.
 
-        `name` is what people are told if it is quarantined. `part` is all that `make` uses but the present, and the
-        present too if what stands does not decide how the present is used.
+        `name` is what people are told if it is quarantined. `part` holds the inputs of `make`. It includes the
+        current time, unless the present entry alone decides whether the time changes anything.
         """
         stood = self._before.get(identity)
         key, why = (self._pool, self._informer, identity), ""

@@ -1,4 +1,4 @@
-"""Durations that are not known: laws of chance, what is left of one that has lasted for a while, and sums. Seconds."""
+"""Random durations in seconds: distributions, the remaining time after a given time, and sums."""
 
 import math
 from collections.abc import Iterable
