@@ -41,8 +41,9 @@ def is_gone(owner: OwnerReference, found: Seen[Any]) -> bool:
 def has_other_owner(mirror: ObjectMeta, *kinds: type[KubernetesObject]) -> bool:
     """It has an owner that is of none of these `kinds`, the owners of a mirror. Nobody looks whether that one is gone,
     so the collector may have deleted the mirror, and users who may not delete it may have written the reference."""
-    known = {(kind.RESOURCE.api_version, kind.RESOURCE.kind) for kind in kinds}
-    return any((owner.api_version, owner.kind) not in known for owner in mirror.owner_references)
+    known = {(kind.RESOURCE.group, kind.RESOURCE.kind) for kind in kinds}
+    owners = ((owner.api_version.partition("/")[0], owner.kind) for owner in mirror.owner_references)
+    return any(owner not in known for owner in owners)
 
 
 def is_newer(meta: ObjectMeta, mirror: ObjectMeta) -> bool:
