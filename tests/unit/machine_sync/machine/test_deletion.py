@@ -286,6 +286,15 @@ class TestMirrorsWithAnOwnerThatNoMirrorHas:
         assert "was deleted while it had an owner that no mirror has" in str(plan.actions)
 
 
+def test_an_owner_in_another_version_of_its_group_is_the_one_that_a_mirror_has() -> None:
+    """Cluster API wrote v1beta1 before, and a user deletes the mirror."""
+    mirror = under_machine_api()["cluster_api"]
+    earlier = [{**each, "apiVersion": "cluster.x-k8s.io/v1beta1"} for each in mirror["metadata"]["ownerReferences"]]
+    case = under_machine_api()
+    case["cluster_api"] = going(changed(mirror, metadata__ownerReferences=earlier))
+    assert "deletionTimestamp" in after(decided(**case), **case)["machine_api"]["metadata"]
+
+
 def strange(mirror: Tree, own: bool) -> Tree:
     owners = mirror["metadata"]["ownerReferences"] if own else []
     return changed(mirror, metadata__ownerReferences=[*owners, STRANGE])
