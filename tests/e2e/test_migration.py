@@ -44,7 +44,7 @@ def authority_of(machine: Tree) -> str:
 
 
 @ON_BOTH_PLATFORMS
-async def test_mg10_from_the_machine_api_to_cluster_api_and_back_without_a_twin(ground: Ground, actors: Actors) -> None:
+async def test_from_the_machine_api_to_cluster_api_and_back_without_a_twin(ground: Ground, actors: Actors) -> None:
     name = ground.name("w-0")
     async with ground.syncing():
         async with recorded(ground.stage) as history:
@@ -62,7 +62,7 @@ async def test_mg10_from_the_machine_api_to_cluster_api_and_back_without_a_twin(
 
 
 @ON_BOTH_PLATFORMS
-async def test_mg10_from_cluster_api_to_the_machine_api_and_back_without_a_twin(ground: Ground, actors: Actors) -> None:
+async def test_from_cluster_api_to_the_machine_api_and_back_without_a_twin(ground: Ground, actors: Actors) -> None:
     name = ground.name("w-0")
     async with ground.syncing():
         async with recorded(ground.stage) as history:
@@ -80,7 +80,7 @@ async def test_mg10_from_cluster_api_to_the_machine_api_and_back_without_a_twin(
 
 
 @ON_BOTH_PLATFORMS
-async def test_mg10_from_cluster_api_to_the_machine_api_and_back_with_a_twin_that_runs(
+async def test_from_cluster_api_to_the_machine_api_and_back_with_a_twin_that_runs(
     ground: Ground, actors: Actors
 ) -> None:
     name = ground.name("w-0")
@@ -102,9 +102,7 @@ async def test_mg10_from_cluster_api_to_the_machine_api_and_back_with_a_twin_tha
 
 
 @ON_BOTH_PLATFORMS
-async def test_mg10_from_the_machine_api_to_cluster_api_and_back_with_a_paused_twin(
-    ground: Ground, actors: Actors
-) -> None:
+async def test_from_the_machine_api_to_cluster_api_and_back_with_a_paused_twin(ground: Ground, actors: Actors) -> None:
     name = ground.name("w-0")
     await ground.cluster_api_machine(name, paused=True)
     uid = await uid_of(ground, name)

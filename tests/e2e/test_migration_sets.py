@@ -31,7 +31,7 @@ async def machines_of_both(ground: Ground, name: str) -> set[str]:
 
 
 @ON_BOTH_PLATFORMS
-async def test_mg11_a_set_that_is_handed_over_makes_machines_there_and_keeps_those_it_had(
+async def test_a_set_that_is_handed_over_makes_machines_there_and_keeps_those_it_had(
     ground: Ground, actors: Actors
 ) -> None:
     name = ground.name("ms")
@@ -70,7 +70,7 @@ async def test_mg11_a_set_that_is_handed_over_makes_machines_there_and_keeps_tho
 
 
 @ON_BOTH_PLATFORMS
-async def test_mg12_a_set_of_the_machine_api_may_make_machines_that_belong_to_cluster_api(
+async def test_a_set_of_the_machine_api_may_make_machines_that_belong_to_cluster_api(
     ground: Ground, actors: Actors
 ) -> None:
     name = ground.name("ms")
@@ -142,7 +142,7 @@ async def test_a_set_of_cluster_api_that_is_deleted_takes_its_machines_along_whi
     assert not any(one.alive for one in await ground.instances())
 
 
-async def test_ss12_deleting_the_mirror_of_a_set_costs_cluster_api_neither_set_nor_machine(
+async def test_deleting_the_mirror_of_a_set_costs_cluster_api_neither_set_nor_machine(
     ground: Ground, actors: Actors
 ) -> None:
     name = ground.name("ms")

@@ -50,7 +50,7 @@ async def core_finishes(stage: Stage, name: str = "w-0") -> None:
 
 @pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 @pytest.mark.parametrize("first", [capi.Machine, mapi.Machine], ids=["the-machine", "its-mirror"])
-async def test_ms24_deleting_either_side_takes_everything_along_in_order(stage: Stage, first: Any) -> None:
+async def test_deleting_either_side_takes_everything_along_in_order(stage: Stage, first: Any) -> None:
     async with stage.syncing():
         await mirrored(stage)
         await stage.delete(first, "w-0")

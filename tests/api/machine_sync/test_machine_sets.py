@@ -1,8 +1,7 @@
 """MachineSets are mirrored in both directions, and authority over them moves, on a real API server.
 
 The service runs under the permissions that we ship. Whoever else there is on a cluster is played by the tests: the
-controllers of both APIs, which say whether they are paused. Ids like SS1 name the rows of the list of behaviours that
-OpenShift's controller is tested for.
+controllers of both APIs, which say whether they are paused.
 """
 
 import time
@@ -114,7 +113,7 @@ async def still_after(stage: Stage) -> AsyncIterator[None]:
 
 
 @BOTH
-async def test_ss1_a_set_of_the_machine_api_gets_a_paused_mirror_with_a_template(stage: Stage) -> None:
+async def test_a_set_of_the_machine_api_gets_a_paused_mirror_with_a_template(stage: Stage) -> None:
     await ground(stage)
     async with still_after(stage), stage.syncing():
         await machine_api_set(stage)
@@ -137,7 +136,7 @@ async def test_ss1_a_set_of_the_machine_api_gets_a_paused_mirror_with_a_template
         assert said["ScalingUp"] == "True"
 
 
-async def test_ss5_replicas_follow_in_spec_and_in_status(stage: Stage) -> None:
+async def test_replicas_follow_in_spec_and_in_status(stage: Stage) -> None:
     await ground(stage)
     async with stage.syncing():
         await machine_api_set(stage)
@@ -153,7 +152,7 @@ async def test_ss5_replicas_follow_in_spec_and_in_status(stage: Stage) -> None:
 
 
 @BOTH
-async def test_ss14_another_provider_spec_is_another_template_and_a_users_own_stays(stage: Stage) -> None:
+async def test_another_provider_spec_is_another_template_and_a_users_own_stays(stage: Stage) -> None:
     await ground(stage)
     await infra_template(stage, "made-by-a-user")
     async with still_after(stage), stage.syncing():
@@ -170,7 +169,7 @@ async def test_ss14_another_provider_spec_is_another_template_and_a_users_own_st
         assert size_of(stage, there[referred_to(mirror)]) == "huge"
 
 
-async def test_ss7_a_set_of_cluster_api_is_followed_in_the_machine_api(stage: Stage) -> None:
+async def test_a_set_of_cluster_api_is_followed_in_the_machine_api(stage: Stage) -> None:
     await ground(stage)
     await cluster_api_set(stage)
     async with still_after(stage), stage.syncing():
@@ -190,7 +189,7 @@ async def test_ss7_a_set_of_cluster_api_is_followed_in_the_machine_api(stage: St
 
 
 @BOTH
-async def test_ss9_another_template_is_another_provider_spec(stage: Stage) -> None:
+async def test_another_template_is_another_provider_spec(stage: Stage) -> None:
     await ground(stage)
     await cluster_api_set(stage)
     async with stage.syncing():
@@ -207,7 +206,7 @@ async def test_ss9_another_template_is_another_provider_spec(stage: Stage) -> No
 
 
 @BOTH
-async def test_ss10_under_cluster_api_authority_the_first_set_is_made_and_not_paused(stage: Stage) -> None:
+async def test_under_cluster_api_authority_the_first_set_is_made_and_not_paused(stage: Stage) -> None:
     await ground(stage)
     async with still_after(stage), stage.syncing():
         await machine_api_set(stage, authority="ClusterAPI")
@@ -220,7 +219,7 @@ async def test_ss10_under_cluster_api_authority_the_first_set_is_made_and_not_pa
         assert made["spec"]["replicas"] == 2
 
 
-async def test_ss12_a_mirror_that_is_deleted_goes_and_the_set_and_its_template_stay(stage: Stage) -> None:
+async def test_a_mirror_that_is_deleted_goes_and_the_set_and_its_template_stay(stage: Stage) -> None:
     await ground(stage)
     async with stage.syncing():
         await machine_api_set(stage, authority="ClusterAPI")
@@ -249,7 +248,7 @@ async def test_a_set_of_the_machine_api_and_its_mirror_go_together(stage: Stage,
         assert set(await templates(stage)) == {"made-by-a-user"}
 
 
-async def test_ss11_a_set_of_cluster_api_takes_its_mirror_along_after_cluster_api(stage: Stage) -> None:
+async def test_a_set_of_cluster_api_takes_its_mirror_along_after_cluster_api(stage: Stage) -> None:
     await ground(stage)
     async with stage.syncing():
         await machine_api_set(stage, authority="ClusterAPI")
@@ -344,7 +343,7 @@ async def test_a_missing_cluster_is_said_and_heals_when_it_comes(stage: Stage) -
 
 
 @BOTH
-async def test_mg8_mg9_authority_moves_to_cluster_api_and_back(stage: Stage) -> None:
+async def test_authority_moves_to_cluster_api_and_back(stage: Stage) -> None:
     await ground(stage)
     async with still_after(stage), stage.syncing():
         await machine_api_set(stage)

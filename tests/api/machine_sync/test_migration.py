@@ -1,8 +1,7 @@
 """Authority over a machine moves, both ways, on a real API server with the CRDs of Cluster API and its providers.
 
 The controllers of both APIs are played by hand, one step at a time, so that the order shows: nobody is let go before
-the others have said that they stand still. Ids like MG4 name the rows of the list of behaviours that OpenShift's
-controller is tested for.
+the others have said that they stand still.
 """
 
 from typing import Any
@@ -91,7 +90,7 @@ async def stays(stage: Stage) -> None:
 
 
 @BOTH
-async def test_mg10_a_machine_of_the_machine_api_goes_to_cluster_api_and_back_twice(stage: Stage) -> None:
+async def test_a_machine_of_the_machine_api_goes_to_cluster_api_and_back_twice(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0")
@@ -109,7 +108,7 @@ async def test_mg10_a_machine_of_the_machine_api_goes_to_cluster_api_and_back_tw
 
 
 @BOTH
-async def test_mg10_a_machine_of_cluster_api_goes_to_the_machine_api_and_back(stage: Stage) -> None:
+async def test_a_machine_of_cluster_api_goes_to_the_machine_api_and_back(stage: Stage) -> None:
     await stage.cluster()
     await stage.source_set()
     await stage.mirror_set()
@@ -153,7 +152,7 @@ async def test_a_user_who_changes_his_mind_on_the_way_gets_it_back(stage: Stage,
     await stays(stage)
 
 
-async def test_mg7_a_change_on_the_way_is_not_lost(stage: Stage) -> None:
+async def test_a_change_on_the_way_is_not_lost(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0")

@@ -1,8 +1,7 @@
 """Machines of the Machine API become Machines of Cluster API and stay the same, on a real API server.
 
 The service runs under the permissions that we ship. Cluster API and its providers are there by their own CRDs, whose
-defaults and checks must not set off anything. Ids like MS1 name the rows of the list of behaviours that OpenShift's
-controller is tested for.
+defaults and checks must not set off anything.
 """
 
 from collections.abc import AsyncIterator
@@ -39,7 +38,7 @@ def annotations(found: Tree | None) -> Tree:
 
 
 @BOTH
-async def test_ms1_ms8_a_machine_without_an_owner_gets_a_paused_mirror_of_the_cluster(stage: Stage) -> None:
+async def test_a_machine_without_an_owner_gets_a_paused_mirror_of_the_cluster(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0")
@@ -63,7 +62,7 @@ async def test_ms1_ms8_a_machine_without_an_owner_gets_a_paused_mirror_of_the_cl
 
 
 @BOTH
-async def test_ms3_ms25_in_sync_it_stays_and_nothing_is_written(stage: Stage) -> None:
+async def test_in_sync_it_stays_and_nothing_is_written(stage: Stage) -> None:
     """Defaults of the CRDs of Cluster API and its providers are no differences."""
     await stage.cluster()
     async with stage.syncing():
@@ -115,7 +114,7 @@ async def test_a_default_that_we_do_not_know_is_no_difference(stage: Stage, newe
 
 
 @BOTH
-async def test_ms4_another_size_makes_the_infra_machine_anew(stage: Stage) -> None:
+async def test_another_size_makes_the_infra_machine_anew(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0")
@@ -136,7 +135,7 @@ async def test_ms4_another_size_makes_the_infra_machine_anew(stage: Stage) -> No
     await stays(stage)
 
 
-async def test_ms7_a_machine_of_a_control_plane_machine_set_is_refused(stage: Stage) -> None:
+async def test_a_machine_of_a_control_plane_machine_set_is_refused(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         owner = {
@@ -154,7 +153,7 @@ async def test_ms7_a_machine_of_a_control_plane_machine_set_is_refused(stage: St
 
 
 @BOTH
-async def test_ms14_a_machine_of_a_set_belongs_to_the_twin(stage: Stage) -> None:
+async def test_a_machine_of_a_set_belongs_to_the_twin(stage: Stage) -> None:
     await stage.cluster()
     await stage.source_set()
     await stage.mirror_set()
@@ -179,7 +178,7 @@ async def test_ms14_a_machine_of_a_set_belongs_to_the_twin(stage: Stage) -> None
 
 
 @BOTH
-async def test_ms17_the_first_machine_of_cluster_api_is_not_paused(stage: Stage) -> None:
+async def test_the_first_machine_of_cluster_api_is_not_paused(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0", authority="ClusterAPI")
@@ -192,7 +191,7 @@ async def test_ms17_the_first_machine_of_cluster_api_is_not_paused(stage: Stage)
     await stays(stage)
 
 
-async def test_ms30_labels_of_others_survive_and_ours_follow(stage: Stage) -> None:
+async def test_labels_of_others_survive_and_ours_follow(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0", labels={"a": "1"})

@@ -1,8 +1,7 @@
 """Cluster API Machines become Machines of the Machine API and stay the same, on a real API server.
 
 The service runs under the permissions that we ship, on an API server that enforces them and
-OwnerReferencesPermissionEnforcement. Ids like MS13 name the rows of the list of behaviours that OpenShift's controller
-is tested for.
+OwnerReferencesPermissionEnforcement.
 """
 
 import itertools
@@ -25,7 +24,7 @@ BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
 
 
 @BOTH
-async def test_ms13_a_machine_of_a_set_with_a_twin_gets_a_mirror(stage: Stage) -> None:
+async def test_a_machine_of_a_set_with_a_twin_gets_a_mirror(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
         await stage.machine("w-0")
@@ -56,7 +55,7 @@ async def test_ms13_a_machine_of_a_set_with_a_twin_gets_a_mirror(stage: Stage) -
 
 
 @BOTH
-async def test_ms6_a_change_of_the_infra_machine_reaches_the_provider_spec(stage: Stage) -> None:
+async def test_a_change_of_the_infra_machine_reaches_the_provider_spec(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
         await stage.machine("w-0")
@@ -101,7 +100,7 @@ async def test_whenever_synchronized_is_true_the_status_is_there(stage: Stage) -
 
 
 @BOTH
-async def test_ms3_nothing_is_written_when_all_is_in_sync(stage: Stage) -> None:
+async def test_nothing_is_written_when_all_is_in_sync(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
         await stage.machine("w-0")
@@ -131,7 +130,7 @@ async def test_a_default_of_the_server_on_the_infra_machine_makes_no_loop(stage:
         assert await stage.everything("w-0") == before
 
 
-async def test_ms9_what_another_is_moving_is_not_touched(stage: Stage) -> None:
+async def test_what_another_is_moving_is_not_touched(stage: Stage) -> None:
     await stage.fleet()
     await stage.machine("w-0")
     await stage.adoptable("w-0", authority="Migrating")
@@ -141,7 +140,7 @@ async def test_ms9_what_another_is_moving_is_not_touched(stage: Stage) -> None:
     assert await stage.everything("w-0") == before
 
 
-async def test_mg2_an_authority_that_nobody_filled_becomes_what_spec_asks_for(stage: Stage) -> None:
+async def test_an_authority_that_nobody_filled_becomes_what_spec_asks_for(stage: Stage) -> None:
     await stage.fleet()
     await stage.machine("w-0")
     await stage.adoptable("w-0", authority="")
@@ -153,7 +152,7 @@ async def test_mg2_an_authority_that_nobody_filled_becomes_what_spec_asks_for(st
         await stage.mirror_that("w-1", lambda tree: tree.get("status", {}).get("authoritativeAPI") == "MachineAPI")
 
 
-async def test_ms10_an_independent_machine_is_not_touched(stage: Stage) -> None:
+async def test_an_independent_machine_is_not_touched(stage: Stage) -> None:
     await stage.fleet()
     await stage.machine("w-0", owner=None)
     before = await stage.everything("w-0")
@@ -163,7 +162,7 @@ async def test_ms10_an_independent_machine_is_not_touched(stage: Stage) -> None:
     assert before["mirror"] is None
 
 
-async def test_ms11_an_independent_machine_is_adopted_when_a_user_makes_its_mirror(stage: Stage) -> None:
+async def test_an_independent_machine_is_adopted_when_a_user_makes_its_mirror(stage: Stage) -> None:
     await stage.infra_cluster()
     async with stage.syncing():
         await stage.machine("w-0", owner=None)
@@ -177,7 +176,7 @@ async def test_ms11_an_independent_machine_is_adopted_when_a_user_makes_its_mirr
     assert all(map(held_by_us, (await stage.everything("w-0")).values()))
 
 
-async def test_ms12_a_machine_whose_set_has_no_twin_is_not_touched_until_it_has(stage: Stage) -> None:
+async def test_a_machine_whose_set_has_no_twin_is_not_touched_until_it_has(stage: Stage) -> None:
     await stage.infra_cluster()
     await stage.source_set()
     await stage.machine("w-0")
@@ -190,7 +189,7 @@ async def test_ms12_a_machine_whose_set_has_no_twin_is_not_touched_until_it_has(
 
 
 @BOTH
-async def test_ms16_a_missing_infra_machine_is_said_and_heals_when_it_comes(stage: Stage, platform: str) -> None:
+async def test_a_missing_infra_machine_is_said_and_heals_when_it_comes(stage: Stage, platform: str) -> None:
     await stage.fleet()
     await stage.machine("w-0", infra=False)
     await stage.adoptable("w-0")
@@ -220,7 +219,7 @@ async def test_a_missing_infra_cluster_is_said_in_an_event_and_heals_when_it_com
         await stage.in_sync("w-0")
 
 
-async def test_ms27_owners_that_cannot_be_converted_are_said_by_their_detail_alone(stage: Stage) -> None:
+async def test_owners_that_cannot_be_converted_are_said_by_their_detail_alone(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
         cluster = stage.example.platform.infra_cluster
@@ -262,7 +261,7 @@ def owner_names(tree: Tree) -> list[str]:
     return [owner["name"] for owner in tree["metadata"].get("ownerReferences", [])]
 
 
-async def test_ms28_a_warning_is_an_event_and_stops_nothing(stage: Stage) -> None:
+async def test_a_warning_is_an_event_and_stops_nothing(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
         await stage.machine("w-0")

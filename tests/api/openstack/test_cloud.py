@@ -175,9 +175,7 @@ WEATHER: dict[str, tuple[dict[str, Any], type[CloudFailure], int]] = {
 }
 
 
-async def test_s28_after_each_fault_a_look_tells_what_is_there(
-    clouds: Clouds, account: Account, project: Project
-) -> None:
+async def test_after_each_fault_a_look_tells_what_is_there(clouds: Clouds, account: Account, project: Project) -> None:
     for name, (rule, kind, made) in WEATHER.items():
         mark = clouds.born(name.replace(" ", "-"))
         fault = project.fault("neutron", method="POST", path="/ports$", count=1, **rule)
@@ -204,7 +202,7 @@ async def test_a_service_that_is_too_slow(clouds: Clouds, account: Account, proj
         await account.ask(Http("network", "GET", "/v2.0/networks"), seconds=0.5)
 
 
-async def test_s29_retry_after_is_kept(clouds: Clouds, account: Account, project: Project) -> None:
+async def test_retry_after_is_kept(clouds: Clouds, account: Account, project: Project) -> None:
     project.fault("nova", status=429, headers={"Retry-After": "2"}, count=1)
     with pytest.raises(Throttled) as caught:
         await account.ask(Http("compute", "GET", "/servers"))
@@ -307,7 +305,7 @@ async def test_everything_can_be_found_by_its_id(account: Account, project: Proj
     assert {"trunk", "port-security"} <= {each.alias for each in found[extensions]}  # type: ignore[union-attr]
 
 
-async def test_a6_twenty_cold_owners_ask_for_one_token(clouds: Clouds, project: Project) -> None:
+async def test_twenty_cold_owners_ask_for_one_token(clouds: Clouds, project: Project) -> None:
     credentials = read(project.clouds_yaml, ENTRY, where=SECRET)
 
     async def observe(mark: str) -> None:
@@ -319,7 +317,7 @@ async def test_a6_twenty_cold_owners_ask_for_one_token(clouds: Clouds, project: 
     assert len(requests) == 1 + 4, requests  # servers, ports, extensions, trunks
 
 
-async def test_a7_calls_under_load_survive_tokens_that_are_refused(account: Account, project: Project) -> None:
+async def test_calls_under_load_survive_tokens_that_are_refused(account: Account, project: Project) -> None:
     for skip in (20, 45, 70, 95):  # so far apart that no call meets three of them
         project.fault("neutron", path="/networks", status=401, skip=skip, count=1)
     request = Http("network", "GET", "/v2.0/networks", query=(("fields", "id"),))

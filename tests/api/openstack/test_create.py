@@ -73,7 +73,6 @@ def test_the_example_makes_a_server_once_and_takes_everything_away(project: Proj
 
 
 async def test_a_server_has_all_that_its_spec_names(project: Project) -> None:
-    """P1, P3, P6, P12, P13, P26, I2, I4, I6, I10."""
     sdk = project.sdk
     group = sdk.network.create_security_group(name="web")
     near = sdk.compute.create_server_group(name="near", policy="anti-affinity")
@@ -131,7 +130,7 @@ async def test_a_server_has_all_that_its_spec_names(project: Project) -> None:
             "w-root": server.id,
             "w-etcd": server.id,
         }
-        # P25: a subport that somebody put on our trunk stays; the trunk goes all the same.
+        # A subport that somebody put on our trunk stays; the trunk goes all the same.
         subport = sdk.network.create_port(network_id=project.network_id, name="sub")
         sdk.network.add_trunk_subports(
             trunk, [{"port_id": subport.id, "segmentation_type": "vlan", "segmentation_id": 7}]
@@ -146,7 +145,7 @@ async def test_a_server_has_all_that_its_spec_names(project: Project) -> None:
     sdk.compute.delete_server_group(near)
 
 
-async def test_s28_every_answer_is_lost_once_and_there_is_one_of_each(project: Project) -> None:
+async def test_every_answer_is_lost_once_and_there_is_one_of_each(project: Project) -> None:
     for service, kind in (("neutron", "ports"), ("neutron", "trunks"), ("cinder", "volumes"), ("nova", "servers")):
         project.fault(service, method="POST", path=f"/{kind}$", count=1, after=True, drop=True)
     spec = replace(spec_in(project), root=VolumeSpec(name="root", size=1), trunk=True, tags=("a",))
@@ -162,7 +161,7 @@ async def test_s28_every_answer_is_lost_once_and_there_is_one_of_each(project: P
 
 
 async def test_what_others_have_under_the_same_names_is_left_alone(project: Project) -> None:
-    """S24, S27, and a refusal: the server is made only when its quota allows it."""
+    """The server is made only when its quota allows it."""
     sdk = project.sdk
     theirs = sdk.network.create_port(network_id=project.network_id, name="w-0")
     [image], [flavor] = sdk.image.images(name="cirros"), sdk.compute.flavors(name="m1.tiny")
@@ -188,7 +187,7 @@ async def test_what_others_have_under_the_same_names_is_left_alone(project: Proj
     sdk.network.delete_port(theirs)
 
 
-async def test_i5_a_volume_that_fails_is_told_and_everything_goes(project: Project) -> None:
+async def test_a_volume_that_fails_is_told_and_everything_goes(project: Project) -> None:
     spec = replace(spec_in(project), name="windlass:fail", root=VolumeSpec(name="root", size=1))
     async with cloud_of(project) as cloud:
         with pytest.raises(Halted, match="could not be made, twice"):

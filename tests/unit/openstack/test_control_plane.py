@@ -74,7 +74,7 @@ def found(world: cases.World, kind: type[Any], name: str = "cp-0") -> Tree | Non
     return one.tree() if one is not None else None
 
 
-async def test_m10_the_machine_is_provisioned_with_its_member_and_leaves_before_its_server_goes() -> None:
+async def test_the_machine_is_provisioned_with_its_member_and_leaves_before_its_server_goes() -> None:
     world = world_with_machine(BALANCED)
     told: list[tuple[bool, int]] = []
 
@@ -100,7 +100,7 @@ async def test_m10_the_machine_is_provisioned_with_its_member_and_leaves_before_
     assert gone == ["members", "servers", "ports"]
 
 
-async def test_c5_the_floating_ip_leads_to_the_port_of_the_machine_and_is_free_again() -> None:
+async def test_the_floating_ip_leads_to_the_port_of_the_machine_and_is_free_again() -> None:
     world = world_with_machine(FLOATING)
     await settle(world)
     own, server = found(world, OpenStackMachine), found(world, OpenStackServer)

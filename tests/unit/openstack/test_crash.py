@@ -117,7 +117,7 @@ async def delete(api: MemoryApi) -> None:
     ],
 )
 @pytest.mark.parametrize("actors", [nobody, deletes], ids=["created", "created and deleted"])
-async def test_s23_a_crash_at_any_write_leaves_one_of_each(
+async def test_a_crash_at_any_write_leaves_one_of_each(
     spec: dict[str, Any], ports: int, actors: Callable[[World], Sequence[Any]]
 ) -> None:
     report = await crash_everywhere(scenario(spec, ports=ports, actors=actors))
@@ -125,7 +125,7 @@ async def test_s23_a_crash_at_any_write_leaves_one_of_each(
 
 
 @pytest.mark.parametrize("actors", [nobody, deletes], ids=["adopted", "adopted and deleted"])
-async def test_s2_a_crash_while_a_server_is_adopted_creates_nothing(actors: Callable[[World], Sequence[Any]]) -> None:
+async def test_a_crash_while_a_server_is_adopted_creates_nothing(actors: Callable[[World], Sequence[Any]]) -> None:
     report = await crash_everywhere(scenario(PLAIN, ports=1, actors=actors, tree=adopting))
     assert report.points >= 6
 

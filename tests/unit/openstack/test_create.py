@@ -177,7 +177,7 @@ async def test_user_data_is_sent_in_base64(cloud: PlayedCloud) -> None:
 
 @pytest.mark.parametrize("path", ["/ports$", "/trunks$", "/volumes$", "/servers$"])
 @virtual
-async def test_s28_a_lost_answer_makes_nothing_twice(cloud: PlayedCloud, path: str) -> None:
+async def test_a_lost_answer_makes_nothing_twice(cloud: PlayedCloud, path: str) -> None:
     process = await cloud.process()
     lost = cloud.fault(method="POST", path=path, status=503, after=True)
     await wait_active(process, WITH_ALL, owner=OWNER, seconds=60)
@@ -188,7 +188,7 @@ async def test_s28_a_lost_answer_makes_nothing_twice(cloud: PlayedCloud, path: s
 
 
 @virtual
-async def test_s28_a_process_that_dies_leaves_nothing_that_the_next_one_makes_again(cloud: PlayedCloud) -> None:
+async def test_a_process_that_dies_leaves_nothing_that_the_next_one_makes_again(cloud: PlayedCloud) -> None:
     await visit(await cloud.process(), WITH_ALL)
     await asyncio.sleep(2)
     status = await create_instance(await cloud.process(), WITH_ALL, owner=OWNER)
@@ -199,7 +199,7 @@ async def test_s28_a_process_that_dies_leaves_nothing_that_the_next_one_makes_ag
 
 
 @virtual
-async def test_s28_a_server_may_be_under_way_if_its_port_is_there(cloud: PlayedCloud) -> None:
+async def test_a_server_may_be_under_way_if_its_port_is_there(cloud: PlayedCloud) -> None:
     cloud.port(description=f"windlass-owner={mark_of_owner(OWNER)}")
     process = await cloud.process()
     assert await visit(process) == ("", True)
@@ -279,7 +279,7 @@ async def test_a_spec_that_cannot_be_resolved_names_its_fields(cloud: PlayedClou
 
 
 @virtual
-async def test_s20_an_image_that_is_not_uploaded_yet_is_named_as_such(cloud: PlayedCloud) -> None:
+async def test_an_image_that_is_not_uploaded_yet_is_named_as_such(cloud: PlayedCloud) -> None:
     cloud.services.images.clear()
     cloud.services.image("rhcos", status="queued")
     process = await cloud.process()
@@ -304,7 +304,7 @@ async def test_a_question_that_fails_is_raised(cloud: PlayedCloud) -> None:
 
 
 @virtual
-async def test_s6_a_known_server_that_is_gone_is_not_made_again(cloud: PlayedCloud) -> None:
+async def test_a_known_server_that_is_gone_is_not_made_again(cloud: PlayedCloud) -> None:
     status = await create_instance(await cloud.process(), SPEC, owner=OWNER, server_id="gone")
     assert (status.state, status.ready, status.building) == ("DELETED", False, False)
     assert cloud.posts == []

@@ -69,7 +69,7 @@ def server(conditions: list[Any] | None = None, **status: Any) -> Present[OpenSt
             "Unknown",
             "NotYetObserved",
             "Waiting for Secret shop/cloud",
-            id="M11 nothing observed yet",
+            id="nothing observed yet",
         ),
         pytest.param(
             [UNSEEN, REFUSED],
@@ -86,7 +86,7 @@ def server(conditions: list[Any] | None = None, **status: Any) -> Present[OpenSt
             "False",
             "DeletingServer",
             "Deleting server a",
-            id="M12 deletion comes first",
+            id="deletion comes first",
         ),
     ],
 )

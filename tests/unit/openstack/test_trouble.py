@@ -123,10 +123,10 @@ WRONG = Problem("Invalid", "ports[0].network", "spec.ports[0] names no network")
 @pytest.mark.parametrize(
     ("problems", "part", "reason", "by_itself"),
     [
-        pytest.param([NOTHING], INSTANCE_READY, "DependencyFailed", True, id="S19 nothing of that name"),
-        pytest.param([WRONG], INSTANCE_READY, "InvalidConfiguration", False, id="S31 a wrong field"),
+        pytest.param([NOTHING], INSTANCE_READY, "DependencyFailed", True, id="nothing of that name"),
+        pytest.param([WRONG], INSTANCE_READY, "InvalidConfiguration", False, id="a wrong field"),
         pytest.param([NOTHING, WRONG], INSTANCE_READY, "InvalidConfiguration", False, id="the wrong field wins"),
-        pytest.param([Unavailable("image", "down")], INSTANCE_READY, "DependencyFailed", True, id="S20 API error"),
+        pytest.param([Unavailable("image", "down")], INSTANCE_READY, "DependencyFailed", True, id="API error"),
         pytest.param([Rejected("image", "bad")], INSTANCE_READY, "InvalidConfiguration", False, id="a refused query"),
         pytest.param(
             [NOTHING, Unauthenticated("image", "no")], AUTHENTICATED, "OpenStackAuthenticationFailed", False, id="401"

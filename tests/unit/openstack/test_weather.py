@@ -13,7 +13,7 @@ EVERYTHING = {"trunk": True, "tags": ["blue"], "rootVolume": {"sizeGiB": 10}}
 
 
 @pytest.mark.parametrize("fault", OF_CREATION.values(), ids=OF_CREATION.keys())
-async def test_s28_every_kind_of_creating_request_meets_a_fault_and_there_is_one_of_each(fault: dict[str, Any]) -> None:
+async def test_every_kind_of_creating_request_meets_a_fault_and_there_is_one_of_each(fault: dict[str, Any]) -> None:
     world = World()
     faults = [world.cloud.fault(method="POST", path=f"^{path}$", **fault) for path in POSTS]
     world.api.load(server(world, **EVERYTHING))
@@ -40,7 +40,7 @@ async def test_every_kind_of_deleting_request_meets_a_fault_and_nothing_is_left(
     assert world.api.peek(OpenStackServer, KEY[1], namespace=NAMESPACE) is None
 
 
-async def test_s29_a_service_that_asks_for_a_pause_is_left_alone_for_so_long() -> None:
+async def test_a_service_that_asks_for_a_pause_is_left_alone_for_so_long() -> None:
     world = World()
     world.cloud.fault(method="POST", path="^/v2.0/ports$", status=429, headers={"retry-after": "30"})
     world.api.load(server(world))

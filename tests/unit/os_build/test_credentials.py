@@ -44,17 +44,15 @@ def read(document: Any, type_: str = NEW) -> Auths:
 @pytest.mark.parametrize(
     ("document", "hosts"),
     [
-        pytest.param({"auths": {"quay.io": ENTRY}}, ["quay.io"], id="A11 new"),
-        pytest.param({"quay.io": ENTRY}, ["quay.io"], id="A11 legacy"),
-        pytest.param(
-            {"quay.io": ENTRY, "a.example:5000": ENTRY}, ["a.example:5000", "quay.io"], id="B26 several hosts"
-        ),
+        pytest.param({"auths": {"quay.io": ENTRY}}, ["quay.io"], id="new"),
+        pytest.param({"quay.io": ENTRY}, ["quay.io"], id="legacy"),
+        pytest.param({"quay.io": ENTRY, "a.example:5000": ENTRY}, ["a.example:5000", "quay.io"], id="several hosts"),
         pytest.param({}, [], id="B26 {}"),
         pytest.param({"auths": {}}, [], id="auths {}"),
         pytest.param(
             {"auths": {"quay.io": ENTRY}, "credsStore": "pass", "credHelpers": {"gcr.io": "gcloud"}},
             ["quay.io"],
-            id="B26 credHelpers and credsStore",
+            id="credHelpers and credsStore",
         ),
         pytest.param({"auths": {"quay.io": {}, "a.example": ENTRY}}, ["a.example"], id="password in a store"),
         pytest.param({"auths": {"username": ENTRY}}, ["username"], id="a host called username"),
@@ -93,21 +91,17 @@ def test_an_entry_is_read_in_all_forms_and_written_as_builders_read_it(entry: An
 @pytest.mark.parametrize(
     ("document", "says"),
     [
-        pytest.param("", "missing or empty", id="B26 empty"),
-        pytest.param(" \n", "missing or empty", id="B26 blank"),
-        pytest.param("null", "not a JSON object", id="B26 null"),
-        pytest.param('{"auths": ', "not JSON", id="B26 malformed"),
-        pytest.param('{"auths": ' + "[" * 60_000, "not JSON", id="B26 deep"),
-        pytest.param("\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "not JSON", id="B26 not text"),
-        pytest.param([ENTRY], "not a JSON object", id="B26 array"),
-        pytest.param(
-            {"auths": {"quay.io": ENTRY}, "extra": 1}, "unknown field extra beside auths", id="B26 unknown field"
-        ),
-        pytest.param({"auths": {"quay.io": {"pass": "x"}}}, "quay.io has an unknown field pass", id="B26 in an entry"),
+        pytest.param("", "missing or empty", id="empty"),
+        pytest.param(" \n", "missing or empty", id="blank"),
+        pytest.param("null", "not a JSON object", id="null"),
+        pytest.param('{"auths": ', "not JSON", id="malformed"),
+        pytest.param('{"auths": ' + "[" * 60_000, "not JSON", id="deep"),
+        pytest.param("\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "not JSON", id="not text"),
+        pytest.param([ENTRY], "not a JSON object", id="array"),
+        pytest.param({"auths": {"quay.io": ENTRY}, "extra": 1}, "unknown field extra beside auths", id="unknown field"),
+        pytest.param({"auths": {"quay.io": {"pass": "x"}}}, "quay.io has an unknown field pass", id="in an entry"),
         pytest.param({"auth": {"quay.io": ENTRY}}, "entry auth has an unknown field quay.io", id="auths misspelt"),
-        pytest.param(
-            {"auths": {"username": "u", "password": "p"}}, "entry .* is not a JSON object", id="B26 no fall-back"
-        ),
+        pytest.param({"auths": {"username": "u", "password": "p"}}, "entry .* is not a JSON object", id="no fall-back"),
         pytest.param({"auths": None}, "auths is not a JSON object", id="auths null"),
         pytest.param({"auths": {"quay.io": {"auth": "%%%"}}}, "auth of the entry quay.io is not the base64", id="auth"),
         pytest.param({"auths": {"quay.io": {"auth": b64("robot")}}}, "USER:PASSWORD", id="no colon"),
@@ -126,10 +120,10 @@ def test_a_document_that_cannot_be_read_is_named_with_the_field(document: Any, s
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        pytest.param(secret({}, "Opaque"), "unknown secret type Opaque", id="A11 Opaque"),
+        pytest.param(secret({}, "Opaque"), "unknown secret type Opaque", id="Opaque"),
         pytest.param(secret({}, ""), "unknown secret type none", id="no type"),
-        pytest.param(secret({}, data={}), ".dockerconfigjson is missing or empty", id="B26 nil"),
-        pytest.param(secret({}, data={"config.json": b64("{}")}), ".dockerconfigjson is missing", id="A11 unknown key"),
+        pytest.param(secret({}, data={}), ".dockerconfigjson is missing or empty", id="nil"),
+        pytest.param(secret({}, data={"config.json": b64("{}")}), ".dockerconfigjson is missing", id="unknown key"),
         pytest.param(secret({}, data={".dockerconfigjson": "{"}), ".dockerconfigjson is not base64", id="not base64"),
         pytest.param(
             secret({}, LEGACY, data={".dockercfg": b64("{}"), ".dockerconfigjson": b64("{}")}),

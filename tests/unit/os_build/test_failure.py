@@ -288,5 +288,5 @@ def test_every_cause_has_a_remedy() -> None:
         ),
     ],
 )
-def test_p1_a_failure_is_told_with_step_code_attempt_remedy_and_log(failed: Failed, attempt: int, says: str) -> None:
+def test_a_failure_is_told_with_step_code_attempt_remedy_and_log(failed: Failed, attempt: int, says: str) -> None:
     assert told(failed, attempt=attempt, attempts=ATTEMPTS) == says

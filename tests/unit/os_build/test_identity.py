@@ -22,7 +22,7 @@ REQUEST = Request(
 )
 
 
-def test_a12_the_name_of_a_build_is_that_of_its_pool_and_a_hash() -> None:
+def test_the_name_of_a_build_is_that_of_its_pool_and_a_hash() -> None:
     """Deviation: the first builder named builds by the rendered MachineConfig alone, so another Containerfile was
     not built."""
     name = build_name("worker", inputs_of(REQUEST, applied_by="tree"))

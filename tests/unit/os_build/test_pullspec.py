@@ -21,7 +21,7 @@ DIGEST = "sha256:" + "628e4e8f" * 8
         ("r.example.com/a/b/c/d__e-f.g", "r.example.com", "a/b/c/d__e-f.g"),
     ],
 )
-def test_a10_a_target_is_a_host_and_a_path_whatever_its_tag(text: str, host: str, path: str) -> None:
+def test_a_target_is_a_host_and_a_path_whatever_its_tag(text: str, host: str, path: str) -> None:
     target = Target.parse(text)
     assert target == Target(host, path)
     assert target.tagged("build-1") == f"{host}/{path}:build-1"

@@ -20,7 +20,7 @@ def test_an_image_is_built_from_files_and_its_pullspec_printed(windlass: Windlas
     assert "RUN cat /etc/motd" in done.stderr
 
 
-def test_p1_a_failure_is_one_line_after_the_log_with_the_remedy(windlass: Windlass, desk: Desk) -> None:
+def test_a_failure_is_one_line_after_the_log_with_the_remedy(windlass: Windlass, desk: Desk) -> None:
     done = windlass(*desk.arguments, *desk.containerfile("RUN printf '\\033[2J'; exit 4\n"))
     assert (done.returncode, done.stdout) == (Exit.FAILED, "")
     assert done.stderr.splitlines()[-1] == (

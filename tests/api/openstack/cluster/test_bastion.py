@@ -17,7 +17,7 @@ NETWORK: dict[str, Any] = {
 }
 
 
-async def test_c14b_c16_a_bastion_is_replaced_with_the_same_address_and_goes_without_a_trace(stage: Stage) -> None:
+async def test_a_bastion_is_replaced_with_the_same_address_and_goes_without_a_trace(stage: Stage) -> None:
     await stage.cluster(**NETWORK, bastion={"spec": SPEC})
     made = (await stage.until_ready())["status"]["bastion"]
     sdk = stage.project.sdk
@@ -43,7 +43,7 @@ async def test_c14b_c16_a_bastion_is_replaced_with_the_same_address_and_goes_wit
     assert [each.name for each in sdk.network.security_groups(project_id=stage.project.id)] == ["default"]
 
 
-async def test_c16_a_controller_that_dies_after_each_of_its_writes_replaces_a_bastion_by_one(
+async def test_a_controller_that_dies_after_each_of_its_writes_replaces_a_bastion_by_one(
     plane: PlaneAccess, windlass_namespace: str, project: Project
 ) -> None:
     async with staged(plane, windlass_namespace, project) as stage:

@@ -14,7 +14,7 @@ LISTS = [
 """What is asked for at a look at rest."""
 
 
-async def test_l8_l6_m10_the_endpoint_leads_to_the_control_plane(stage: Stage) -> None:
+async def test_the_endpoint_leads_to_the_control_plane(stage: Stage) -> None:
     sdk, project = stage.project.sdk, stage.project
     network = {"managedSubnets": [{"cidr": "10.9.0.0/24"}], "managedSecurityGroups": {}}
     await stage.cluster(**network, apiServerLoadBalancer=LB)

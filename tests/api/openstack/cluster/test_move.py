@@ -21,7 +21,7 @@ SPEC: Tree = {
 }
 
 
-async def test_m7_c20_a_cluster_is_moved_and_nothing_is_made_or_deleted(
+async def test_a_cluster_is_moved_and_nothing_is_made_or_deleted(
     plane: PlaneAccess, windlass_namespace: str, project: Project
 ) -> None:
     async with staged(plane, windlass_namespace, project) as source:

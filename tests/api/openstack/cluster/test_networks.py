@@ -26,7 +26,7 @@ NETWORK: dict[str, Any] = {
 }
 
 
-async def test_c14_p25_a_cluster_makes_its_network_and_goes_without_a_trace(stage: Stage) -> None:
+async def test_a_cluster_makes_its_network_and_goes_without_a_trace(stage: Stage) -> None:
     await stage.cluster(**NETWORK)
     made = await stage.until_ready()
     assert len(stage.asked()) <= 30, stage.asked()

@@ -29,7 +29,7 @@ FILTERS = {
     "subnet of the cluster": (OSC, "subnets.0"),
     "subnet of the router": (OSC, "externalRouterIPs.0.subnet"),
 }
-"""C13: each place that takes an ID or a filter."""
+"""Each place that takes an ID or a filter."""
 NO_TAGS = ("image", "server group")
 
 
@@ -256,7 +256,7 @@ def test_ours_admits_what_the_provider_s_crd_admits(
     assert (judged == "") is (admitted or name in DIFFERENCES), judged
 
 
-def test_c8_c11_defaults_are_those_of_the_provider(provider: Kinds, ours: Kinds) -> None:
+def test_defaults_are_those_of_the_provider(provider: Kinds, ours: Kinds) -> None:
     bastion = {"enabled": None, "spec": {**MACHINE, "rootVolume": {"sizeGiB": 1, "availabilityZone": {"name": "z"}}}}
     spec = {
         "identityRef": IDENTITY,

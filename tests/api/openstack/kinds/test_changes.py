@@ -111,7 +111,7 @@ FIXED: dict[str, tuple[Any, Any]] = {
     "apiServerLoadBalancer": ({"enabled": True}, {"enabled": False}),
     "managedSubnets": ([{"cidr": "10.0.0.0/24"}], [{"cidr": "10.0.1.0/24"}]),
 }
-"""C12: fields of a cluster with two values, of which neither can be set, changed or removed."""
+"""Fields of a cluster with two values, of which neither can be set, changed or removed."""
 
 CLUSTERS: list[Row] = [
     *((f"c12 {field}, first", OSC, {}, {field: one}, False) for field, (one, _) in FIXED.items()),

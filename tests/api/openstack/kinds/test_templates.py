@@ -70,7 +70,7 @@ def refusal(kinds: Kinds, kind: str, change: dict[str, Any]) -> str:
     ],
     ids=str,
 )
-def test_m9_a_template_may_change_in_the_address_pairs_of_its_ports(
+def test_a_template_may_change_in_the_address_pairs_of_its_ports(
     policed: Kinds, kind: str, changes: dict[str, Any], admitted: bool
 ) -> None:
     spec = with_paths(SPECS[kind], changes)["template"]["spec"]
@@ -83,11 +83,11 @@ def test_m9_a_template_may_change_in_the_address_pairs_of_its_ports(
     assert refusal(policed, kind, plan) == "", "the plan of a topology may change everything"
 
 
-def test_m9_labels_of_templates_may_change(policed: Kinds) -> None:
+def test_labels_of_templates_may_change(policed: Kinds) -> None:
     for kind in SPECS:
         assert refusal(policed, kind, {"metadata": {"labels": {"a": "b"}}}) == ""
 
 
-def test_m9_the_annotation_of_a_plan_is_no_way_around(policed: Kinds) -> None:
+def test_the_annotation_of_a_plan_is_no_way_around(policed: Kinds) -> None:
     change = {"metadata": {"annotations": PLAN}, "spec": {"template": {"spec": {"flavor": "m1.small"}}}}
     assert "is immutable" in policed.refusal_of_change(OSMT, "t", change, dry_run=False)

@@ -136,7 +136,7 @@ def _is_whole(machine: Tree) -> bool:
     return bool(provisioned) and says(machine, "InfrastructureReady").startswith("True")
 
 
-async def test_c19_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_whole(stage: Stage) -> None:
+async def test_cluster_api_sees_cluster_and_machines_provisioned_and_they_go_whole(stage: Stage) -> None:
     await stage.cluster()
     cluster = await eventually(
         lambda: stage.get(capi.Cluster, "one"),
@@ -173,9 +173,7 @@ async def test_c19_cluster_api_sees_cluster_and_machines_provisioned_and_they_go
     await eventually(lambda: stage.is_gone(Secret, "cloud"), lambda gone: gone is True, what="the Secret goes")
 
 
-async def test_m7_a_machine_health_check_has_a_machine_replaced_with_its_server(
-    stage: Stage, plane: ControlPlane
-) -> None:
+async def test_a_machine_health_check_has_a_machine_replaced_with_its_server(stage: Stage, plane: ControlPlane) -> None:
     await stage.cluster()
     await stage.machine_set(1)
     [old] = await eventually(
@@ -216,7 +214,7 @@ def _held(project: Project) -> list[Any]:
     return [*project.sdk.compute.servers(), *project.sdk.network.ports(project_id=project.id)]
 
 
-async def test_m4_a_machine_whose_flavor_subnet_or_zone_does_not_exist_says_so(stage: Stage) -> None:
+async def test_a_machine_whose_flavor_subnet_or_zone_does_not_exist_says_so(stage: Stage) -> None:
     await stage.cluster()
     await stage.secret("data", value="#cloud-config")
     port = {"network": {"id": stage.project.network_id}, "fixedIPs": [{"subnet": {"id": NOWHERE}}]}

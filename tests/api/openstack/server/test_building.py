@@ -6,7 +6,7 @@ from tests.api.openstack.server.stage import Stage, says
 from windlass.openstack.constants import MARK_ANNOTATION, SERVER_FINALIZER
 
 
-async def test_s1_s10_a_server_is_made_with_its_port_and_goes_with_it(stage: Stage) -> None:
+async def test_a_server_is_made_with_its_port_and_goes_with_it(stage: Stage) -> None:
     await stage.secret()
     await stage.server()
     made = await stage.until_ready()
@@ -35,7 +35,7 @@ async def test_s1_s10_a_server_is_made_with_its_port_and_goes_with_it(stage: Sta
     assert says(made, "Deleting") == "False NotDeleting"
 
 
-async def test_i6_volumes_trunk_and_tags_arrive_and_go(stage: Stage) -> None:
+async def test_volumes_trunk_and_tags_arrive_and_go(stage: Stage) -> None:
     await stage.secret()
     await stage.secret("boot", value="#cloud-config\n")
     port: dict[str, Any] = {"network": {"id": stage.project.network_id}, "tags": ["red"], "trunk": True}
@@ -72,7 +72,7 @@ async def test_i6_volumes_trunk_and_tags_arrive_and_go(stage: Stage) -> None:
     await stage.until_gone()
 
 
-async def test_m6_p26_server_and_volumes_are_in_their_zones_and_addresses_come_by_network(stage: Stage) -> None:
+async def test_server_and_volumes_are_in_their_zones_and_addresses_come_by_network(stage: Stage) -> None:
     sdk = stage.project.sdk
     other = sdk.network.create_network(name=f"a-{stage.project.name}")
     subnets = [
@@ -107,7 +107,7 @@ async def test_m6_p26_server_and_volumes_are_in_their_zones_and_addresses_come_b
     sdk.network.delete_network(other)
 
 
-async def test_s30_no_valid_host_is_told_and_the_server_can_be_deleted(stage: Stage) -> None:
+async def test_no_valid_host_is_told_and_the_server_can_be_deleted(stage: Stage) -> None:
     await stage.secret()
     await stage.server(serverMetadata=[{"key": "windlass:spawn_error", "value": "abort"}])
     text = await stage.until_told("InstanceReady", "InstanceStateError")

@@ -27,7 +27,7 @@ async def mortal(openstack_plane: PlaneAccess, windlass_namespace: str, project:
         yield Stage(client, ours, windlass_namespace, project)
 
 
-async def test_s23_one_that_dies_after_each_of_its_writes_makes_one_of_each_and_leaves_nothing(mortal: Stage) -> None:
+async def test_one_that_dies_after_each_of_its_writes_makes_one_of_each_and_leaves_nothing(mortal: Stage) -> None:
     await mortal.secret()
     await mortal.server(trunk=True, rootVolume={"sizeGiB": 1})
 

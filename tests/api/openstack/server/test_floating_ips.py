@@ -39,7 +39,7 @@ async def external(project: Project) -> AsyncIterator[str]:
     network.delete_router(router)
 
 
-async def test_p23_one_address_for_two_is_given_to_the_second_when_the_first_has_gone(
+async def test_one_address_for_two_is_given_to_the_second_when_the_first_has_gone(
     openstack_plane: PlaneAccess, windlass_namespace: str, project: Project, external: str
 ) -> None:
     both = (pool_controller, floating_controller)

@@ -38,7 +38,7 @@ def projects(windlass_cloud: CloudAccess) -> Iterator[list[Project]]:
         yield made
 
 
-async def test_s23_killed_while_any_kind_of_creating_request_is_under_way_it_leaves_one_of_each(
+async def test_killed_while_any_kind_of_creating_request_is_under_way_it_leaves_one_of_each(
     plane: ControlPlane, projects: list[Project], tmp_path: Path
 ) -> None:
     kubeconfig = plane.kubeconfig()

@@ -33,7 +33,7 @@ async def stage(openstack_plane: PlaneAccess, windlass_namespace: str, project: 
         yield stage
 
 
-async def test_a7_a_server_is_made_and_goes_with_tokens_that_live_for_seconds(stage: Stage) -> None:
+async def test_a_server_is_made_and_goes_with_tokens_that_live_for_seconds(stage: Stage) -> None:
     await stage.secret()
     await stage.server(trunk=True, rootVolume={"sizeGiB": 1})
     await stage.until_ready()

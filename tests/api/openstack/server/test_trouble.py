@@ -21,7 +21,7 @@ async def test_a_quota_that_is_reached_is_told_with_numbers_and_goes_on_when_it_
     await stage.until_gone()
 
 
-async def test_a6_a_wrong_password_is_told_and_the_right_one_is_used_by_itself(stage: Stage) -> None:
+async def test_a_wrong_password_is_told_and_the_right_one_is_used_by_itself(stage: Stage) -> None:
     right = stage.project.clouds_yaml
     await stage.secret(clouds_yaml=right.replace(stage.project.password, "wrong"))
     await stage.server()
@@ -65,7 +65,7 @@ async def test_a_service_that_is_down_for_a_while_is_told_of_and_awaited(stage: 
     await stage.until_gone()
 
 
-async def test_s27_m5_servers_of_the_same_name_and_servers_deleted_by_hand(stage: Stage) -> None:
+async def test_servers_of_the_same_name_and_servers_deleted_by_hand(stage: Stage) -> None:
     stage.project.may_leave("server", "port")
     compute = stage.project.sdk.compute
     flavor = compute.find_flavor("m1.tiny", ignore_missing=False).id
@@ -88,7 +88,7 @@ async def test_s27_m5_servers_of_the_same_name_and_servers_deleted_by_hand(stage
     assert not stage.asked("nova", method="POST", path="/servers$")[1:], "it was made once"
 
 
-async def test_s24_c20_a_port_removed_and_a_status_dropped_as_a_move_does(stage: Stage) -> None:
+async def test_a_port_removed_and_a_status_dropped_as_a_move_does(stage: Stage) -> None:
     stage.project.set_quota(instances=0)
     await stage.secret()
     await stage.server()
@@ -114,7 +114,7 @@ async def test_s24_c20_a_port_removed_and_a_status_dropped_as_a_move_does(stage:
     await stage.until_gone()
 
 
-async def test_s32_a_paused_cluster_stops_a_build_and_goes_on(stage: Stage) -> None:
+async def test_a_paused_cluster_stops_a_build_and_goes_on(stage: Stage) -> None:
     stage.project.set_quota(instances=0)
     await stage.secret()
     await stage.cluster()

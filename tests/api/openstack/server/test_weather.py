@@ -22,7 +22,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-async def test_s28_every_kind_of_creating_request_meets_a_fault_and_there_is_one_of_each(
+async def test_every_kind_of_creating_request_meets_a_fault_and_there_is_one_of_each(
     openstack_plane: PlaneAccess, windlass_namespace: str, project: Project, fault: dict[str, Any]
 ) -> None:
     faults = [

@@ -105,7 +105,6 @@ async def test_what_may_pass_is_repeated_and_what_the_infrastructure_takes_is_no
         assert (state.phase, state.attempt) == (Phase.SUCCEEDED, 1), "a lost Node is no attempt"
 
     async def deleted() -> None:
-        """C4."""
         pool = await stage.pool("deleted")
         await stage.start(order(pool))
         pod = await first(pods, order(pool).name)
@@ -126,7 +125,7 @@ async def test_what_may_pass_is_repeated_and_what_the_infrastructure_takes_is_no
             stories.create_task(story())
 
 
-async def test_c3_a_job_that_somebody_deletes_is_interrupted_and_begins_again(stage: Stage, pods: PlayedPods) -> None:
+async def test_a_job_that_somebody_deletes_is_interrupted_and_begins_again(stage: Stage, pods: PlayedPods) -> None:
     pool = await stage.pool("worker")
     wanted = order(pool)
     await stage.start(wanted)

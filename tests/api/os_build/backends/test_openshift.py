@@ -31,7 +31,7 @@ def builds(stage: Stage) -> PlayedBuilds:
     return PlayedBuilds(stage.client, namespace=stage.namespace)
 
 
-async def test_a2_b10_a_build_goes_its_way_also_while_nobody_looks(
+async def test_a_build_goes_its_way_also_while_nobody_looks(
     stage: Stage, builds: PlayedBuilds, build_plane: ControlPlane
 ) -> None:
     pool = await stage.pool("worker")
@@ -55,7 +55,7 @@ async def test_a2_b10_a_build_goes_its_way_also_while_nobody_looks(
     await stage.until_gone(pool, Build)
 
 
-async def test_a3_a_failed_build_stays_and_says_why(stage: Stage, builds: PlayedBuilds) -> None:
+async def test_a_failed_build_stays_and_says_why(stage: Stage, builds: PlayedBuilds) -> None:
     pool = await stage.pool("worker")
     await stage.start(order(pool))
     log = 'error: build error: building at STEP "RUN false": while running runtime: exit status 1'

@@ -109,8 +109,8 @@ def jobs(cluster: Cluster) -> set[str]:
 
 
 @pytest.mark.parametrize("pool", ASKED)
-def test_c17_a_build_has_the_name_that_the_operators_builder_gives_it(cluster: Cluster, pool: str) -> None:
-    """B18, on the real one: of no Containerfile, of one, and of texts that YAML writes in several ways."""
+def test_a_build_has_the_name_that_the_operators_builder_gives_it(cluster: Cluster, pool: str) -> None:
+    """On the real one: of no Containerfile, of one, and of texts that YAML writes in several ways."""
     [build] = wait_until(f"a MachineOSBuild of {pool}, see {cluster.real.log}", lambda: builds_of(cluster, pool))
     config, of = cluster.get(MachineOSConfig, pool), cluster.get(MachineConfigPool, pool)
     rendered = cluster.get(RenderedMachineConfig, build.spec.machine_config.name)
@@ -201,7 +201,7 @@ def test_of_an_image_that_we_built_the_operators_builder_builds_nothing(cluster:
     assert config.metadata.annotations[CURRENT] == build.metadata.name
 
 
-def test_b1_pools_without_a_machine_os_config_have_no_machine_os_build(cluster: Cluster) -> None:
+def test_pools_without_a_machine_os_config_have_no_machine_os_build(cluster: Cluster) -> None:
     """Also not those that are annotated."""
     wait_until("builds of all", lambda: len(cluster.all(MachineOSBuild)) > len(ASKED))
     assert {one.spec.machine_os_config.name for one in cluster.all(MachineOSBuild)} == {*ASKED, BUILT}

@@ -122,7 +122,7 @@ ENDS = [
 def test_the_api_takes_each_status_of_a_build_and_nothing_after_its_end(
     api: Api, end: BuildState, state: State
 ) -> None:
-    """B12, B14: both writes are in the same second."""
+    """Both writes are in the same second."""
     api.build()
     status = MachineOSBuildStatus()
     for seen in (look(Phase.PENDING), look(Phase.RUNNING), end):
@@ -144,12 +144,12 @@ def test_the_api_takes_a_build_that_is_first_seen_when_it_is_over(api: Api, end:
     assert state_of(status.conditions) is state
 
 
-def test_b11_the_api_takes_a_build_with_the_image_of_another(api: Api) -> None:
+def test_the_api_takes_a_build_with_the_image_of_another(api: Api) -> None:
     api.build()
     api.report(MachineOSBuild, "worker-1", reused(MachineOSBuildStatus(), f"{TARGET}@{DIGEST}", now=NOW))
 
 
-def test_b14_the_api_refuses_an_end_at_the_instant_of_the_start(api: Api) -> None:
+def test_the_api_refuses_an_end_at_the_instant_of_the_start(api: Api) -> None:
     api.build()
     times = {"buildStart": "2026-11-22T12:00:30Z", "buildEnd": "2026-11-22T12:00:30Z"}
     assert not api.takes(MachineOSBuild, "worker-1", times)

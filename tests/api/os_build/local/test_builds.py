@@ -55,7 +55,7 @@ async def test_equal_builds_at_the_same_time_in_two_slots_give_one_digest(worksh
         assert builds.states("another-pool") == ()
 
 
-async def test_p1_a_failing_command_is_told_with_step_exit_code_and_the_end_of_its_output(workshop: Workshop) -> None:
+async def test_a_failing_command_is_told_with_step_exit_code_and_the_end_of_its_output(workshop: Workshop) -> None:
     request = workshop.request("RUN printf '\\033[31mred'; echo; exit 7")
     async with workshop.open() as builds:
         state = await workshop.build(builds, request)
@@ -200,7 +200,7 @@ async def test_a_build_that_was_interrupted_can_be_started_again_at_once(worksho
         assert len(builds.states(POOL)) == 1
 
 
-async def test_p12_a_build_whose_buildah_was_killed_was_interrupted_which_is_no_failure(workshop: Workshop) -> None:
+async def test_a_build_whose_buildah_was_killed_was_interrupted_which_is_no_failure(workshop: Workshop) -> None:
     async with workshop.open() as builds:
         request = workshop.request(f"RUN {workshop.sleep}")
         await workshop.running(builds, request)
@@ -211,7 +211,7 @@ async def test_p12_a_build_whose_buildah_was_killed_was_interrupted_which_is_no_
         await until(lambda: workshop.containers() == [])
 
 
-async def test_p12_sigkill_of_the_process_leaves_no_process_mount_or_file_and_the_next_one_builds(
+async def test_sigkill_of_the_process_leaves_no_process_mount_or_file_and_the_next_one_builds(
     workshop: Workshop,
 ) -> None:
     request = workshop.request(f"RUN setsid {workshop.sleep} & {workshop.sleep}")

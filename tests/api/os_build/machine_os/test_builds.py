@@ -39,7 +39,7 @@ async def succeed(stage: Stage, hands: JobHands, *, other_than: str = "") -> str
     return name
 
 
-async def test_b14_c8_a_build_reads_on_its_objects_until_nodes_get_its_image(
+async def test_a_build_reads_on_its_objects_until_nodes_get_its_image(
     cluster: Claimed, stage: Stage, hands: JobHands
 ) -> None:
     await cluster.ask(containerFile=[{"content": "RUN true"}])
@@ -83,9 +83,7 @@ async def test_a_restart_writes_nothing_of_what_is_built(
         assert [one for one in restarted.ours.sent if "infra" not in one] == []
 
 
-async def test_c2_a_rebuild_has_the_same_name_and_another_image(
-    cluster: Claimed, stage: Stage, hands: JobHands
-) -> None:
+async def test_a_rebuild_has_the_same_name_and_another_image(cluster: Claimed, stage: Stage, hands: JobHands) -> None:
     await cluster.ask()
     first = await succeed(stage, hands)
     build = await cluster.until_current(digest(first))
@@ -100,7 +98,7 @@ async def test_c2_a_rebuild_has_the_same_name_and_another_image(
     await cluster.until_left()
 
 
-async def test_b6_b12_a_failure_reads_on_build_and_pool_is_written_once_and_goes_with_its_cause(
+async def test_a_failure_reads_on_build_and_pool_is_written_once_and_goes_with_its_cause(
     cluster: Claimed, stage: Stage, hands: JobHands
 ) -> None:
     await cluster.ask()
@@ -127,10 +125,10 @@ async def test_b6_b12_a_failure_reads_on_build_and_pool_is_written_once_and_goes
     assert failed.name not in await cluster.builds()
 
 
-async def test_b11_c14_files_alone_take_the_image_that_there_is_and_a_kernel_does_not(
+async def test_files_alone_take_the_image_that_there_is_and_a_kernel_does_not(
     cluster: Claimed, stage: Stage, hands: JobHands
 ) -> None:
-    """Also of an image that is gone from the registry there is nothing to take: C10."""
+    """Also of an image that is gone from the registry there is nothing to take."""
     image = await cluster.pushed("first")
     await cluster.ask()
     name = await stage.begun(POOL)
@@ -155,7 +153,7 @@ async def test_b11_c14_files_alone_take_the_image_that_there_is_and_a_kernel_doe
     await cluster.until_current(digest(fourth), config="rendered-worker-4")
 
 
-async def test_b2_b9_a_change_in_mid_build_leaves_one_build_and_one_builder(
+async def test_a_change_in_mid_build_leaves_one_build_and_one_builder(
     cluster: Claimed, stage: Stage, hands: JobHands
 ) -> None:
     await cluster.ask()
@@ -170,7 +168,7 @@ async def test_b2_b9_a_change_in_mid_build_leaves_one_build_and_one_builder(
     assert superseded not in await cluster.builds()
 
 
-async def test_c15_c18_a_missing_secret_fails_before_a_builder_heals_and_goes_with_the_config(
+async def test_a_missing_secret_fails_before_a_builder_heals_and_goes_with_the_config(
     cluster: Claimed, stage: Stage, hands: JobHands
 ) -> None:
     await cluster.client.delete(Secret, "push", namespace=cluster.namespace)

@@ -50,7 +50,7 @@ async def build(stage: Stage, hands: Hands, pool: str = "worker", config: str = 
 
 
 @everywhere
-async def test_a1_a6_what_does_not_concern_the_image_builds_and_writes_nothing(stage: Stage, hands: Hands) -> None:
+async def test_what_does_not_concern_the_image_builds_and_writes_nothing(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.add_pool("master", opted_in=False)
     await cluster.add_pool("worker")
@@ -70,7 +70,7 @@ async def test_a1_a6_what_does_not_concern_the_image_builds_and_writes_nothing(s
 
 
 @in_the_cluster
-async def test_a2_a10_the_pool_follows_its_build_and_the_digest_replaces_the_tag(stage: Stage, hands: Hands) -> None:
+async def test_the_pool_follows_its_build_and_the_digest_replaces_the_tag(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.add_pool("worker")
     name = await stage.begun("worker")
@@ -92,7 +92,7 @@ async def test_a2_a10_the_pool_follows_its_build_and_the_digest_replaces_the_tag
 
 
 @everywhere
-async def test_a3_a_failed_build_says_why_and_stays_until_a_fix_is_built(stage: Stage, hands: Hands) -> None:
+async def test_a_failed_build_says_why_and_stays_until_a_fix_is_built(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.containerfile("worker", STEP)
     await cluster.add_pool("worker")
@@ -112,7 +112,7 @@ async def test_a3_a_failed_build_says_why_and_stays_until_a_fix_is_built(stage: 
 
 
 @everywhere
-async def test_a4_a_degraded_pool_is_built_only_if_its_image_may_be_the_cause(stage: Stage, hands: Hands) -> None:
+async def test_a_degraded_pool_is_built_only_if_its_image_may_be_the_cause(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.add_pool("worker", opted_in=False)
     await cluster.condition("worker", "RenderDegraded", "True", "cannot render")
@@ -126,7 +126,7 @@ async def test_a4_a_degraded_pool_is_built_only_if_its_image_may_be_the_cause(st
 
 
 @everywhere
-async def test_a5_opting_out_leaves_nothing(stage: Stage, hands: Hands) -> None:
+async def test_opting_out_leaves_nothing(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     for pool in ("worker", "infra"):
         await cluster.add_pool(pool)
@@ -145,7 +145,7 @@ async def test_a5_opting_out_leaves_nothing(stage: Stage, hands: Hands) -> None:
 
 
 @everywhere
-async def test_a7_each_of_many_configurations_in_a_row_is_built(stage: Stage, hands: Hands) -> None:
+async def test_each_of_many_configurations_in_a_row_is_built(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.add_pool("worker")
     names = [await build(stage, hands)]
@@ -157,7 +157,7 @@ async def test_a7_each_of_many_configurations_in_a_row_is_built(stage: Stage, ha
 
 
 @everywhere
-async def test_a8_pools_that_build_at_the_same_time_do_not_touch_each_other(stage: Stage, hands: Hands) -> None:
+async def test_pools_that_build_at_the_same_time_do_not_touch_each_other(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.containerfile("infra", STEP)
     for pool in ("worker", "infra"):
@@ -174,7 +174,7 @@ async def test_a8_pools_that_build_at_the_same_time_do_not_touch_each_other(stag
 
 
 @in_the_cluster
-async def test_a9_a_new_process_builds_what_is_due_and_nothing_else(cluster: Cluster, backend: BackendName) -> None:
+async def test_a_new_process_builds_what_is_due_and_nothing_else(cluster: Cluster, backend: BackendName) -> None:
     await cluster.configure(backend)
     hands = HANDS[backend](cluster)
     pools = ("built", "changed", "failed", "pending", "running", "degraded")
@@ -222,7 +222,7 @@ def legacy(document: Any) -> Any:
         pytest.param("dockercfg", legacy, id="legacy in dockercfg"),
     ],
 )
-async def test_a11_a_push_secret_of_either_form_is_accepted_by_the_registry(
+async def test_a_push_secret_of_either_form_is_accepted_by_the_registry(
     stage: Stage, backend: BackendName, type_: str, form: Any
 ) -> None:
     cluster = stage.cluster
@@ -234,7 +234,7 @@ async def test_a11_a_push_secret_of_either_form_is_accepted_by_the_registry(
 
 
 @pytest.mark.parametrize("backend", [OPENSHIFT])
-async def test_a11_a_secret_that_is_none_of_a_registry_is_told_and_a_fix_suffices(
+async def test_a_secret_that_is_none_of_a_registry_is_told_and_a_fix_suffices(
     stage: Stage, backend: BackendName
 ) -> None:
     cluster = stage.cluster
@@ -249,7 +249,7 @@ async def test_a11_a_secret_that_is_none_of_a_registry_is_told_and_a_fix_suffice
 
 
 @in_the_cluster
-async def test_a12_builder_objects_say_what_they_build_and_from_what(stage: Stage, hands: Hands) -> None:
+async def test_builder_objects_say_what_they_build_and_from_what(stage: Stage, hands: Hands) -> None:
     cluster = stage.cluster
     await cluster.put(ConfigMap, OS_IMAGES, {"data": {"releaseVersion": "4.21.7"}})
     await cluster.containerfile("worker", "RUN true")

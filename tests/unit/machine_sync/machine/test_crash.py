@@ -109,7 +109,7 @@ async def test_saying_so_in_an_event_while_there_is_no_mirror() -> None:
 
 
 @pytest.mark.parametrize("authority", ["MachineAPI", "ClusterAPI"])
-async def test_mg2_filling_an_authority_that_nobody_has_filled(authority: str) -> None:
+async def test_filling_an_authority_that_nobody_has_filled(authority: str) -> None:
     made = changed(MAPI_MACHINE, status=None, spec__authoritativeAPI=authority)
     report = await crash_everywhere(scenario(world(machine_api=made)))
     assert report.points
@@ -124,7 +124,7 @@ async def test_mg2_filling_an_authority_that_nobody_has_filled(authority: str) -
         pytest.param(mapi.Machine, id="its-mirror"),
     ],
 )
-async def test_ms24_deleting_either_side_takes_everything_along(deleted: type[Any]) -> None:
+async def test_deleting_either_side_takes_everything_along(deleted: type[Any]) -> None:
     start = await at_rest()
     actors = (deleting(deleted, NAME), cluster_api_core, provider, collect_garbage)
     report = await crash_everywhere(scenario(start, *actors, stays_mirrored=False))

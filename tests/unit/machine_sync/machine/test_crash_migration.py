@@ -85,7 +85,7 @@ def expect(end: Mapping[str, Any], authority: str) -> None:
 
 @BOTH_PLATFORMS
 @BOTH_WAYS
-async def test_mg8_mg9_authority_moves(platform: str, authority: str) -> None:
+async def test_authority_moves(platform: str, authority: str) -> None:
     report = await crash_everywhere(scenario(await start(platform, authority), asking(OTHER[authority]), *ALL))
     assert report.points >= 2 * 5
     expect(report.end, OTHER[authority])
@@ -93,7 +93,7 @@ async def test_mg8_mg9_authority_moves(platform: str, authority: str) -> None:
 
 @BOTH_PLATFORMS
 @BOTH_WAYS
-async def test_mg10_there_and_back(platform: str, authority: str) -> None:
+async def test_there_and_back(platform: str, authority: str) -> None:
     def arrived(api: MemoryApi) -> bool:
         return (
             status(api).get("authoritativeAPI") == OTHER[authority] and synchronized(mapi_of(api))["status"] == "True"

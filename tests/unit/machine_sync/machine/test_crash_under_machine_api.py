@@ -34,27 +34,27 @@ class Server(Struct, kw_only=True, frozen=True):
     metadata: ObjectMeta = always(ObjectMeta)
 
 
-async def test_ms1_creating_a_mirror() -> None:
+async def test_creating_a_mirror() -> None:
     report = await crash_everywhere(scenario(world(**ALONE)))
     assert report.points == 2 * 4  # the Machine, its infra machine, their status, that of the source
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
     assert PAUSED in report.end[CAPI_AT_END]["metadata"]["annotations"]
 
 
-async def test_ms1_creating_a_mirror_among_everybody_else() -> None:
+async def test_creating_a_mirror_among_everybody_else() -> None:
     bare = changed(MAPI_MACHINE, metadata__finalizers=["machine.machine.openshift.io"], status__authoritativeAPI=None)
     report = await crash_everywhere(scenario(world(**{**ALONE, "machine_api": bare}), *ALL))
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
     assert INFRA_FINALIZER not in report.end[INFRA_AT_END]["metadata"]["finalizers"]
 
 
-async def test_ms1_creating_a_mirror_on_aws() -> None:
+async def test_creating_a_mirror_on_aws() -> None:
     report = await crash_everywhere(scenario(world(**on_aws()), *ALL))
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
     assert AWS_AT_END in report.end
 
 
-async def test_ms17_creating_the_first_machine_of_cluster_api() -> None:
+async def test_creating_the_first_machine_of_cluster_api() -> None:
     report = await crash_everywhere(scenario(world(**{**ALONE, "machine_api": OF_CLUSTER_API}), *ALL))
     for end in (CAPI_AT_END, INFRA_AT_END):
         assert PAUSED not in report.end[end]["metadata"].get("annotations", {})
@@ -62,7 +62,7 @@ async def test_ms17_creating_the_first_machine_of_cluster_api() -> None:
     assert synchronized(report.end[MAPI_AT_END])["message"] == "Successfully synchronized CAPI Machine to MAPI"
 
 
-async def test_ms4_making_the_infra_machine_anew() -> None:
+async def test_making_the_infra_machine_anew() -> None:
     resize = patching(mapi.Machine, NAME, {"spec": {"providerSpec": {"value": {"flavor": "m1.huge"}}}})
     report = await crash_everywhere(scenario(await at_rest(**ALONE), resize, *ALL))
     assert report.points >= 2 * 4  # unknown, delete, create, true
@@ -70,7 +70,7 @@ async def test_ms4_making_the_infra_machine_anew() -> None:
     assert synchronized(report.end[MAPI_AT_END])["status"] == "True"
 
 
-async def test_ms4_making_it_anew_where_a_provider_holds_it() -> None:
+async def test_making_it_anew_where_a_provider_holds_it() -> None:
     """It was Cluster API's before; its provider, paused, would never take its finalizer off."""
     start = await at_rest(**{**ALONE, "machine_api": MAPI_MACHINE})
     held: Tree = {"metadata": {"finalizers": [INFRA_FINALIZER, "sync.machine.openshift.io/finalizer"]}}

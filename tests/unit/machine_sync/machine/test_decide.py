@@ -35,13 +35,13 @@ class TestNoMirror:
             [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "c", "uid": "u"}],
         ],
     )
-    def test_ms10_a_machine_without_a_v1beta2_machine_set_is_independent(self, owners: list[Tree]) -> None:
+    def test_a_machine_without_a_v1beta2_machine_set_is_independent(self, owners: list[Tree]) -> None:
         assert decided(cluster_api=changed(CAPI_MACHINE, metadata__ownerReferences=owners)).needed == ()
 
-    def test_ms12_a_machine_whose_set_has_no_twin_is_left_alone(self) -> None:
+    def test_a_machine_whose_set_has_no_twin_is_left_alone(self) -> None:
         assert decided(machine_api_set=None).needed == ()
 
-    def test_ms13_a_machine_whose_set_has_a_twin_gets_a_mirror(self) -> None:
+    def test_a_machine_whose_set_has_a_twin_gets_a_mirror(self) -> None:
         plan = decided()
         (create,) = plan.needed
         assert isinstance(create, Create)
@@ -79,7 +79,7 @@ class TestNoMirror:
         case = msgspec.structs.replace(snapshot(), machine_api=NotServedKind("no CRD"))
         assert decide(case, now=NOW) == Plan.nothing("no CRD")
 
-    def test_ms26_a_reference_that_is_empty_is_an_event_without_retry(self) -> None:
+    def test_a_reference_that_is_empty_is_an_event_without_retry(self) -> None:
         plan = decided(cluster_api=changed(CAPI_MACHINE, spec__clusterName=""))
         text = "machine openshift-cluster-api/w-0: cluster name is empty in Cluster API machine spec"
         assert notes(plan) == [("SynchronizationError", f"failed to fetch Cluster API infra resources: {text}")]

@@ -54,7 +54,7 @@ MARKED = {AUTHORITY: "MachineAPI"}
 LONE = changed(MIRROR, metadata__ownerReferences=None)
 
 
-def test_ms24_deleting_the_mirror_deletes_the_machine() -> None:
+def test_deleting_the_mirror_deletes_the_machine() -> None:
     plan = decided(machine_api=going(LONE))
     assert steps(plan) == [("Delete", "cluster_api")]
     assert plan.needed[0].target.uid == "capi-uid"
@@ -511,13 +511,13 @@ class TestMachinesThatWereCreatedAfterTheDeletionOfTheMirror:
 
 
 class TestUnderTheMachineApi:
-    def test_ms23_deleting_the_mirror_deletes_the_machine(self) -> None:
+    def test_a_user_who_deletes_the_mirror_deletes_the_machine(self) -> None:
         case = under_machine_api()
         plan = decided(**{**case, "cluster_api": going(case["cluster_api"])})
         assert steps(plan) == [("Delete", "machine_api")]
         assert plan.next == WaitFor("the Machine API to delete the machine")
 
-    def test_ms22_mirror_and_infra_machine_are_deleted_and_the_machine_api_is_waited_for(self) -> None:
+    def test_mirror_and_infra_machine_are_deleted_and_the_machine_api_is_waited_for(self) -> None:
         case = under_machine_api()
         plan = decided(**{**case, "machine_api": going(case["machine_api"])})
         assert steps(plan) == [("Delete", "cluster_api"), ("Delete", "infra_machine")]
@@ -525,7 +525,7 @@ class TestUnderTheMachineApi:
         waiting = {side: going(case[side]) for side in ("machine_api", "cluster_api", "infra_machine")}
         assert decided(**settled(**waiting)).needed == ()
 
-    def test_ms22_when_it_is_done_all_go_the_authority_last(self) -> None:
+    def test_when_it_is_done_all_go_the_authority_last(self) -> None:
         case = self.finished()
         plan = decided(**case)
         assert steps(plan) == [

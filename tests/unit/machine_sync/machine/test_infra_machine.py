@@ -45,7 +45,7 @@ def resized(**fields: Any) -> Tree:
 
 
 class TestRecreation:
-    def test_ms4_it_is_deleted_stripped_and_made_again(self) -> None:
+    def test_it_is_deleted_stripped_and_made_again(self) -> None:
         plans = rounds(**resized())
         assert [writes(plan)[0] for plan in plans] == [
             ("Delete", "infra_machine"),
@@ -60,7 +60,7 @@ class TestRecreation:
         assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
         assert end["machine_api"]["status"]["synchronizedGeneration"] == 5
 
-    def test_ms4_meanwhile_it_is_unknown_and_the_generation_stays(self) -> None:
+    def test_meanwhile_it_is_unknown_and_the_generation_stays(self) -> None:
         first, second, *_ = rounds(**resized())
         said = condition(first)
         assert (said["status"], said["severity"], said["reason"], said["message"]) == (
@@ -90,7 +90,7 @@ class TestRecreation:
     def test_one_that_has_none_yet_is_not(self) -> None:
         assert notes(decided(**resized(spec__providerID=None, status__phase="Provisioning"))) == []
 
-    def test_ms5_one_that_somebody_else_is_deleting_is_made_again(self) -> None:
+    def test_one_that_somebody_else_is_deleting_is_made_again(self) -> None:
         case = under_machine_api()
         going = changed(case["infra_machine"], **{f"metadata__{key}": value for key, value in GONE.items()})
         plans = rounds(**{**case, "infra_machine": going})
@@ -163,14 +163,14 @@ class TestRecreationThatFails:
         return decide(replace(snapshot(**{**self.case(kind), **seen}), last=last), now=NOW)
 
     @pytest.mark.parametrize("kind", [Delete, RemoveFinalizers])
-    def test_ms19_an_error_is_a_condition_and_retried(self, kind: type) -> None:
+    def test_an_error_is_a_condition_and_retried(self, kind: type) -> None:
         plan = self.after(kind, Forbidden(Status(code=403, message="no")))
         assert condition(plan)["reason"] == "FailedToUpdateCAPIInfraMachine"
         assert condition(plan)["message"].endswith(": no")
         assert isinstance(plan.next, Retry)
 
     @pytest.mark.parametrize(("kind", "verb"), [(Delete, "delete"), (RemoveFinalizers, "patch")])
-    async def test_ms19_one_that_somebody_else_has_just_deleted_is_no_error(self, kind: type, verb: str) -> None:
+    async def test_one_that_somebody_else_has_just_deleted_is_no_error(self, kind: type, verb: str) -> None:
         api = world(**self.case(kind))
         api.fail_next(verb, OPENSTACK.infra_machine, NotFound(Status(code=404, message="gone")))
         rest = await reconciled(api, MemoryReader(api))

@@ -42,7 +42,7 @@ TWO = {
         pytest.param(on_aws(), [], id="a-worker-without"),
     ],
 )
-def test_ms21_load_balancers_must_be_those_of_the_cluster(case: Tree, errors: list[str]) -> None:
+def test_load_balancers_must_be_those_of_the_cluster(case: Tree, errors: list[str]) -> None:
     plan = decided(**case)
     if not errors:
         assert settled(**case)["machine_api"]["status"]["conditions"][0]["status"] == "True"

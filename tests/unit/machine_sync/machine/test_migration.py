@@ -1,7 +1,6 @@
 """Authority moves from one API to the other, and back at any step: what is decided at each.
 
-OpenStack's provider says nothing about being paused, AWS's does. Ids like MG4 are those of the list of behaviours that
-OpenShift's controller is tested for.
+OpenStack's provider says nothing about being paused, AWS's does.
 """
 
 from typing import Any
@@ -59,17 +58,17 @@ def with_marks(case: Tree, *, mark: str = "MachineAPI", pause: str = "") -> Tree
 
 class TestBegin:
     @pytest.mark.parametrize("start", [*TO_CLUSTER_API, *TO_MACHINE_API])
-    def test_mg1_what_is_as_asked_stays(self, start: Any) -> None:
+    def test_what_is_as_asked_stays(self, start: Any) -> None:
         assert decided(**start()).needed == ()
 
     @pytest.mark.parametrize("asked_for", ["MachineAPI", "ClusterAPI"])
-    def test_mg2_an_empty_authority_becomes_what_is_asked_for(self, asked_for: str) -> None:
+    def test_an_empty_authority_becomes_what_is_asked_for(self, asked_for: str) -> None:
         start = under_machine_api() if asked_for == "MachineAPI" else under_cluster_api()
         empty = changed(start["machine_api"], status__authoritativeAPI=None)
         assert authority(settled(**{**start, "machine_api": empty})) == (asked_for, "")
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg3_what_is_not_synchronized_is_synchronized_first(self, start: Any) -> None:
+    def test_what_is_not_synchronized_is_synchronized_first(self, start: Any) -> None:
         case = start()
         broken = {**case, "cluster_api": changed(case["cluster_api"], spec__version="v1")}
         case = settled(**asked(broken, "MachineAPI"))
@@ -77,7 +76,7 @@ class TestBegin:
         assert isinstance(decided(**case).next, Retry)
 
     @pytest.mark.parametrize("start", TO_CLUSTER_API)
-    def test_mg4_to_cluster_api_the_request_is_noted_as_synchronized_as_the_move_begins(self, start: Any) -> None:
+    def test_to_cluster_api_the_request_is_noted_as_synchronized_as_the_move_begins(self, start: Any) -> None:
         case = asked(start(), "ClusterAPI")
         (begun,) = rounds(**case)
         assert the_one_status_write(begun) == {
@@ -87,7 +86,7 @@ class TestBegin:
         }
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg4_to_the_machine_api_it_begins_at_once(self, start: Any) -> None:
+    def test_to_the_machine_api_it_begins_at_once(self, start: Any) -> None:
         begun, *_ = rounds(**asked(start(), "MachineAPI"))
         assert the_one_status_write(begun) == {"authoritativeAPI": "Migrating", "synchronizedAPI": "ClusterAPI"}
 
@@ -164,7 +163,7 @@ class TestBegin:
 
 class TestToClusterApi:
     @pytest.mark.parametrize("start", TO_CLUSTER_API)
-    def test_mg5_mg6_there_is_nothing_to_ask_for_and_the_machine_api_is_waited_for(self, start: Any) -> None:
+    def test_there_is_nothing_to_ask_for_and_the_machine_api_is_waited_for(self, start: Any) -> None:
         case = moving(start())
         for waiting in (case, says_paused(case, "machine_api", status="False")):
             plan = decided(**waiting)
@@ -172,7 +171,7 @@ class TestToClusterApi:
             assert isinstance(plan.next, WaitFor)
 
     @pytest.mark.parametrize("start", TO_CLUSTER_API)
-    def test_mg7_while_the_generation_is_not_the_noted_one_it_does_not_go_on(self, start: Any) -> None:
+    def test_while_the_generation_is_not_the_noted_one_it_does_not_go_on(self, start: Any) -> None:
         """Upstream stands still for ever; here the way leads back, and then on."""
         case = says_paused(moving(start()), "machine_api")
         case["machine_api"]["metadata"]["generation"] += 1
@@ -180,7 +179,7 @@ class TestToClusterApi:
         assert the_one_status_write(back)["authoritativeAPI"] == "MachineAPI"
 
     @pytest.mark.parametrize("start", TO_CLUSTER_API)
-    def test_mg8_when_it_stands_still_cluster_api_is_let_go_and_then_authoritative(self, start: Any) -> None:
+    def test_when_it_stands_still_cluster_api_is_let_go_and_then_authoritative(self, start: Any) -> None:
         case = says_paused(moving(start()), "machine_api")
         release, arrive, *_ = rounds(**case)
         assert writes(release) == [("Merge", "infra_machine"), ("Merge", "cluster_api")]
@@ -196,7 +195,7 @@ class TestToClusterApi:
         )
 
     @pytest.mark.parametrize("start", TO_CLUSTER_API)
-    def test_mg8_at_the_end_nothing_is_paused_or_marked_and_all_is_in_sync(self, start: Any) -> None:
+    def test_at_the_end_nothing_is_paused_or_marked_and_all_is_in_sync(self, start: Any) -> None:
         case = settled(**says_paused(moving(start()), "machine_api"))
         assert authority(case) == ("ClusterAPI", "ClusterAPI")
         assert not marked(case)
@@ -250,13 +249,13 @@ class TestToClusterApi:
 
 class TestToTheMachineApi:
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg5_cluster_api_is_asked_to_pause(self, start: Any) -> None:
+    def test_cluster_api_is_asked_to_pause(self, start: Any) -> None:
         case = moving(start())
         assert marked(case) == {PAUSED, AUTHORITY}
         assert marked(case, "infra_machine") == {PAUSED}
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg6_until_it_says_so_nothing_happens(self, start: Any) -> None:
+    def test_until_it_says_so_nothing_happens(self, start: Any) -> None:
         case = moving(start())
         for waiting in (
             case,
@@ -267,13 +266,13 @@ class TestToTheMachineApi:
             assert plan.needed == ()
             assert isinstance(plan.next, WaitFor)
 
-    def test_mg6_a_provider_that_reports_has_to_and_one_that_does_not_need_not(self) -> None:
+    def test_a_provider_that_reports_has_to_and_one_that_does_not_need_not(self) -> None:
         assert decided(**says_paused(moving(aws_under_cluster_api()), "cluster_api")).needed == ()
         plan = decided(**says_paused(moving(under_cluster_api()), "cluster_api"))
         assert the_one_status_write(plan)["authoritativeAPI"] == "MachineAPI"
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg7_while_the_generation_is_not_the_noted_one_the_way_leads_back(self, start: Any) -> None:
+    def test_while_the_generation_is_not_the_noted_one_the_way_leads_back(self, start: Any) -> None:
         case = says_paused(moving(start()), "cluster_api", "infra_machine", "machine_api")
         case["cluster_api"]["metadata"]["generation"] += 1
         end = settled(**case)
@@ -283,7 +282,7 @@ class TestToTheMachineApi:
         assert the_one_status_write(arrived)["authoritativeAPI"] == "ClusterAPI"
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg9_when_it_stands_still_the_machine_api_is_authoritative(self, start: Any) -> None:
+    def test_when_it_stands_still_the_machine_api_is_authoritative(self, start: Any) -> None:
         case = says_paused(moving(start()), "cluster_api", "infra_machine")
         arrive, *_ = rounds(**case)
         status = the_one_status_write(arrive)
@@ -292,7 +291,7 @@ class TestToTheMachineApi:
         assert condition(arrive)["status"] == "Unknown"
 
     @pytest.mark.parametrize("start", TO_MACHINE_API)
-    def test_mg9_at_the_end_all_is_in_sync_and_no_instance_was_touched(self, start: Any) -> None:
+    def test_at_the_end_all_is_in_sync_and_no_instance_was_touched(self, start: Any) -> None:
         case = moving(start())
         before = {side: case[side]["metadata"]["uid"] for side in ("cluster_api", "infra_machine")}
         end = settled(**says_paused(case, "cluster_api", "infra_machine"))

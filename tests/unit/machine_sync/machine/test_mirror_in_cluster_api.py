@@ -40,7 +40,7 @@ PROVIDER_SPEC = "spec__providerSpec__value"
 
 
 class TestCreation:
-    def test_ms1_a_machine_without_a_mirror_gets_one_that_is_paused(self) -> None:
+    def test_a_machine_without_a_mirror_gets_one_that_is_paused(self) -> None:
         end = settled(**ALONE)
         for side, marks in (("cluster_api", {PAUSED: "", AUTHORITY: "MachineAPI"}), ("infra_machine", {PAUSED: ""})):
             annotations = end[side]["metadata"]["annotations"]
@@ -58,7 +58,7 @@ class TestCreation:
             "message": "Successfully synchronized MAPI Machine to CAPI",
         }
 
-    def test_ms1_it_takes_four_writes_and_true_comes_last(self) -> None:
+    def test_it_takes_four_writes_and_true_comes_last(self) -> None:
         made = [write for plan in rounds(**ALONE) for write in writes(plan)]
         assert made == [
             ("Create", "cluster_api"),
@@ -80,12 +80,12 @@ class TestCreation:
         "groups",
         [[{"name": "sg"}], [{"uuid": "1"}], [{"filter": {"name": "sg"}}], [{"name": "sg", "filter": {}}], []],
     )
-    def test_ms2_security_groups_in_the_provider_spec_alone_cause_no_loop(self, groups: list[Tree]) -> None:
+    def test_security_groups_in_the_provider_spec_alone_cause_no_loop(self, groups: list[Tree]) -> None:
         end = settled(**{**ALONE, "machine_api": changed(MAPI_MACHINE, **{f"{PROVIDER_SPEC}__securityGroups": groups})})
         assert end["machine_api"]["status"]["conditions"][0]["status"] == "True"
         assert len(end["infra_machine"]["spec"].get("securityGroups", [])) == len(groups)
 
-    def test_ms8_a_machine_without_an_owner_belongs_to_the_cluster_so_that_no_set_adopts_it(self) -> None:
+    def test_a_machine_without_an_owner_belongs_to_the_cluster_so_that_no_set_adopts_it(self) -> None:
         end = settled(**{**ALONE, "machine_api": LONE})
         assert end["cluster_api"]["metadata"]["ownerReferences"] == [
             {
@@ -112,7 +112,7 @@ class TestCreation:
     @pytest.mark.parametrize(
         ("name", "label"), [("ms", "ms"), ("m" * 63, "m" * 63), ("m" * 64, "hash_NiQWhQ_z"), ("ms.", "hash_KYDR7Q_z")]
     )
-    def test_ms14_a_machine_of_a_set_belongs_to_the_twin_and_bears_its_name(self, name: str, label: str) -> None:
+    def test_a_machine_of_a_set_belongs_to_the_twin_and_bears_its_name(self, name: str, label: str) -> None:
         owner = {"apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": name, "uid": "u"}
         owned = changed(MAPI_MACHINE, metadata__ownerReferences=[owner])
         twin: Tree = {"metadata": {"name": name, "namespace": "openshift-cluster-api", "uid": "twin-uid"}}
@@ -123,7 +123,7 @@ class TestCreation:
         assert end["cluster_api"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
         assert end["infra_machine"]["metadata"]["labels"]["cluster.x-k8s.io/set-name"] == label
 
-    def test_ms15_a_missing_infra_machine_is_made(self) -> None:
+    def test_a_missing_infra_machine_is_made(self) -> None:
         case = {**under_machine_api(), "infra_machine": None}
         first, *_ = rounds(**case)
         assert writes(first) == [("Create", "infra_machine")]
@@ -140,7 +140,7 @@ class TestFirstMachineOfClusterApi:
         ),
     }
 
-    def test_ms17_it_is_made_so_that_its_controllers_act_on_it(self) -> None:
+    def test_it_is_made_so_that_its_controllers_act_on_it(self) -> None:
         first, *_ = rounds(**self.CASE)
         assert writes(first) == [("Create", "infra_machine"), ("Create", "cluster_api")]
         for create in first.needed:
@@ -149,7 +149,7 @@ class TestFirstMachineOfClusterApi:
             assert "status" not in create.body
         assert first.needed[1].body["metadata"]["finalizers"] == [CLUSTER_API_FINALIZER, SYNC]  # type: ignore[attr-defined]
 
-    def test_ms17_then_the_machine_api_mirrors_it(self) -> None:
+    def test_then_the_machine_api_mirrors_it(self) -> None:
         end = settled(**self.CASE)
         assert end["machine_api"]["status"]["conditions"][0]["message"] == (
             "Successfully synchronized CAPI Machine to MAPI"
@@ -213,17 +213,17 @@ class TestFirstMachineOfClusterApi:
 
 
 class TestInSync:
-    def test_ms3_nothing_is_written(self) -> None:
+    def test_nothing_is_written(self) -> None:
         assert decided(**under_machine_api()).needed == ()
 
-    def test_ms9_a_status_that_says_migrating_leaves_both_alone(self) -> None:
+    def test_a_status_that_says_migrating_leaves_both_alone(self) -> None:
         case = under_machine_api()
         moving = changed(case["machine_api"], status__authoritativeAPI="Migrating", spec__authoritativeAPI="ClusterAPI")
         for infra in (case["infra_machine"], changed(case["infra_machine"], spec__flavor="other")):
             assert decided(**{**case, "machine_api": moving, "infra_machine": infra}).needed == ()
 
     @pytest.mark.parametrize("part", ["label", "annotation"])
-    def test_ms30_what_others_put_on_the_mirror_survives(self, part: str) -> None:
+    def test_what_others_put_on_the_mirror_survives(self, part: str) -> None:
         case = under_machine_api()
         for side in ("cluster_api", "infra_machine"):
             case[side]["metadata"].setdefault(f"{part}s", {})["example.com/mine"] = "x"
@@ -268,7 +268,7 @@ class TestInSync:
 
 
 class TestChanges:
-    def test_ms18_a_change_of_the_spec_is_written_first_and_the_status_with_the_generation_it_gives(self) -> None:
+    def test_a_change_of_the_spec_is_written_first_and_the_status_with_the_generation_it_gives(self) -> None:
         case = under_machine_api()
         asked = changed(case["machine_api"], spec__providerID="openstack:///2", metadata__generation=5)
         first, second = rounds(**{**case, "machine_api": changed(asked, status__phase="Failed")})
@@ -279,12 +279,12 @@ class TestChanges:
         assert end["cluster_api"]["status"]["phase"] == "Failed"
         assert end["machine_api"]["status"]["synchronizedGeneration"] == 5
 
-    def test_ms18_a_change_of_the_status_alone_is_one_write(self) -> None:
+    def test_a_change_of_the_status_alone_is_one_write(self) -> None:
         case = under_machine_api()
         (plan,) = rounds(**{**case, "machine_api": changed(case["machine_api"], status__phase="Deleting")})
         assert writes(plan) == [("Merge status", "cluster_api")]
 
-    def test_ms29_while_the_spec_is_not_in_place_no_status_is_written(self) -> None:
+    def test_while_the_spec_is_not_in_place_no_status_is_written(self) -> None:
         """Upstream waits for the noted generation, which lets status through while the spec is refused."""
         case = under_machine_api()
         lagging = changed(case["cluster_api"], spec__providerID=None)
@@ -317,7 +317,7 @@ class TestFailures:
         case = under_machine_api()
         return {**case, "machine_api": changed(case["machine_api"], metadata__generation=5, **fields)}
 
-    def test_ms20_a_failure_is_an_error_and_keeps_generation_and_status(self) -> None:
+    def test_a_failure_is_an_error_and_keeps_generation_and_status(self) -> None:
         plan = decided(**self.failing(spec__metadata__name="n"))
         event, write = plan.needed
         assert isinstance(write, Merge)
@@ -418,7 +418,7 @@ class TestFailures:
             ("spec__infrastructureRef__name", "infrastructure machine reference is invalid or incomplete"),
         ],
     )
-    def test_ms26_a_reference_of_the_mirror_that_is_empty_is_terminal(self, field: str, text: str) -> None:
+    def test_a_reference_of_the_mirror_that_is_empty_is_terminal(self, field: str, text: str) -> None:
         case = under_machine_api()
         plan = decided(**{**case, "cluster_api": changed(case["cluster_api"], **{field: ""})})
         assert condition(plan)["reason"] == "FailedToGetCAPIInfraResources"
@@ -440,7 +440,7 @@ class TestFailures:
         assert "spec" in condition(plan)["message"]
         assert isinstance(plan.next, Done)
 
-    def test_ms28_a_warning_is_an_event_and_stops_nothing(self) -> None:
+    def test_a_warning_is_an_event_and_stops_nothing(self) -> None:
         volume = {"diskSize": 10, "deviceType": "disk"}
         warned = changed(MAPI_MACHINE, **{f"{PROVIDER_SPEC}__rootVolume": volume})
         first, *_ = rounds(**{**ALONE, "machine_api": warned})

@@ -48,11 +48,11 @@ def test_a_created_mirror_gets_status_condition_generation_and_authority_in_one_
     }
 
 
-def test_ms3_nothing_is_written_when_all_is_in_sync() -> None:
+def test_nothing_is_written_when_all_is_in_sync() -> None:
     assert decided(machine_api=mirrored()).needed == ()
 
 
-def test_ms6_a_change_of_the_infra_machine_reaches_the_provider_spec() -> None:
+def test_a_change_of_the_infra_machine_reaches_the_provider_spec() -> None:
     plan = decided(machine_api=mirrored(), infra_machine=changed(INFRA, spec__flavor="m1.huge"))
     content, *_ = plan.needed
     assert isinstance(content, Merge)
@@ -221,7 +221,7 @@ def test_two_owners_of_which_the_cluster_is_the_controller_cannot_be_converted()
     assert notes(plan) == [("SynchronizationError", f"{TOO_MANY}. {remedy}")]
 
 
-def test_ms16_a_missing_infra_machine_is_a_condition() -> None:
+def test_a_missing_infra_machine_is_a_condition() -> None:
     plan = decided(machine_api=mirrored(), infra_machine=None)
     assert condition(plan) == {
         "type": "Synchronized",
@@ -266,7 +266,7 @@ def test_a_failure_is_written_once() -> None:
         ),
     ],
 )
-def test_ms27_owners_that_cannot_be_converted_are_a_condition_without_retry(owners: list[Tree], detail: str) -> None:
+def test_owners_that_cannot_be_converted_are_a_condition_without_retry(owners: list[Tree], detail: str) -> None:
     plan = decided(machine_api=mirrored(), cluster_api=changed(CAPI_MACHINE, metadata__ownerReferences=owners))
     assert (condition(plan)["reason"], condition(plan)["message"]) == ("FailedToConvertCAPIMachineToMAPI", detail)
     assert isinstance(plan.next, Done)
@@ -291,7 +291,7 @@ def test_an_owner_that_is_the_cluster_is_dropped() -> None:
     assert content.patch["metadata"] == {"ownerReferences": None}
 
 
-def test_ms28_a_warning_is_an_event_on_the_mirror() -> None:
+def test_a_warning_is_an_event_on_the_mirror() -> None:
     tagged = changed(INFRA, spec__image__filter={"name": "rhcos", "tags": ["t"]})
     lossy = decided(machine_api=mirrored(), infra_machine=tagged)
     assert lossy.needed == (), "what was said when it was written is not said again"
@@ -303,12 +303,12 @@ def test_ms28_a_warning_is_an_event_on_the_mirror() -> None:
 
 
 @pytest.mark.parametrize("authority", ["Migrating", "Both"])
-def test_ms9_another_authority_is_left_alone(authority: str) -> None:
+def test_another_authority_is_left_alone(authority: str) -> None:
     mirror = changed(mirrored(), status__authoritativeAPI=authority)
     assert decided(machine_api=mirror, cluster_api=changed(CAPI_MACHINE, spec__version="v1")).needed == ()
 
 
-def test_mg2_an_empty_authority_is_filled_from_spec_in_the_one_status_write() -> None:
+def test_an_empty_authority_is_filled_from_spec_in_the_one_status_write() -> None:
     (write,) = decided(machine_api=changed(mirrored(), status__authoritativeAPI=None)).needed
     assert isinstance(write, Merge)
     assert write.patch == {"status": {"authoritativeAPI": "ClusterAPI"}}

@@ -53,14 +53,14 @@ async def behind() -> MemoryApi:
     return await at_rest(machine_api=BEHIND_CLUSTER_API, cluster_api=CAPI_SET)
 
 
-async def test_ss1_making_a_mirror() -> None:
+async def test_making_a_mirror() -> None:
     report = await crash_everywhere(scenario(world(machine_api=changed(MAPI_SET, metadata__finalizers=[]))))
     assert report.points == 2 * 5  # finalizer, template, mirror, its status, the condition
     assert report.end[CAPI]["metadata"]["finalizers"] == [SYNC]
     assert synchronized(report.end[MAPI])["status"] == "True"
 
 
-async def test_ss10_making_the_first_set_under_cluster_api_authority() -> None:
+async def test_making_the_first_set_under_cluster_api_authority() -> None:
     start = world(machine_api=changed(BEHIND_CLUSTER_API, metadata__finalizers=[]), templates=())
     report = await crash_everywhere(scenario(start, *CONTROLLERS))
     assert not {PAUSED, AUTHORITY} & set(report.end[CAPI]["metadata"].get("annotations", {}))
@@ -68,7 +68,7 @@ async def test_ss10_making_the_first_set_under_cluster_api_authority() -> None:
     assert len(templates(report.end)) == 1
 
 
-async def test_ss14_changing_the_provider_spec() -> None:
+async def test_changing_the_provider_spec() -> None:
     start = await at_rest()
     change = {"spec": {"replicas": 7, "template": {"spec": {"providerSpec": {"value": {"flavor": "m1.huge"}}}}}}
     report = await crash_everywhere(scenario(start, patching(mapi.MachineSet, NAME, change)))
@@ -79,7 +79,7 @@ async def test_ss14_changing_the_provider_spec() -> None:
     assert report.end[CAPI]["spec"]["replicas"] == 7
 
 
-async def test_ss7_changing_the_set_under_cluster_api_authority() -> None:
+async def test_changing_the_set_under_cluster_api_authority() -> None:
     change = {"spec": {"replicas": 7}, "metadata": {"labels": {"team": None, "stage": "b"}}}
     report = await crash_everywhere(scenario(await behind(), patching(capi.MachineSet, NAME, change), cluster_api_core))
     assert report.points
@@ -104,7 +104,7 @@ async def test_deleting_either_side_under_machine_api_authority(kind: type[Any])
     assert f"{MADE}made-by-a-user" in report.end
 
 
-async def test_ss11_deleting_the_set_under_cluster_api_authority() -> None:
+async def test_deleting_the_set_under_cluster_api_authority() -> None:
     report = await crash_everywhere(
         scenario(await first_set(), deleting(capi.MachineSet, NAME), *CONTROLLERS, stays_mirrored=False)
     )
@@ -112,7 +112,7 @@ async def test_ss11_deleting_the_set_under_cluster_api_authority() -> None:
     assert templates(report.end) == set()
 
 
-async def test_ss12_deleting_the_mirror_under_cluster_api_authority() -> None:
+async def test_deleting_the_mirror_under_cluster_api_authority() -> None:
     report = await crash_everywhere(
         scenario(await first_set(), deleting(mapi.MachineSet, NAME), *CONTROLLERS, stays_mirrored=False)
     )
@@ -131,7 +131,7 @@ async def first_set() -> MemoryApi:
     return api
 
 
-async def test_mg8_moving_authority_to_cluster_api() -> None:
+async def test_moving_authority_to_cluster_api() -> None:
     report = await crash_everywhere(scenario(await at_rest(), asking_for("ClusterAPI"), *CONTROLLERS))
     status = report.end[MAPI]["status"]
     assert (status["authoritativeAPI"], status["synchronizedAPI"]) == ("ClusterAPI", "ClusterAPI")
@@ -141,7 +141,7 @@ async def test_mg8_moving_authority_to_cluster_api() -> None:
         assert not {PAUSED, AUTHORITY} & set(report.end[name]["metadata"].get("annotations", {}))
 
 
-async def test_mg9_moving_authority_to_the_machine_api() -> None:
+async def test_moving_authority_to_the_machine_api() -> None:
     report = await crash_everywhere(scenario(await behind(), asking_for("MachineAPI"), *CONTROLLERS))
     status = report.end[MAPI]["status"]
     assert (status["authoritativeAPI"], status["synchronizedAPI"]) == ("MachineAPI", "MachineAPI")

@@ -1,7 +1,4 @@
-"""Which case a MachineSet is, row by row of the table in `windlass.machine_sync.machine_set.decide`.
-
-Ids like SS1 name the rows of the list of behaviours that OpenShift's controller is tested for.
-"""
+"""Which case a MachineSet is, row by row of the table in `windlass.machine_sync.machine_set.decide`."""
 
 from typing import Any
 
@@ -114,11 +111,11 @@ class TestNothingToMirror:
     def test_neither_side_exists(self) -> None:
         assert decided(machine_api=None) == Plan.nothing("the MachineSet exists in neither API")
 
-    def test_ss13_a_set_of_cluster_api_alone_is_independent(self) -> None:
+    def test_a_set_of_cluster_api_alone_is_independent(self) -> None:
         assert decided(machine_api=None, cluster_api=CAPI_SET).needed == ()
 
     @pytest.mark.parametrize("authority", ["Elsewhere", "Migrating"])
-    def test_ss13_without_a_known_authority_nothing_is_touched(self, authority: str) -> None:
+    def test_without_a_known_authority_nothing_is_touched(self, authority: str) -> None:
         status = {"authoritativeAPI": authority}
         assert decided(machine_api=changed(MAPI_SET, status=status), cluster_api=CAPI_SET).needed == ()
 
@@ -127,14 +124,14 @@ class TestNothingToMirror:
         case = msgspec.structs.replace(snapshot(), **{side: NotServedKind("no CRD")})
         assert decide(case, now=NOW) == Plan.nothing("no CRD")
 
-    def test_mg2_an_empty_authority_becomes_what_spec_says(self) -> None:
+    def test_an_empty_authority_becomes_what_spec_says(self) -> None:
         plan = decided(machine_api=changed(MAPI_SET, status=None))
         assert only(Merge, plan, part="status").patch == {"status": {"authoritativeAPI": "MachineAPI"}}
         assert len(plan.needed) == 1
 
 
 class TestToClusterApi:
-    def test_ss1_a_set_without_a_mirror_gets_a_template_and_a_mirror_both_paused(self) -> None:
+    def test_a_set_without_a_mirror_gets_a_template_and_a_mirror_both_paused(self) -> None:
         plan = decided()
         assert written(plan) == [("Create", "OpenStackMachineTemplate", ""), ("Create", "MachineSet", "")]
         template = only(Create, plan, capo.OpenStackMachineTemplate)
@@ -178,7 +175,7 @@ class TestToClusterApi:
         }
         assert {one["observedGeneration"] for one in status["conditions"]} == {1}
 
-    async def test_ss4_a_mirror_that_is_there_gets_the_owner_the_finalizers_and_the_condition(self) -> None:
+    async def test_a_mirror_that_is_there_gets_the_owner_the_finalizers_and_the_condition(self) -> None:
         paused = {PAUSED: ""}
         bare = changed(CAPI_SET, metadata__finalizers=[], metadata__ownerReferences=None, metadata__annotations=paused)
         plan = decided(cluster_api=bare, machine_api=changed(MAPI_SET, metadata__finalizers=[]))
@@ -188,7 +185,7 @@ class TestToClusterApi:
         assert content.patch["metadata"]["ownerReferences"] == [OF_CLUSTER]
         assert condition(plan)["status"] == "True"
 
-    async def test_ss5_replicas_of_spec_and_status_follow(self) -> None:
+    async def test_replicas_of_spec_and_status_follow(self) -> None:
         case = await mirrored()
         case["machine_api"] = changed(case["machine_api"], spec__replicas=5, status__readyReplicas=2)
         plan = decided(**case)
@@ -198,7 +195,7 @@ class TestToClusterApi:
         assert status["readyReplicas"] == 2
         assert status["observedGeneration"] == 2
 
-    async def test_ss14_another_provider_spec_is_another_template_and_the_one_before_goes(self) -> None:
+    async def test_another_provider_spec_is_another_template_and_the_one_before_goes(self) -> None:
         case = await mirrored()
         case["machine_api"] = changed(
             case["machine_api"], spec__template__spec__providerSpec__value__flavor="m1.huge", metadata__generation=5
@@ -216,7 +213,7 @@ class TestToClusterApi:
         assert content.diff() == (FieldChange("spec.template.spec.infrastructureRef.name", MADE, created),)
         assert only(Delete, plan).target.name == MADE
 
-    async def test_ss2_a_template_that_a_user_made_is_never_deleted(self) -> None:
+    async def test_a_template_that_a_user_made_is_never_deleted(self) -> None:
         """Whatever its label or its name, as long as it does not have both."""
         case = await mirrored()
         case["templates"] += (template("mine"), template("mine", made_for=None), template("ms-00000000", made_for=None))
@@ -347,7 +344,7 @@ class TestToClusterApi:
         )
         assert decided(**case).needed == ()
 
-    def test_ss10_a_first_set_under_cluster_api_authority_is_not_paused(self) -> None:
+    def test_a_first_set_under_cluster_api_authority_is_not_paused(self) -> None:
         plan = decided(machine_api=BEHIND_CLUSTER_API)
         assert written(plan) == [("Create", "OpenStackMachineTemplate", ""), ("Create", "MachineSet", "")]
         assert "annotations" not in only(Create, plan, capo.OpenStackMachineTemplate).body["metadata"]
@@ -365,7 +362,7 @@ class TestToMachineApi:
     async def test_all_in_sync_is_nothing_to_do(self) -> None:
         assert decided(**await behind()).needed == ()
 
-    async def test_ss7_replicas_metadata_and_status_follow(self) -> None:
+    async def test_replicas_metadata_and_status_follow(self) -> None:
         case = await behind()
         labels = {"cluster.x-k8s.io/cluster-name": "c", "team": "b"}
         annotations = {"note": "x", "cluster.x-k8s.io/odd": "y"}
@@ -406,7 +403,7 @@ class TestToMachineApi:
         case["cluster_api"] = changed(case["cluster_api"], status__observedGeneration=8)
         assert observed(decided(**case)) == (before + 1, True)
 
-    async def test_ss9_another_template_is_another_provider_spec(self) -> None:
+    async def test_another_template_is_another_provider_spec(self) -> None:
         case = await behind()
         case["template"] = changed(TEMPLATE, spec__template__spec__flavor="m1.huge")
         content = only(Merge, decided(**case), mapi.MachineSet)
@@ -414,7 +411,7 @@ class TestToMachineApi:
             "~ spec.template.spec.providerSpec.value.flavor: 'm1.large' -> 'm1.huge'"
         ]
 
-    async def test_ss17_a_provider_spec_that_means_the_same_is_no_difference(self) -> None:
+    async def test_a_provider_spec_that_means_the_same_is_no_difference(self) -> None:
         case = await behind()
         value = case["machine_api"]["spec"]["template"]["spec"]["providerSpec"]["value"]
         said = {**value, "trunk": False}
@@ -523,7 +520,7 @@ class TestToMachineApi:
 
 
 class TestComparedStatus:
-    """SS16: which differences of the mirror's status are written."""
+    """Which differences of the mirror's status are written."""
 
     @pytest.mark.parametrize(
         ("fields", "differs"),
@@ -533,7 +530,7 @@ class TestComparedStatus:
             pytest.param({"status__deprecated": None}, True, id="v1beta1-gone"),
         ],
     )
-    async def test_ss16_replicas_are_compared(self, fields: Tree, differs: bool) -> None:
+    async def test_replicas_are_compared(self, fields: Tree, differs: bool) -> None:
         case = await mirrored()
         plan = decided(**{**case, "cluster_api": changed(case["cluster_api"], **fields)})
         assert bool(plan.needed) is differs
@@ -546,16 +543,14 @@ class TestComparedStatus:
         ],
     )
     @pytest.mark.parametrize("old", [False, True], ids=["v1beta2", "v1beta1"])
-    async def test_ss16_conditions_are_compared_without_their_times(
-        self, change: Tree, differs: bool, old: bool
-    ) -> None:
+    async def test_conditions_are_compared_without_their_times(self, change: Tree, differs: bool, old: bool) -> None:
         case = await mirrored()
         tree = changed(case["cluster_api"])
         status = tree["status"]["deprecated"]["v1beta1"] if old else tree["status"]
         status["conditions"][0] = {**status["conditions"][0], **change}
         assert bool(decided(**{**case, "cluster_api": tree}).needed) is differs
 
-    async def test_ss16_a_condition_of_the_mirrors_own_controllers_stays(self) -> None:
+    async def test_a_condition_of_the_mirrors_own_controllers_stays(self) -> None:
         case = await mirrored()
         tree = changed(case["cluster_api"])
         for kind in ("Paused", "Remediating"):
@@ -628,11 +623,11 @@ def asked_to_pause(case: dict[str, Any]) -> Tree:
 
 
 class TestMigration:
-    async def test_mg1_nothing_moves_that_is_where_spec_wants_it(self) -> None:
+    async def test_nothing_moves_that_is_where_spec_wants_it(self) -> None:
         assert decided(**await mirrored()).needed == ()
 
     @pytest.mark.parametrize("to", ["ClusterAPI", "MachineAPI"])
-    async def test_mg4_a_move_begins_when_all_is_in_sync(self, to: str) -> None:
+    async def test_a_move_begins_when_all_is_in_sync(self, to: str) -> None:
         case = await (mirrored() if to == "ClusterAPI" else behind())
         source = case["machine_api"]["status"]["authoritativeAPI"]
         case["machine_api"] = changed(case["machine_api"], spec__authoritativeAPI=to)
@@ -643,7 +638,7 @@ class TestMigration:
             FieldChange("status.synchronizedAPI", None, source),
         )
 
-    async def test_mg4_the_request_is_noted_as_synchronized_as_the_move_begins(self) -> None:
+    async def test_the_request_is_noted_as_synchronized_as_the_move_begins(self) -> None:
         case = await mirrored()
         generation = case["machine_api"]["metadata"]["generation"] + 1
         case["machine_api"] = changed(
@@ -666,14 +661,14 @@ class TestMigration:
             assert isinstance(plan.next, WaitFor) == waits
             assert bool(plan.needed) != waits
 
-    async def test_mg3_a_set_that_is_not_in_sync_is_synchronized_first(self) -> None:
+    async def test_a_set_that_is_not_in_sync_is_synchronized_first(self) -> None:
         case = await mirrored()
         case["machine_api"] = changed(case["machine_api"], spec__authoritativeAPI="ClusterAPI", spec__replicas=7)
         plan = decided(**case)
         assert only(Merge, plan, capi.MachineSet).patch == {"spec": {"replicas": 7}}
         assert "Migrating" not in str([action.diff() for action in plan.needed])
 
-    async def test_mg3_a_set_that_cannot_be_synchronized_does_not_move(self) -> None:
+    async def test_a_set_that_cannot_be_synchronized_does_not_move(self) -> None:
         case = await mirrored()
         case["machine_api"] = changed(
             case["machine_api"], spec__authoritativeAPI="ClusterAPI", spec__template__spec__metadata__name="n"
@@ -712,7 +707,7 @@ class TestMigration:
         )
         assert only(Delete, decided(**case), capi.MachineSet)
 
-    async def test_mg5_to_the_machine_api_cluster_api_is_asked_to_pause(self) -> None:
+    async def test_to_the_machine_api_cluster_api_is_asked_to_pause(self) -> None:
         templates = (template(MADE), template("mine", made_for=None))
         plan = decided(**{**await migrating("MachineAPI"), "templates": templates})
         asked = [
@@ -722,7 +717,7 @@ class TestMigration:
         assert isinstance(plan.next, WaitFor)
 
     @pytest.mark.parametrize("paused", [None, False])
-    async def test_mg6_until_cluster_api_says_that_it_is_paused_nothing_more_happens(self, paused: bool | None) -> None:
+    async def test_until_cluster_api_says_that_it_is_paused_nothing_more_happens(self, paused: bool | None) -> None:
         case = await migrating("MachineAPI")
         asked = asked_to_pause(case)
         cluster_api = asked if paused is None else said_paused(asked, paused=paused)
@@ -730,20 +725,20 @@ class TestMigration:
         assert plan.needed == ()
         assert isinstance(plan.next, WaitFor)
 
-    async def test_mg6_until_the_machine_api_says_that_it_is_paused_nothing_happens(self) -> None:
+    async def test_until_the_machine_api_says_that_it_is_paused_nothing_happens(self) -> None:
         plan = decided(**await migrating("ClusterAPI"))
         assert plan.needed == ()
         assert isinstance(plan.next, WaitFor)
 
     @pytest.mark.parametrize("noted", [3, 9])
-    async def test_mg7_a_source_that_changed_on_the_way_leads_back(self, noted: int) -> None:
+    async def test_a_source_that_changed_on_the_way_leads_back(self, noted: int) -> None:
         case = await migrating("ClusterAPI", generation=noted)
         machine_api, cluster_api = said_paused(case["machine_api"]), said_paused(case["cluster_api"])
         (write,) = decided(**{**case, "machine_api": machine_api, "cluster_api": cluster_api}).needed
         assert_arrived(write, "MachineAPI")
 
     @pytest.mark.parametrize("to", ["ClusterAPI", "MachineAPI"])
-    async def test_mg7_a_label_that_changed_on_the_way_leads_back(self, to: str) -> None:
+    async def test_a_label_that_changed_on_the_way_leads_back(self, to: str) -> None:
         """No generation counts it."""
         case = await migrating(to)
         case["cluster_api"] = said_paused(asked_to_pause(case))
@@ -757,12 +752,12 @@ class TestMigration:
         else:
             assert first.patch == {"metadata": {"annotations": {PAUSED: None, AUTHORITY: None}}}  # type: ignore[attr-defined]
 
-    async def test_mg7_without_a_noted_source_the_move_waits(self) -> None:
+    async def test_without_a_noted_source_the_move_waits(self) -> None:
         case = await migrating("ClusterAPI", came_from="", generation=3)
         plan = decided(**{**case, "machine_api": said_paused(case["machine_api"])})
         assert plan.needed == ()
 
-    async def test_mg8_to_cluster_api_it_is_released_and_then_authoritative(self) -> None:
+    async def test_to_cluster_api_it_is_released_and_then_authoritative(self) -> None:
         case = await migrating("ClusterAPI")
         case["machine_api"] = said_paused(case["machine_api"])
         plan = decided(**case)
@@ -776,7 +771,7 @@ class TestMigration:
         (write,) = decided(**{**case, **released}).needed
         assert_arrived(write, "ClusterAPI")
 
-    async def test_mg9_to_the_machine_api(self) -> None:
+    async def test_to_the_machine_api(self) -> None:
         case = await migrating("MachineAPI")
         (write,) = decided(**{**case, "cluster_api": said_paused(asked_to_pause(case))}).needed
         assert_arrived(write, "MachineAPI")

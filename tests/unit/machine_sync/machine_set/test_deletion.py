@@ -44,11 +44,11 @@ def decided(**case: Any) -> Plan:
 class TestMachineApi:
     """The Machine API is authoritative."""
 
-    def test_ss6_a_mirror_that_is_being_deleted_takes_its_set_along(self) -> None:
+    def test_a_mirror_that_is_being_deleted_takes_its_set_along(self) -> None:
         plan = decided(cluster_api=going(CAPI_SET))
         assert steps(plan) == [("Delete", mapi.MachineSet)]
 
-    def test_ss3_a_set_takes_its_mirror_and_its_templates_along(self) -> None:
+    def test_a_set_takes_its_mirror_and_its_templates_along(self) -> None:
         ours, users = template("ms-00000000"), template("mine", made_for=None)
         plan = decided(machine_api=going(MAPI_SET), cluster_api=CAPI_SET, templates=(ours, users))
         assert steps(plan) == [("Delete", capi.MachineSet), ("Delete", capo.OpenStackMachineTemplate)]
@@ -110,13 +110,13 @@ class TestMachineApi:
         assert isinstance(delete, Delete)
         assert (delete.target.kind, delete.propagation) == (capi.MachineSet, "Orphan")
 
-    def test_ss3_while_templates_are_there_nothing_is_let_go(self) -> None:
+    def test_while_templates_are_there_nothing_is_let_go(self) -> None:
         still = template("ms-00000000", **GONE)
         plan = decided(machine_api=going(MAPI_SET), cluster_api=going(CAPI_SET), templates=(still,))
         assert plan.needed == ()
         assert plan.next == WaitFor("infrastructure templates to be gone: ms-00000000")
 
-    def test_ss3_a_template_that_another_set_uses_is_not_waited_for(self) -> None:
+    def test_a_template_that_another_set_uses_is_not_waited_for(self) -> None:
         used = template("ms-00000000")
         plan = decided(
             machine_api=going(MAPI_SET),
@@ -126,7 +126,7 @@ class TestMachineApi:
         )
         assert steps(plan) == [("RemoveFinalizers", capi.MachineSet)]
 
-    def test_ss3_then_the_mirror_is_let_go_by_us_and_for_cluster_api_which_is_paused(self) -> None:
+    def test_then_the_mirror_is_let_go_by_us_and_for_cluster_api_which_is_paused(self) -> None:
         plan = decided(machine_api=going(MAPI_SET), cluster_api=going(MIRROR))
         assert taken_off(plan) == {capi.MachineSet: []}
         assert plan.next == WaitFor("the Cluster API MachineSet to be gone")
@@ -148,7 +148,7 @@ class TestMachineApi:
         }
 
     @pytest.mark.parametrize("authority", ["MachineAPI", "ClusterAPI"])
-    def test_ss3_at_last_the_set_itself_once_its_mirror_is_gone(self, authority: str) -> None:
+    def test_at_last_the_set_itself_once_its_mirror_is_gone(self, authority: str) -> None:
         tree = changed(MAPI_SET, spec__authoritativeAPI=authority, status__authoritativeAPI=authority)
         plan = decided(machine_api=going(tree))
         assert taken_off(plan) == {mapi.MachineSet: []}
@@ -169,7 +169,7 @@ class TestMachineApi:
 class TestClusterApi:
     """Cluster API is authoritative."""
 
-    def test_ss12_a_mirror_that_is_deleted_goes_and_the_set_stays(self) -> None:
+    def test_a_mirror_that_is_deleted_goes_and_the_set_stays(self) -> None:
         ours = template("ms-00000000")
         plan = decided(machine_api=going(BEHIND_CLUSTER_API), cluster_api=CAPI_SET, templates=(ours,))
         assert taken_off(plan) == {capi.MachineSet: [CLUSTER_API_FINALIZER], mapi.MachineSet: []}
@@ -185,11 +185,11 @@ class TestClusterApi:
         assert [change.path for change in given_up.diff()] == [f"metadata.labels.{MACHINE_SET_LABEL}"]
         assert not [one for one in plan.needed if isinstance(one, Delete)]
 
-    def test_ss11_a_set_takes_its_mirror_along(self) -> None:
+    def test_a_set_takes_its_mirror_along(self) -> None:
         plan = decided(machine_api=BEHIND_CLUSTER_API, cluster_api=going(CAPI_SET))
         assert steps(plan) == [("Delete", mapi.MachineSet)]
 
-    def test_ss11_the_mirror_stays_until_cluster_api_has_finished(self) -> None:
+    def test_the_mirror_stays_until_cluster_api_has_finished(self) -> None:
         plan = decided(
             machine_api=going(BEHIND_CLUSTER_API), cluster_api=going(CAPI_SET), templates=(template("ms-00000000"),)
         )
@@ -202,7 +202,7 @@ class TestClusterApi:
         assert isinstance(delete, Delete)
         assert (delete.target.kind, delete.propagation) == (mapi.MachineSet, "Orphan")
 
-    def test_ss11_then_templates_go_but_those_of_users(self) -> None:
+    def test_then_templates_go_but_those_of_users(self) -> None:
         plan = decided(
             machine_api=going(BEHIND_CLUSTER_API),
             cluster_api=going(CAPI_SET, finalizers=[SYNC]),
@@ -210,7 +210,7 @@ class TestClusterApi:
         )
         assert [one.target.name for one in plan.needed] == ["ms-00000000"]
 
-    def test_ss11_and_then_both_are_let_go(self) -> None:
+    def test_and_then_both_are_let_go(self) -> None:
         plan = decided(machine_api=going(BEHIND_CLUSTER_API), cluster_api=going(CAPI_SET, finalizers=[SYNC]))
         assert taken_off(plan) == {capi.MachineSet: [], mapi.MachineSet: []}
 

@@ -44,7 +44,7 @@ def patch(write: Merge) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("verdict", "status", "severity"), [(OK, "True", None), (BAD, "False", "Error"), (GOING, "Unknown", "Info")]
 )
-def test_ms20_severity_follows_status(verdict: Verdict, status: str, severity: str | None) -> None:
+def test_severity_follows_status(verdict: Verdict, status: str, severity: str | None) -> None:
     assert (verdict.condition["status"], verdict.condition.get("severity")) == (status, severity)
 
 
@@ -61,7 +61,7 @@ def test_a_message_is_never_longer_than_a_condition_admits() -> None:
 @pytest.mark.parametrize(
     ("generation", "noted", "written"), [(5, None, 5), (5, 4, 5), (5, 5, None), (5, 9, 5), (None, 4, None)]
 )
-def test_ms20_the_generation_is_set_by_success_alone_and_is_that_of_the_source(
+def test_the_generation_is_set_by_success_alone_and_is_that_of_the_source(
     generation: int | None, noted: int | None, written: int | None
 ) -> None:
     status = {"authoritativeAPI": "ClusterAPI", **({"synchronizedGeneration": noted} if noted else {})}

@@ -318,7 +318,7 @@ async def test_a_deleted_server_stays_until_a_list_shows_it_gone() -> None:
 
 
 @virtual
-async def test_i12_a_server_that_is_gone_already_is_gone_at_once() -> None:
+async def test_a_server_that_is_gone_already_is_gone_at_once() -> None:
     wire = ScriptedWire()
     wire.things["/servers/detail"] = [server()]
     project = account(wire)
@@ -354,7 +354,7 @@ async def test_recorded_resources_are_found_without_a_mark_and_a_missing_server_
 
 
 @virtual
-async def test_p27_the_pages_of_500_ports_are_followed() -> None:
+async def test_the_pages_of_500_ports_are_followed() -> None:
     wire = ScriptedWire()
     ports = [port(f"p{n:03}", mark="m" if n == 499 else "") for n in range(500)]
 
@@ -618,7 +618,7 @@ async def test_room_that_somebody_makes_is_seen() -> None:
 
 
 @virtual
-async def test_s29_nothing_is_sent_to_a_service_that_asked_for_a_pause_and_others_go_on() -> None:
+async def test_nothing_is_sent_to_a_service_that_asked_for_a_pause_and_others_go_on() -> None:
     wire = ScriptedWire()
     project = account(wire, born={"m"})
     wire.answer = refuses(Throttled("compute", "slow down", code=429, retry_after=30.0))

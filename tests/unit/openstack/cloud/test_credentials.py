@@ -136,7 +136,7 @@ def credentials(*, where: str = SECRET, region: str = "", cacert: str = "", **en
     return Credentials({"auth": {"auth_url": "https://cloud", "password": "p"}, **entry}, "prod", region, cacert, where)
 
 
-def test_a5_the_key_differs_for_another_user_region_or_ca_and_for_nothing_else() -> None:
+def test_the_key_differs_for_another_user_region_or_ca_and_for_nothing_else() -> None:
     variants = [
         credentials(),
         credentials(region="two"),

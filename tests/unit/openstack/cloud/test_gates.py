@@ -90,7 +90,7 @@ def test_an_answer_about_one_request_closes_no_gate(failure: CloudFailure | None
     assert admits(gates, 0)
 
 
-def test_s29_after_429_with_retry_after_nothing_is_sent_to_the_service_until_then() -> None:
+def test_after_429_with_retry_after_nothing_is_sent_to_the_service_until_then() -> None:
     gates = Gates()
     gates.settle(asked(), Throttled("compute", "slow down", code=429, retry_after=30.0), START)
     assert not admits(gates, 29.9)

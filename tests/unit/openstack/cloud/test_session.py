@@ -89,14 +89,14 @@ async def test_names_that_are_regexes_or_urls_arrive_as_they_are(cloud: HttpClou
     assert call.path == "/one/image/v2/images?name=%5Ea.%2A%26limit%3D1%23%3F%2F%C3%A4%20%2B&tag=x&tag=y"
 
 
-async def test_a6_twenty_callers_at_once_ask_for_one_token(cloud: HttpCloud, session: CloudSession) -> None:
+async def test_twenty_callers_at_once_ask_for_one_token(cloud: HttpCloud, session: CloudSession) -> None:
     cloud.keystone_delay = 0.05
     await asyncio.gather(*(session.send(SERVERS, seconds=5) for _ in range(20)))
     assert cloud.issued == 1
     assert len(cloud.calls) == 20
 
 
-async def test_a7_no_call_is_lost_while_tokens_die(cloud: HttpCloud) -> None:
+async def test_no_call_is_lost_while_tokens_die(cloud: HttpCloud) -> None:
     session = CloudSession(cloud.credentials(), Threads(16))
     count = 0
     lock = threading.Lock()
@@ -234,9 +234,7 @@ async def test_a_name_that_does_not_resolve_certainly_did_not_carry_a_write(
     assert type(await failure_of(session, CREATE)) is Unavailable
 
 
-async def test_i11_a_microversion_that_the_service_lacks_is_not_supported(
-    cloud: HttpCloud, session: CloudSession
-) -> None:
+async def test_a_microversion_that_the_service_lacks_is_not_supported(cloud: HttpCloud, session: CloudSession) -> None:
     body = {"computeFault": {"code": 406, "message": "Version 2.53 is not supported by the API. Maximum is 2.38."}}
     cloud.answer = lambda _: Said(406, body)
     failure = classify(CREATE, await session.send(CREATE, seconds=5))
@@ -250,7 +248,7 @@ async def test_a_service_that_the_catalog_lacks_is_rejected(cloud: HttpCloud, se
     assert str(failure) == "load-balancer: the cloud offers no load-balancer service in the catalog"
 
 
-async def test_a5_each_region_has_its_own_endpoints(cloud: HttpCloud) -> None:
+async def test_each_region_has_its_own_endpoints(cloud: HttpCloud) -> None:
     cloud.regions = ["one", "two"]
     for region in ("one", "two"):
         session = CloudSession(cloud.credentials(region=region), Threads(2))

@@ -46,56 +46,54 @@ def asked(
 @pytest.mark.parametrize(
     ("spec", "where", "status", "vip"),
     [
-        pytest.param({}, {}, {}, {"vip_subnet_id": "s1"}, id="L6 the first subnet of the cluster"),
-        pytest.param({"network": {"id": "n9"}}, {}, {}, {"vip_network_id": "n9"}, id="L6 own network"),
+        pytest.param({}, {}, {}, {"vip_subnet_id": "s1"}, id="the first subnet of the cluster"),
+        pytest.param({"network": {"id": "n9"}}, {}, {}, {"vip_network_id": "n9"}, id="own network"),
         pytest.param(
             {"network": {"id": "n9"}, "subnets": [{"id": "s9"}]},
             {},
             {},
             {"vip_network_id": "n9", "vip_subnet_id": "s9"},
-            id="L6 own network and subnet",
+            id="own network and subnet",
         ),
         pytest.param(
-            {"availabilityZone": "az1"}, {}, {}, {"vip_subnet_id": "s1", "availability_zone": "az1"}, id="L6 zone"
+            {"availabilityZone": "az1"}, {}, {}, {"vip_subnet_id": "s1", "availability_zone": "az1"}, id="zone"
         ),
         pytest.param(
             {},
             {"apiServerFixedIP": "10.0.0.9", "resolved": "10.0.0.8"},
             RECORDED,
             {"vip_subnet_id": "s1", "vip_address": "10.0.0.5"},
-            id="L3 the address that it had",
+            id="the address that it had",
         ),
         pytest.param(
             {},
             {"apiServerFixedIP": "10.0.0.9"},
             {},
             {"vip_subnet_id": "s1", "vip_address": "10.0.0.9"},
-            id="L3 fixedIP",
+            id="fixedIP",
         ),
         pytest.param(
             {},
             {"disableAPIServerFloatingIP": True, "resolved": "10.0.0.8"},
             {},
             {"vip_subnet_id": "s1", "vip_address": "10.0.0.8"},
-            id="L3 the endpoint",
+            id="the endpoint",
         ),
         pytest.param(
             {},
             {"disableAPIServerFloatingIP": True, "controlPlaneEndpoint": {"host": "10.0.0.8", "port": 6443}},
             {},
             {"vip_subnet_id": "s1", "vip_address": "10.0.0.8"},
-            id="L3 the endpoint is an address",
+            id="the endpoint is an address",
         ),
-        pytest.param({}, {"resolved": "203.0.113.8"}, {}, {"vip_subnet_id": "s1"}, id="L3 not behind a floating IP"),
+        pytest.param({}, {"resolved": "203.0.113.8"}, {}, {"vip_subnet_id": "s1"}, id="not behind a floating IP"),
         pytest.param(
             {"provider": "ovn"}, {}, {}, {"vip_subnet_id": "s1", "provider": "ovn"}, id="a provider that exists"
         ),
-        pytest.param(
-            {"flavor": "big"}, {}, {}, {"vip_subnet_id": "s1", "flavor_id": "f1"}, id="L6 a flavor that exists"
-        ),
+        pytest.param({"flavor": "big"}, {}, {}, {"vip_subnet_id": "s1", "flavor_id": "f1"}, id="a flavor that exists"),
     ],
 )
-def test_l6_l3_a_new_load_balancer_stands_where_the_spec_says(
+def test_a_new_load_balancer_stands_where_the_spec_says(
     spec: Tree, where: Tree, status: Tree, vip: dict[str, str]
 ) -> None:
     (create,) = asked(spec, status=status, answers=ANSWERS, **where).requests
@@ -129,11 +127,11 @@ ANSWERS: dict[Query, Any] = {
             {},
             {"disableAPIServerFloatingIP": True, "resolved": Unresolved("api.example has no address")},
             "api.example has no address",
-            id="L3 unresolvable endpoint",
+            id="unresolvable endpoint",
         ),
     ],
 )
-def test_l3_l6_what_cannot_be_chosen_is_said_and_nothing_is_sent(spec: Tree, where: Tree, text: str) -> None:
+def test_what_cannot_be_chosen_is_said_and_nothing_is_sent(spec: Tree, where: Tree, text: str) -> None:
     part = asked(spec, answers=ANSWERS, **where)
     assert part.requests == ()
     assert text in str(part.obstacles[0].why)
@@ -185,13 +183,13 @@ def test_none_is_created_while_an_earlier_request_may_arrive() -> None:
 
 
 @pytest.mark.parametrize("status", ["PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"])
-def test_l1_nothing_is_sent_while_octavia_is_at_work(status: str) -> None:
+def test_nothing_is_sent_while_octavia_is_at_work(status: str) -> None:
     part = asked({}, balancer(status, ports=()))
     assert part.requests == ()
     assert part.waits == f"load balancer {NAME}: {status}"
 
 
-def test_l9_a_load_balancer_in_error_is_said_at_once_with_its_id_and_the_remedy() -> None:
+def test_a_load_balancer_in_error_is_said_at_once_with_its_id_and_the_remedy() -> None:
     part = asked({}, balancer("ERROR", ports=()))
     assert (part.requests, part.waits) == ((), "")
     text = str(part.obstacles[0].why)
@@ -241,12 +239,12 @@ def without(found: Balancer, kind: str) -> Balancer:
     [
         pytest.param({}, balancer(ports=()), f"create listener {NAME}-6443", id="a new one"),
         pytest.param({}, without(balancer(), "pools"), f"create pool {NAME}-6443", id="a listener"),
-        pytest.param({}, without(balancer(), "monitors"), f"create monitor {NAME}-6443", id="L2 absent"),
+        pytest.param({}, without(balancer(), "monitors"), f"create monitor {NAME}-6443", id="absent"),
         pytest.param({}, without(balancer(), "listeners"), f"create listener {NAME}-6443", id="somebody removed it"),
         pytest.param(
             {"additionalPorts": [8080]}, balancer(), f"create listener {NAME}-8080", id="the ports one by one"
         ),
-        pytest.param({"monitor": {"delay": 20}}, balancer(), f"change monitor {NAME}-6443", id="L2 L8 differs"),
+        pytest.param({"monitor": {"delay": 20}}, balancer(), f"change monitor {NAME}-6443", id="differs"),
         pytest.param(
             {"allowedCIDRs": ["192.0.2.0/24"]}, balancer(), f"change listener {NAME}-6443", id="allowed CIDRs changed"
         ),
@@ -259,7 +257,7 @@ def without(found: Balancer, kind: str) -> Balancer:
         ),
     ],
 )
-def test_l2_what_is_missing_or_differs_is_one_request(spec: Tree, found: Balancer, request_: str) -> None:
+def test_what_is_missing_or_differs_is_one_request(spec: Tree, found: Balancer, request_: str) -> None:
     assert sent(asked(spec, found, status=RECORDED).requests) == [request_]
 
 
@@ -332,7 +330,7 @@ def test_a_provider_without_monitors_does_without(failure: CloudFailure, there: 
         ),
     ],
 )
-def test_l5_allowed_cidrs(spec: list[str], status: Tree, router: Any, expected: list[str]) -> None:
+def test_allowed_cidrs(spec: list[str], status: Tree, router: Any, expected: list[str]) -> None:
     whole = {"apiServerLoadBalancer": {"allowedCIDRs": spec}}
     assert admitted(infra(whole, status), (SUBNET,), router) == expected
 

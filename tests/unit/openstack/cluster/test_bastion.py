@@ -97,8 +97,8 @@ def test_it_waits_for_what_its_port_needs(status: Tree, awaited: str) -> None:
         pytest.param(
             cluster({"rootVolume": {"sizeGiB": 10, "availabilityZone": {"from": "Name", "name": "az1"}}}), id="default"
         ),
-        pytest.param(cluster(status={"bastion": {"id": "s"}}), id="C20 after a move: the network is not known yet"),
-        pytest.param(cluster(status={"network": STATUS["network"]}), id="C20 nor is the group"),
+        pytest.param(cluster(status={"bastion": {"id": "s"}}), id="after a move: the network is not known yet"),
+        pytest.param(cluster(status={"network": STATUS["network"]}), id="nor is the group"),
     ],
 )
 def test_what_makes_no_other_server_replaces_nothing(found: Tree) -> None:
@@ -128,7 +128,7 @@ def test_what_makes_no_other_server_replaces_nothing(found: Tree) -> None:
         ),
     ],
 )
-def test_c16_another_server_is_told_with_what_differs_before_it_is_deleted(found: Tree, text: str) -> None:
+def test_another_server_is_told_with_what_differs_before_it_is_deleted(found: Tree, text: str) -> None:
     next_step = step(found, made())
     deletion, news = next_step.actions
     assert isinstance(deletion, Delete)

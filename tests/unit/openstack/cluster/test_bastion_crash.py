@@ -72,7 +72,7 @@ def scenario(bastion: Any, *actors: Any) -> Scenario:
         pytest.param(None, (delete,), 20, id="deleted with the cluster"),
     ],
 )
-async def test_c16_a_crash_at_any_write_leaves_one_of_each(bastion: Any, actors: Any, least: int) -> None:
+async def test_a_crash_at_any_write_leaves_one_of_each(bastion: Any, actors: Any, least: int) -> None:
     report = await crash_everywhere(lambda: scenario(bastion, *actors))
     assert report.points >= least
 

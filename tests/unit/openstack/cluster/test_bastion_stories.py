@@ -21,7 +21,7 @@ def methods(world: World, since: int) -> list[str]:
     ]
 
 
-async def test_c14_a_bastion_is_made_with_its_group_and_address_and_goes_without_a_trace() -> None:
+async def test_a_bastion_is_made_with_its_group_and_address_and_goes_without_a_trace() -> None:
     world, process = await made()
     assert world.ready[0] == world.condition("Ready")[0] == "True"
     assert world.held() == WHOLE
@@ -62,7 +62,7 @@ async def test_a_cluster_is_provisioned_before_its_bastion() -> None:
     assert world.told["name"] == NAME
 
 
-async def test_c16_a_changed_bastion_is_replaced_and_keeps_its_address() -> None:
+async def test_a_changed_bastion_is_replaced_and_keeps_its_address() -> None:
     world, process = await made()
     address, before = world.address, len(world.cloud.requests)
     (old,) = world.cloud.services.servers
@@ -89,7 +89,7 @@ async def test_c16_a_changed_bastion_is_replaced_and_keeps_its_address() -> None
     ]
 
 
-async def test_c16_a_bastion_that_cannot_stay_is_deleted_before_the_look_that_a_changed_spec_needs() -> None:
+async def test_a_bastion_that_cannot_stay_is_deleted_before_the_look_that_a_changed_spec_needs() -> None:
     world, process = await made()
     before = len(world.cloud.requests)
     down = world.cloud.fault(method="GET", path="^/v2.0/routers", status=503, count=1)
@@ -116,7 +116,7 @@ async def test_a_deletion_that_is_refused_is_told() -> None:
     assert world.ready[0] == "True"
 
 
-async def test_c16_the_address_leads_to_a_new_bastion_while_nova_builds_it() -> None:
+async def test_the_address_leads_to_a_new_bastion_while_nova_builds_it() -> None:
     world, process = await made()
     address = world.address["floating_ip_address"]
     world.cloud.services.spawn = 1000.0
@@ -142,7 +142,7 @@ async def test_a_bastion_whose_server_nova_refuses_gets_no_address() -> None:
     assert "floatingips" not in world.held()
 
 
-async def test_c14b_a_bastion_comes_and_goes_while_its_cluster_lives() -> None:
+async def test_a_bastion_comes_and_goes_while_its_cluster_lives() -> None:
     world, process = await made()
     given = world.tree()["spec"]["bastion"]
     world.change(bastion={**OFF, "spec": {**BASTION["spec"], "flavor": "m1.medium"}})
@@ -164,7 +164,7 @@ async def test_c14b_a_bastion_comes_and_goes_while_its_cluster_lives() -> None:
     assert world.held() == WITHOUT
 
 
-async def test_c2_without_a_bastion_nothing_of_one_is_asked_for() -> None:
+async def test_without_a_bastion_nothing_of_one_is_asked_for() -> None:
     world, process = await made(bastion=OFF)
     assert world.held() == WITHOUT
     assert not any(
@@ -174,7 +174,7 @@ async def test_c2_without_a_bastion_nothing_of_one_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("bastion", [OFF, {"enabled": False, "spec": {"flavor": "gone", "image": {"id": "x"}}}, None])
-async def test_c3_a_bastion_that_no_status_records_is_deleted_whatever_the_spec_says(bastion: Tree | None) -> None:
+async def test_a_bastion_that_no_status_records_is_deleted_whatever_the_spec_says(bastion: Tree | None) -> None:
     world, process = await made()
     moved = {name: value for name, value in world.tree().items() if name != "status"}
     moved["metadata"].pop("resourceVersion")
@@ -184,7 +184,7 @@ async def test_c3_a_bastion_that_no_status_records_is_deleted_whatever_the_spec_
     assert world.held() == WITHOUT
 
 
-async def test_c20_a_moved_bastion_is_left_as_it_is() -> None:
+async def test_a_moved_bastion_is_left_as_it_is() -> None:
     world, _ = await made()
     status, before = world.tree()["status"], len(world.cloud.requests)
     moved = {name: value for name, value in world.tree().items() if name != "status"}
@@ -228,7 +228,7 @@ async def test_a_server_of_its_name_without_an_owner_stops_the_bastion_until_it_
     assert world.told["id"] == existing
 
 
-async def test_c17_a_wrong_image_is_the_trouble_of_the_bastion_alone() -> None:
+async def test_a_wrong_image_is_the_trouble_of_the_bastion_alone() -> None:
     world, process = await made(bastion={**BASTION, "spec": {**BASTION["spec"], "image": {"filter": {"name": "none"}}}})
     assert world.tree()["status"]["initialization"] == {"provisioned": True}
     assert {world.condition(part)[0] for part in CLUSTER_PARTS} == {"True"}
@@ -251,7 +251,7 @@ async def test_c17_a_wrong_image_is_the_trouble_of_the_bastion_alone() -> None:
 @pytest.mark.parametrize(
     ("bastion", "text"),
     [
-        pytest.param({"enabled": True}, "spec.bastion: spec is missing", id="C9 no spec"),
+        pytest.param({"enabled": True}, "spec.bastion: spec is missing", id="no spec"),
         pytest.param(
             {"spec": {**BASTION["spec"], "floatingIPPoolRef": {"kind": "p", "name": "p"}}},
             "spec.bastion: spec.floatingIPPoolRef cannot be used for a bastion",

@@ -42,7 +42,7 @@ async def test_a_cluster_on_an_existing_network_is_provisioned_and_rests() -> No
     assert {each.method for each in world.cloud.requests} == {"GET"}
 
 
-async def test_c5_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:
+async def test_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provisioned() -> None:
     fixed = {"controlPlaneEndpoint": None, "apiServerFixedIP": "10.0.0.9"}
     marked = {"openstack.windlass.dev/mark": OWN}
     world = World(infra(fixed, finalizers=[FINALIZER], annotations=marked), cluster(), secret())
@@ -66,9 +66,9 @@ async def test_c5_the_endpoint_is_stored_before_the_cluster_is_said_to_be_provis
         pytest.param(
             [infra(ownerReferences=[])],
             "Waiting for Cluster API to set the Cluster as owner of this object",
-            id="C1 no owner",
+            id="no owner",
         ),
-        pytest.param([infra()], "Waiting for Cluster ns/one", id="C1 no Cluster"),
+        pytest.param([infra()], "Waiting for Cluster ns/one", id="no Cluster"),
     ],
 )
 async def test_without_a_cluster_nothing_is_asked_and_every_condition_is_there(trees: list[Tree], awaited: str) -> None:
@@ -83,8 +83,8 @@ async def test_without_a_cluster_nothing_is_asked_and_every_condition_is_there(t
 @pytest.mark.parametrize(
     "trees",
     [
-        pytest.param([infra(annotations={"cluster.x-k8s.io/paused": ""}), cluster()], id="C1 annotation"),
-        pytest.param([infra(), cluster(paused=True)], id="C1 Cluster"),
+        pytest.param([infra(annotations={"cluster.x-k8s.io/paused": ""}), cluster()], id="annotation"),
+        pytest.param([infra(), cluster(paused=True)], id="Cluster"),
     ],
 )
 async def test_a_paused_cluster_says_so_and_nothing_is_asked(trees: list[Tree]) -> None:
@@ -101,7 +101,7 @@ async def test_a_cluster_that_others_manage_is_left_alone() -> None:
     assert (await world.rest()).writes == 0
 
 
-async def test_c1_s16_missing_credentials_are_told_and_cured_by_the_secret() -> None:
+async def test_missing_credentials_are_told_and_cured_by_the_secret() -> None:
     world = World(infra(), cluster())
     ending = await world.rest()
     status, reason, message = world.condition("OpenStackAuthenticationSucceeded")
@@ -116,7 +116,7 @@ async def test_c1_s16_missing_credentials_are_told_and_cured_by_the_secret() -> 
     assert world.condition("Ready")[0] == "True"
 
 
-async def test_s17_an_identity_that_is_not_for_the_namespace_is_told() -> None:
+async def test_an_identity_that_is_not_for_the_namespace_is_told() -> None:
     identity = {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
         "kind": "OpenStackClusterIdentity",
@@ -138,13 +138,13 @@ async def test_s17_an_identity_that_is_not_for_the_namespace_is_told() -> None:
 @pytest.mark.parametrize(
     "spec", [{"bastion": {"enabled": False}}, {"apiServerLoadBalancer": {"enabled": False}}], ids=["bastion", "LB"]
 )
-async def test_c2_what_is_switched_off_is_not_in_the_way(spec: Tree) -> None:
+async def test_what_is_switched_off_is_not_in_the_way(spec: Tree) -> None:
     world = World(infra(spec), cluster(), secret())
     await world.rest()
     assert world.condition("Ready")[0] == "True"
 
 
-async def test_c7_a_provisioned_cluster_tells_of_trouble_and_stays_provisioned() -> None:
+async def test_a_provisioned_cluster_tells_of_trouble_and_stays_provisioned() -> None:
     world = World(infra(), cluster(), secret())
     await world.rest()
     world.change(network={"filter": {"name": "gone"}})
@@ -204,7 +204,7 @@ async def test_the_failure_domains_of_an_earlier_provider_are_replaced() -> None
     ]
 
 
-async def test_c20_a_moved_cluster_gets_its_status_again() -> None:
+async def test_a_moved_cluster_gets_its_status_again() -> None:
     world = World(infra(), cluster(), secret())
     await world.rest()
     before = world.tree()["status"]

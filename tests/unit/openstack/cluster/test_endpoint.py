@@ -64,17 +64,17 @@ def recorded(address: str) -> Tree:
         pytest.param(
             {"controlPlaneEndpoint": {"host": "198.51.100.1", "port": 6443}}, (), True, "198.51.100.1", 6443, id="IP"
         ),
-        pytest.param({"apiServerFixedIP": "10.0.0.9"}, (), False, "10.0.0.9", 6443, id="C5 by fixedIP"),
+        pytest.param({"apiServerFixedIP": "10.0.0.9"}, (), False, "10.0.0.9", 6443, id="by fixedIP"),
         pytest.param(
             {"apiServerFixedIP": "10.0.0.9", "disableAPIServerFloatingIP": True, "apiServerPort": 8443},
             (),
             True,
             "10.0.0.9",
             8443,
-            id="C5 by fixedIP, with a port",
+            id="by fixedIP, with a port",
         ),
-        pytest.param({}, (MINE,), True, "203.0.113.9", 6443, id="C5 by FIP"),
-        pytest.param({"apiServerFloatingIP": "203.0.113.50"}, (USERS, MINE), True, "203.0.113.50", 6443, id="C5 user"),
+        pytest.param({}, (MINE,), True, "203.0.113.9", 6443, id="by FIP"),
+        pytest.param({"apiServerFloatingIP": "203.0.113.50"}, (USERS, MINE), True, "203.0.113.50", 6443, id="user"),
         pytest.param(LB, (), False, "10.0.0.5", 6443, id="load balancer without external network"),
         pytest.param({**LB, "disableAPIServerFloatingIP": True}, (), True, "10.0.0.5", 6443, id="without FIP"),
         pytest.param(
@@ -87,7 +87,7 @@ def recorded(address: str) -> Tree:
         ),
     ],
 )
-def test_c5_the_endpoint_and_nothing_to_do(
+def test_the_endpoint_and_nothing_to_do(
     spec: Tree, floating: tuple[FloatingIp, ...], external: bool, host: str, port: int
 ) -> None:
     found = asked(spec, *floating, external=external)
@@ -104,19 +104,19 @@ def test_nothing_that_could_be_the_endpoint_is_said_with_what_to_set() -> None:
 @pytest.mark.parametrize(
     ("spec", "status", "resolved", "address"),
     [
-        pytest.param({}, None, "", None, id="C5 without a load balancer"),
-        pytest.param(LB, None, "", None, id="L4 none"),
-        pytest.param(LB, recorded("203.0.113.9"), "", "203.0.113.9", id="L4 LB ip: the one that was lost"),
+        pytest.param({}, None, "", None, id="without a load balancer"),
+        pytest.param(LB, None, "", None, id="none"),
+        pytest.param(LB, recorded("203.0.113.9"), "", "203.0.113.9", id="LB ip: the one that was lost"),
         pytest.param(
             {**LB, "controlPlaneEndpoint": {"host": "api.example", "port": 6443}},
             None,
             "203.0.113.77",
             "203.0.113.77",
-            id="L4 endpoint valid",
+            id="endpoint valid",
         ),
     ],
 )
-def test_l4_p23_a_floating_ip_is_created_with_the_address_that_is_known(
+def test_a_floating_ip_is_created_with_the_address_that_is_known(
     spec: Tree, status: Tree | None, resolved: str, address: str | None
 ) -> None:
     (create,) = asked(spec, status=status, resolved=resolved).part.requests
@@ -140,17 +140,17 @@ def test_a_floating_ip_that_led_to_a_machine_and_is_lost_is_asked_for_by_its_add
             {**LB, "controlPlaneEndpoint": {"host": "api.example", "port": 6443}},
             Unresolved("the host api.example has no address"),
             "the host api.example has no address",
-            id="L4 invalid",
+            id="invalid",
         ),
         pytest.param(
             {"apiServerFloatingIP": "203.0.113.50"},
             "",
             "has no floating IP 203.0.113.50",
-            id="C6 not there",
+            id="not there",
         ),
     ],
 )
-def test_l4_c6_what_is_missing_is_said(spec: Tree, resolved: Any, text: str) -> None:
+def test_what_is_missing_is_said(spec: Tree, resolved: Any, text: str) -> None:
     found = asked(spec, resolved=resolved)
     assert found.part.requests == ()
     assert text in str(found.part.obstacles[0].why)
@@ -204,7 +204,7 @@ def test_a_floating_ip_is_led_from_a_machine_of_the_control_plane_to_the_load_ba
     assert sent(moved.part.requests) == ["associate floating ip 203.0.113.9"]
 
 
-def test_l10_the_users_floating_ip_never_gets_our_mark() -> None:
+def test_the_users_floating_ip_never_gets_our_mark() -> None:
     spec = {**LB, "apiServerFloatingIP": "203.0.113.50"}
     found = asked(spec, USERS, status=recorded("203.0.113.50"), ours=replace(OURS, tags=("blue",)))
     assert sent(found.part.requests) == ["associate floating ip 203.0.113.50"]
@@ -260,13 +260,13 @@ TAGGED = replace(OURS, tags=("blue",), extensions=frozenset({"standard-attr-tag"
         pytest.param([], replace(TAGGED, extensions=frozenset()), None, id="a Neutron without tags"),
     ],
 )
-def test_p23_tags_are_added_and_those_of_others_stay(there: list[str], ours: Any, tags: list[str] | None) -> None:
+def test_tags_are_added_and_those_of_others_stay(there: list[str], ours: Any, tags: list[str] | None) -> None:
     requests = asked({}, replace(MINE, tags=there), ours=ours).part.requests
     assert [list(each.tags) for each in requests if isinstance(each, SetTags)] == ([tags] if tags else [])
     assert len(requests) == (1 if tags else 0)
 
 
-def test_p23_the_users_floating_ip_gets_no_tags() -> None:
+def test_the_users_floating_ip_gets_no_tags() -> None:
     assert asked({"apiServerFloatingIP": "203.0.113.50"}, USERS, ours=TAGGED).part.requests == ()
     lent = asked(LB, USERS, status=recorded("203.0.113.50"), ours=TAGGED)
     assert sent(lent.part.requests) == ["associate floating ip 203.0.113.50"]
@@ -294,11 +294,11 @@ def test_p23_the_users_floating_ip_gets_no_tags() -> None:
             },
             None,
             "",
-            id="L3 fixedIP",
+            id="fixedIP",
         ),
     ],
 )
-def test_l3_l4_a_name_is_resolved_only_where_its_address_decides(spec: Tree, status: Tree | None, name: str) -> None:
+def test_a_name_is_resolved_only_where_its_address_decides(spec: Tree, status: Tree | None, name: str) -> None:
     host = spec.get("controlPlaneEndpoint")
     whole = {**spec, **({"controlPlaneEndpoint": {"port": 6443, **host}} if host else {})}
     assert name_to_resolve(infra(whole, status)) == name

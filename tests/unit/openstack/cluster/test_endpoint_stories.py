@@ -55,7 +55,7 @@ async def later(world: World) -> None:
     await world.process.settle()
 
 
-async def test_l6_c5_a_cluster_gets_a_load_balancer_behind_a_floating_ip_and_goes_without_a_trace() -> None:
+async def test_a_cluster_gets_a_load_balancer_behind_a_floating_ip_and_goes_without_a_trace() -> None:
     world = await made()
     services = world.cloud.services
     assert world.held() == {**WHOLE, "ports": 2}
@@ -83,7 +83,7 @@ async def test_l6_c5_a_cluster_gets_a_load_balancer_behind_a_floating_ip_and_goe
     assert list(world.api.listing(Event)) == []
 
 
-async def test_l1_what_octavia_is_doing_is_said_and_looked_at_again() -> None:
+async def test_what_octavia_is_doing_is_said_and_looked_at_again() -> None:
     world = laid_out()
     world.cloud.services.balance = 30.0
     await world.rest()
@@ -104,7 +104,7 @@ async def test_l1_what_octavia_is_doing_is_said_and_looked_at_again() -> None:
     assert world.condition("Ready")[0] == "True"
 
 
-async def test_l9_an_error_is_said_at_once_and_a_replacement_keeps_the_addresses() -> None:
+async def test_an_error_is_said_at_once_and_a_replacement_keeps_the_addresses() -> None:
     world = await made()
     (lb,) = world.cloud.services.loadbalancers.values()
     endpoint, address = world.tree()["spec"]["controlPlaneEndpoint"], lb["vip_address"]
@@ -126,7 +126,7 @@ async def test_l9_an_error_is_said_at_once_and_a_replacement_keeps_the_addresses
     assert world.condition("Ready")[0] == "True"
 
 
-async def test_l8_l5_monitor_and_allowed_cidrs_are_changed_live() -> None:
+async def test_monitor_and_allowed_cidrs_are_changed_live() -> None:
     world = await made()
     before = len(world.cloud.requests)
     spec = {"enabled": True, "monitor": {"delay": 30}, "allowedCIDRs": ["192.0.2.1"]}
@@ -153,7 +153,7 @@ async def test_what_somebody_else_removes_comes_back() -> None:
     assert services.floatingips[floating]["port_id"]
 
 
-async def test_l7_machines_become_members_and_leave_before_their_server_goes() -> None:
+async def test_machines_become_members_and_leave_before_their_server_goes() -> None:
     world = await made()
     (lb,) = world.cloud.services.loadbalancers
     world.api.load(control_machine("cp-0", "10.0.0.21"), control_machine("cp-1"))
@@ -178,7 +178,7 @@ async def test_a_member_that_somebody_else_removes_comes_back() -> None:
     assert members(world) == {f"{LB}-6443-cp-0": "10.0.0.21"}
 
 
-async def test_m10_a_member_that_is_refused_is_told_and_the_machine_waits() -> None:
+async def test_a_member_that_is_refused_is_told_and_the_machine_waits() -> None:
     world = await made()
     world.cloud.fault(method="POST", path="/members$", status=403, body=b'{"faultstring": "no"}', count=100)
     world.api.load(control_machine("cp-0", "10.0.0.21"))
@@ -190,7 +190,7 @@ async def test_m10_a_member_that_is_refused_is_told_and_the_machine_waits() -> N
     assert world.tree()["status"]["initialization"] == {"provisioned": True}
 
 
-async def test_c5_without_a_load_balancer_the_floating_ip_follows_the_machines() -> None:
+async def test_without_a_load_balancer_the_floating_ip_follows_the_machines() -> None:
     world = await made(FLOATING)
     (floating,) = world.cloud.services.floatingips.values()
     assert world.tree()["spec"]["controlPlaneEndpoint"]["host"] == floating["floating_ip_address"]
@@ -211,7 +211,7 @@ async def test_c5_without_a_load_balancer_the_floating_ip_follows_the_machines()
     assert not world.cloud.services.floatingips
 
 
-async def test_c5_the_floating_ip_stays_where_somebody_has_led_it_since_the_last_list() -> None:
+async def test_the_floating_ip_stays_where_somebody_has_led_it_since_the_last_list() -> None:
     world = await made(FLOATING)
     (floating,) = world.cloud.services.floatingips.values()
     body = {"network_id": world.network, "name": "somebody's"}
@@ -224,7 +224,7 @@ async def test_c5_the_floating_ip_stays_where_somebody_has_led_it_since_the_last
     assert (status, f"leads to port {elsewhere}, which is not this cluster's" in message) == ("False", True)
 
 
-async def test_c5_the_floating_ip_leads_to_the_port_on_the_network_of_the_cluster() -> None:
+async def test_the_floating_ip_leads_to_the_port_on_the_network_of_the_cluster() -> None:
     world = laid_out(FLOATING, control_machine("cp-0", "10.0.0.21"))
     storage = world.cloud.services.network("storage")
     other = ask(world, "POST", "/v2.0/ports", {"port": {"network_id": storage}})["port"]["id"]
@@ -287,7 +287,7 @@ async def test_a_given_endpoint_needs_nothing_of_the_cloud_and_machines_hear_of_
 
 
 @pytest.mark.parametrize("spec", [BALANCED, FLOATING], ids=["load balancer", "no load balancer"])
-async def test_l10_the_users_floating_ip_is_used_and_stays(spec: Tree) -> None:
+async def test_the_users_floating_ip_is_used_and_stays(spec: Tree) -> None:
     world = laid_out(spec)
     (public,) = [each["id"] for each in world.cloud.services.networks.values() if each["router:external"]]
     body = {"floating_network_id": public, "description": "mine"}
@@ -306,7 +306,7 @@ async def test_l10_the_users_floating_ip_is_used_and_stays(spec: Tree) -> None:
     assert (floating["description"], floating["port_id"]) == ("mine", None)
 
 
-async def test_l4_a_name_that_has_no_address_is_said_and_looked_up_again() -> None:
+async def test_a_name_that_has_no_address_is_said_and_looked_up_again() -> None:
     given = {"controlPlaneEndpoint": {"host": "api.example", "port": 6443}}
     world = laid_out(given)
     answers: list[str | Unresolved] = [Unresolved("host api.example has no address")]
@@ -329,7 +329,7 @@ async def test_l4_a_name_that_has_no_address_is_said_and_looked_up_again() -> No
     assert len(world.cloud.services.floatingips) == 1
 
 
-async def test_c20_a_moved_cluster_finds_its_load_balancer() -> None:
+async def test_a_moved_cluster_finds_its_load_balancer() -> None:
     world = await made()
     moved = {name: value for name, value in world.tree().items() if name != "status"}
     moved["metadata"].pop("resourceVersion")

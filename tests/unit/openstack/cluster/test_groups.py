@@ -51,11 +51,11 @@ def part(
     return groups(spec(**fields), ours, estate, found, bastion=bastion, weather=weather)
 
 
-def test_g3_groups_that_nobody_asks_for_are_left_alone() -> None:
+def test_groups_that_nobody_asks_for_are_left_alone() -> None:
     assert part(group("worker"), fields={}).is_there
 
 
-def test_g5_the_groups_are_created_at_the_same_time_and_then_their_rules() -> None:
+def test_the_groups_are_created_at_the_same_time_and_then_their_rules() -> None:
     made = part()
     assert [each["name"] for each in bodies(made)] == [f"{PREFIX}-controlplane", f"{PREFIX}-worker"]
     assert all(each["description"] == MARKED["description"] for each in bodies(made))
@@ -65,7 +65,7 @@ def test_g5_the_groups_are_created_at_the_same_time_and_then_their_rules() -> No
     assert both.fields["controlPlaneSecurityGroup"] == {"id": "CP", "name": f"{PREFIX}-controlplane"}
 
 
-def test_g5_neutrons_own_two_rules_are_not_asked_for_again() -> None:
+def test_neutrons_own_two_rules_are_not_asked_for_again() -> None:
     own = (
         SecurityGroupRule(id="4", direction="egress"),
         SecurityGroupRule(id="6", direction="egress", ethertype="IPv6"),
@@ -75,13 +75,13 @@ def test_g5_neutrons_own_two_rules_are_not_asked_for_again() -> None:
     assert all(rule["direction"] == "ingress" for each in bodies(both) for rule in each)
 
 
-def test_g4_what_is_there_needs_nothing() -> None:
+def test_what_is_there_needs_nothing() -> None:
     assert part(ruled("controlplane"), ruled("worker")).is_there
     every = [ruled(role, roles=3) for role in IDS]
     assert part(*every, bastion=True).is_there
 
 
-def test_g4_missing_rules_are_created_before_others_are_deleted() -> None:
+def test_missing_rules_are_created_before_others_are_deleted() -> None:
     half = part(ruled("controlplane", without=1, more=(SURPLUS,)), ruled("worker", more=(SURPLUS,)))
     assert sent(half) == ["POST /v2.0/security-group-rules", "DELETE /v2.0/security-group-rules/old"]
     assert [each.group for each in half.requests if hasattr(each, "group")] == ["W"]
@@ -106,7 +106,7 @@ def test_nothing_is_deleted_while_a_rule_of_the_user_says_nothing_possible() -> 
     ],
     ids=["refused since the list", "listed since", "another refusal"],
 )
-def test_g7_rules_that_were_refused_together_are_sent_one_by_one(
+def test_rules_that_were_refused_together_are_sent_one_by_one(
     failure: CloudFailure, seconds: int, single: bool
 ) -> None:
     refusal = Refusal("create rules", f"{PREFIX}-worker", failure, NOW.replace(second=30 + seconds))
@@ -117,7 +117,7 @@ def test_g7_rules_that_were_refused_together_are_sent_one_by_one(
     assert found.requests[0].is_done(failure) is (single and isinstance(failure, InConflict))
 
 
-def test_g6_the_group_of_a_bastion_that_is_gone_goes_after_the_rules_that_name_it() -> None:
+def test_the_group_of_a_bastion_that_is_gone_goes_after_the_rules_that_name_it() -> None:
     ssh = SecurityGroupRule(id="ssh", protocol="tcp", port_range_min=22, port_range_max=22, remote_group_id="B")
     there = (ruled("controlplane", more=(ssh,)), ruled("worker"), group("bastion"))
     assert sent(part(*there)) == ["DELETE /v2.0/security-group-rules/ssh"]
@@ -148,7 +148,7 @@ def test_groups_that_the_status_records_and_others_have_are_not_taken_and_not_do
     assert "which the status records" in str(found.obstacles[0].why)
 
 
-def test_g5_tags_are_added_where_neutron_has_them() -> None:
+def test_tags_are_added_where_neutron_has_them() -> None:
     there = (ruled("controlplane"), replace(ruled("worker"), tags=["x", "a", "b"]))
     assert bodies(part(*there, ours=TAGGED)) == [["a", "b"]]
     assert part(*there, ours=replace(TAGGED, extensions=frozenset())).is_there

@@ -66,18 +66,16 @@ IN_A, IN_B = member("cp-0", "10.0.0.11"), member("cp-1", "10.0.0.12")
 @pytest.mark.parametrize(
     ("machines", "members", "requests", "annotated"),
     [
-        pytest.param((A,), (), [f"create member {NAME}-6443-cp-0"], {}, id="L7 absent"),
-        pytest.param((A,), (IN_A,), [], {"cp-0": "lb1"}, id="L7 exists"),
+        pytest.param((A,), (), [f"create member {NAME}-6443-cp-0"], {}, id="absent"),
+        pytest.param((A,), (IN_A,), [], {"cp-0": "lb1"}, id="exists"),
         pytest.param((A, B), (IN_A,), [f"create member {NAME}-6443-cp-1"], {"cp-0": "lb1"}, id="one of two is in"),
-        pytest.param(
-            (A,), (member("cp-0", "10.0.0.99"),), [f"create member {NAME}-6443-cp-0"], {}, id="L7 wrong address"
-        ),
+        pytest.param((A,), (member("cp-0", "10.0.0.99"),), [f"create member {NAME}-6443-cp-0"], {}, id="wrong address"),
         pytest.param(
             (A,),
             (member("cp-0", "10.0.0.99"), IN_A),
             [f"delete member {NAME}-6443-cp-0"],
             {"cp-0": "lb1"},
-            id="L7 the wrong one goes after the right one came",
+            id="the wrong one goes after the right one came",
         ),
         pytest.param((machine("cp-0"),), (), [], {}, id="a machine without addresses"),
         pytest.param((machine("cp-0"),), (IN_A,), [], {}, id="a machine that lost its addresses keeps its member"),
@@ -90,7 +88,7 @@ IN_A, IN_B = member("cp-0", "10.0.0.11"), member("cp-1", "10.0.0.12")
         pytest.param((LEAVES, B), (IN_B,), [], {"cp-0": None, "cp-1": "lb1"}, id="who left may be deleted"),
     ],
 )
-def test_l7_the_members_are_the_machines_one_request_at_a_time(
+def test_the_members_are_the_machines_one_request_at_a_time(
     machines: tuple[ControlMachine, ...],
     members: tuple[Member, ...],
     requests: list[str],
@@ -110,9 +108,9 @@ def test_a_machine_has_a_member_for_each_port_before_it_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "subnet"), [pytest.param("n9", "s1", id="L7 other network"), pytest.param("n1", None, id="L7 the same")]
+    ("network", "subnet"), [pytest.param("n9", "s1", id="other network"), pytest.param("n1", None, id="the same")]
 )
-def test_l7_the_subnet_is_named_where_the_load_balancer_is_on_another_network(network: str, subnet: str | None) -> None:
+def test_the_subnet_is_named_where_the_load_balancer_is_on_another_network(network: str, subnet: str | None) -> None:
     (create,) = asked(A, found=balancer(vip_network_id=network)).part.requests
     assert isinstance(create, CreateMember)
     assert create.body.get("subnet_id") == subnet
@@ -170,7 +168,7 @@ OLD_LEAVES = machine("cp-1", ports=("cp-1-port",), ingress="f1", deletionTimesta
         pytest.param((), None, None, {}, id="no machines"),
     ],
 )
-def test_c5_without_a_load_balancer_the_floating_ip_leads_to_one_machine(
+def test_without_a_load_balancer_the_floating_ip_leads_to_one_machine(
     machines: tuple[ControlMachine, ...], leads: str | None, to: str | None, annotated: dict[str, str | None]
 ) -> None:
     floating = FloatingIp(id="f1", floating_ip_address="203.0.113.9", port_id=leads)
@@ -179,7 +177,7 @@ def test_c5_without_a_load_balancer_the_floating_ip_leads_to_one_machine(
     assert annotations(way) == annotated
 
 
-def test_c5_the_floating_ip_is_not_led_away_from_a_port_that_is_no_machines() -> None:
+def test_the_floating_ip_is_not_led_away_from_a_port_that_is_no_machines() -> None:
     floating = FloatingIp(id="f1", floating_ip_address="203.0.113.9", port_id="other")
     way = ingress.by_floating_ip(OURS, floating, (NEW, OLD_LEAVES))
     assert way.part.requests == ()

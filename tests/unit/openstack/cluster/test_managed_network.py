@@ -38,7 +38,7 @@ def made(estate: Estate, *, found: Found | None = None, ours: Ours = OURS, **fie
     return managed_network.made(wanted, ours, estate, found or Found(external=EXTERNAL))
 
 
-def test_p17_p21_network_and_router_are_created_at_the_same_time() -> None:
+def test_network_and_router_are_created_at_the_same_time() -> None:
     network, subnet, router = parts(Estate())
     assert (sent(network), bodies(network)) == (["POST /v2.0/networks"], [MARKED])
     assert (sent(subnet), subnet.waits) == ([], f"network {NAME}")
@@ -60,7 +60,7 @@ def test_what_is_there_needs_nothing() -> None:
     ],
     ids=["mtu", "port security off", "port security on"],
 )
-def test_p17_the_network_is_made_as_the_spec_says(fields: dict[str, Any], more: dict[str, Any]) -> None:
+def test_the_network_is_made_as_the_spec_says(fields: dict[str, Any], more: dict[str, Any]) -> None:
     assert bodies(parts(Estate(), **fields)[0]) == [{**MARKED, **more}]
 
 
@@ -80,7 +80,7 @@ def test_p17_the_network_is_made_as_the_spec_says(fields: dict[str, Any], more: 
     ],
     ids=["plain", "IPv6", "DNS", "pools"],
 )
-def test_p19_the_subnet_is_made_as_the_spec_says(subnet: dict[str, Any], more: dict[str, Any]) -> None:
+def test_the_subnet_is_made_as_the_spec_says(subnet: dict[str, Any], more: dict[str, Any]) -> None:
     part = parts(Estate(networks=(NETWORK,)), managedSubnets=[subnet])[1]
     assert bodies(part) == [{**MARKED, "network_id": "n", **more}]
 
@@ -97,13 +97,13 @@ def test_p19_the_subnet_is_made_as_the_spec_says(subnet: dict[str, Any], more: d
     ],
     ids=["different", "count", "same", "other order", "from empty", "to empty"],
 )
-def test_p20_dns_servers_are_changed_in_place(there: list[str], wanted: list[str], sends: bool) -> None:
+def test_dns_servers_are_changed_in_place(there: list[str], wanted: list[str], sends: bool) -> None:
     estate = replace(WHOLE, subnets=(replace(SUBNET, dns_nameservers=there),))
     part = parts(estate, managedSubnets=[{"cidr": CIDR, "dnsNameservers": wanted}])[1]
     assert bodies(part) == ([{"dns_nameservers": wanted}] if sends else [])
 
 
-def test_p21_the_router_is_connected_when_the_subnet_is_there() -> None:
+def test_the_router_is_connected_when_the_subnet_is_there() -> None:
     estate = Estate(networks=(NETWORK,), routers=(ROUTER,))
     assert parts(estate)[2].waits == f"subnet {NAME}"
     router = parts(replace(estate, subnets=(SUBNET,)))[2]
@@ -112,7 +112,7 @@ def test_p21_the_router_is_connected_when_the_subnet_is_there() -> None:
     assert sent(parts(replace(WHOLE, ports=(elsewhere,)))[2]) == ["PUT /v2.0/routers/r/add_router_interface"]
 
 
-def test_p21_a_router_that_the_spec_names_is_used_and_not_made() -> None:
+def test_a_router_that_the_spec_names_is_used_and_not_made() -> None:
     named: dict[str, Any] = {"router": {"id": "r9"}}
     assert parts(Estate(), **named)[2].waits == "the router that spec.router names"
     theirs = Router(id="r9", name="edge")
@@ -121,7 +121,7 @@ def test_p21_a_router_that_the_spec_names_is_used_and_not_made() -> None:
     assert made(WHOLE, found=found, **named).router == theirs
 
 
-def test_p18_without_an_external_network_there_is_no_router() -> None:
+def test_without_an_external_network_there_is_no_router() -> None:
     assert parts(Estate(), found=Found())[2].is_there
     unknown = Found(obstacles=(Obstacle("NetworkReady", Reason.OPENSTACK_ERROR, "no answer"),))
     assert parts(Estate(), found=unknown)[2].waits == "the external network"
@@ -138,7 +138,7 @@ def test_p18_without_an_external_network_there_is_no_router() -> None:
     ],
     ids=["none", "another network", "another address", "the same", "more"],
 )
-def test_p21_the_gateway_gets_the_addresses_of_the_spec(gateway: Gateway | None, sends: bool) -> None:
+def test_the_gateway_gets_the_addresses_of_the_spec(gateway: Gateway | None, sends: bool) -> None:
     ips = [{"fixedIP": "203.0.113.9", "subnet": {"id": "p1"}}]
     found = Found(external=EXTERNAL, router_addresses=(PortAddress("p1", "203.0.113.9"),))
     estate = replace(WHOLE, routers=(replace(ROUTER, external_gateway_info=gateway),))
@@ -151,7 +151,7 @@ def test_p21_the_gateway_gets_the_addresses_of_the_spec(gateway: Gateway | None,
     assert parts(Estate(), found=Found(external=EXTERNAL), externalRouterIPs=ips)[2].waits
 
 
-def test_p21_the_gateway_of_a_router_that_the_spec_names_is_its_own_affair() -> None:
+def test_the_gateway_of_a_router_that_the_spec_names_is_its_own_affair() -> None:
     bare = replace(ROUTER, external_gateway_info=None)
     assert parts(WHOLE, found=Found(external=EXTERNAL, router=bare), router={"id": "r"})[2].is_there
 
@@ -167,7 +167,7 @@ def test_p21_the_gateway_of_a_router_that_the_spec_names_is_its_own_affair() -> 
     ],
     ids=["none", "some", "all and more", "others", "without the extension"],
 )
-def test_p17_p22_tags_are_added_and_those_of_others_stay(
+def test_tags_are_added_and_those_of_others_stay(
     tags: list[str], extensions: set[str], sets: tuple[str, ...] | None
 ) -> None:
     estate = replace(
@@ -238,7 +238,7 @@ def test_nothing_is_created_while_an_earlier_request_may_arrive() -> None:
         ([{"cidr": "lan"}], 1, "'lan' does not appear to be an IPv4 or IPv6 network"),
         ([{"cidr": CIDR, "dnsNameservers": ["dns"]}], 1, "'dns' does not appear to be an IPv4 or IPv6 address"),
     ],
-    ids=["C6 two", "host bits", "no CIDR", "DNS"],
+    ids=["two", "host bits", "no CIDR", "DNS"],
 )
 def test_a_spec_that_cannot_be_is_refused_with_the_field(subnets: list[Any], place: int, says: str) -> None:
     part = parts(Estate(), managedSubnets=subnets)[place]

@@ -62,16 +62,16 @@ def looked_up(spec: Tree, *resources: Any) -> tuple[Found, Neutron]:
 @pytest.mark.parametrize(
     ("spec", "network", "subnets"),
     [
-        pytest.param({"network": BY_NAME}, NET, (SUB, SUB_2), id="C4 all subnets of the network"),
-        pytest.param({"network": {"id": "n1"}}, NET, (SUB, SUB_2), id="C4 network by id"),
-        pytest.param({"network": BY_NAME, "subnets": [{"id": "s2"}]}, NET, (SUB_2,), id="C4 by id"),
+        pytest.param({"network": BY_NAME}, NET, (SUB, SUB_2), id="all subnets of the network"),
+        pytest.param({"network": {"id": "n1"}}, NET, (SUB, SUB_2), id="network by id"),
+        pytest.param({"network": BY_NAME, "subnets": [{"id": "s2"}]}, NET, (SUB_2,), id="by id"),
         pytest.param(
-            {"network": BY_NAME, "subnets": [{"filter": {"name": "one"}}]}, NET, (SUB,), id="C4 within the network"
+            {"network": BY_NAME, "subnets": [{"filter": {"name": "one"}}]}, NET, (SUB,), id="within the network"
         ),
         pytest.param(
-            {"subnets": [{"id": "s1"}, {"filter": {"name": "two"}}]}, NET, (SUB, SUB_2), id="C4 network from subnet"
+            {"subnets": [{"id": "s1"}, {"filter": {"name": "two"}}]}, NET, (SUB, SUB_2), id="network from subnet"
         ),
-        pytest.param({"subnets": [{"filter": {"name": "two"}}]}, NET, (SUB_2,), id="C4 network from a subnet by name"),
+        pytest.param({"subnets": [{"filter": {"name": "two"}}]}, NET, (SUB_2,), id="network from a subnet by name"),
     ],
 )
 def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tuple[Subnet, ...]) -> None:
@@ -84,7 +84,7 @@ def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tu
 @pytest.mark.parametrize(
     ("spec", "resources", "part", "reason", "text"),
     [
-        pytest.param({}, [], "NetworkReady", "InvalidConfiguration", "no network is named", id="C6 nothing named"),
+        pytest.param({}, [], "NetworkReady", "InvalidConfiguration", "no network is named", id="nothing named"),
         pytest.param(
             {"network": BY_NAME},
             [],
@@ -99,7 +99,7 @@ def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tu
             "NetworkReady",
             "NetworkCreateFailed",
             "spec.network: 2 match network (name machines): name one by id",
-            id="C6 two networks",
+            id="two networks",
         ),
         pytest.param(
             {"network": BY_NAME},
@@ -107,7 +107,7 @@ def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tu
             "NetworkReady",
             "SubnetCreateFailed",
             "network machines has no subnets: add one to it",
-            id="C6 no subnets",
+            id="no subnets",
         ),
         pytest.param(
             {"network": BY_NAME, "subnets": [{"id": "s1"}, {"id": "s9"}]},
@@ -115,7 +115,7 @@ def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tu
             "NetworkReady",
             "SubnetCreateFailed",
             "spec.subnets[1]: no subnet (ID s9) exists on network n1: correct it",
-            id="C6 subnet",
+            id="subnet",
         ),
         pytest.param(
             {"subnets": [{"id": "s1"}, {"id": "s3"}]},
@@ -123,7 +123,7 @@ def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tu
             "NetworkReady",
             "SubnetCreateFailed",
             "spec.subnets[1]: no subnet (ID s3) exists on network n1",
-            id="C4 second subnet of another network",
+            id="second subnet of another network",
         ),
         pytest.param(
             {"network": BY_NAME, "router": {"filter": {"name": "edge"}}},
@@ -131,7 +131,7 @@ def test_network_and_subnets_are_found(spec: Tree, network: Network, subnets: tu
             "RouterReady",
             "RouterCreateFailed",
             "spec.router: no router (name edge) exists: correct it",
-            id="C6 router",
+            id="router",
         ),
     ],
 )
@@ -145,21 +145,19 @@ def test_a_sentence_says_what_is_missing(spec: Tree, resources: list[Any], part:
 @pytest.mark.parametrize(
     ("spec", "resources", "expected"),
     [
-        pytest.param({"externalNetwork": {"id": "x1"}}, [PUBLIC], PUBLIC, id="P18 by id"),
-        pytest.param({"externalNetwork": {"filter": {"name": "public"}}}, [PUBLIC], PUBLIC, id="P18 by name"),
-        pytest.param({"externalNetwork": {"id": "n1"}}, [PUBLIC], "spec.externalNetwork: no", id="P18 C6 id missing"),
+        pytest.param({"externalNetwork": {"id": "x1"}}, [PUBLIC], PUBLIC, id="by id"),
+        pytest.param({"externalNetwork": {"filter": {"name": "public"}}}, [PUBLIC], PUBLIC, id="by name"),
+        pytest.param({"externalNetwork": {"id": "n1"}}, [PUBLIC], "spec.externalNetwork: no", id="id missing"),
         pytest.param(
             {"externalNetwork": {"filter": {"name": "no"}}},
             [PUBLIC],
             "spec.externalNetwork: no",
-            id="P18 C6 name missing",
+            id="name missing",
         ),
-        pytest.param(NO_EXTERNAL, [PUBLIC], None, id="P18 disabled"),
-        pytest.param({}, [], None, id="P18 none found"),
-        pytest.param({}, [PUBLIC], PUBLIC, id="P18 one"),
-        pytest.param(
-            {}, [PUBLIC, OTHER_PUBLIC], "several external networks (provider, public): name one", id="P18 many"
-        ),
+        pytest.param(NO_EXTERNAL, [PUBLIC], None, id="disabled"),
+        pytest.param({}, [], None, id="none found"),
+        pytest.param({}, [PUBLIC], PUBLIC, id="one"),
+        pytest.param({}, [PUBLIC, OTHER_PUBLIC], "several external networks (provider, public): name one", id="many"),
     ],
 )
 def test_the_external_network(spec: Tree, resources: list[Any], expected: Network | str | None) -> None:

@@ -17,7 +17,7 @@ def methods(world: World, since: int = 0) -> Counter[str]:
     return Counter(each.method for each in world.cloud.requests[since:])
 
 
-async def test_c14_p25_a_cluster_gets_what_it_needs_and_goes_without_a_trace() -> None:
+async def test_a_cluster_gets_what_it_needs_and_goes_without_a_trace() -> None:
     world = await made()
     services = world.cloud.services
     assert world.held() == WHOLE
@@ -47,7 +47,7 @@ async def test_c14_p25_a_cluster_gets_what_it_needs_and_goes_without_a_trace() -
     assert list(world.api.listing(Event)) == []
 
 
-async def test_c6_on_a_spec_that_cannot_be_nothing_is_sent_and_deletion_works() -> None:
+async def test_on_a_spec_that_cannot_be_nothing_is_sent_and_deletion_works() -> None:
     world = managed(managedSubnets=[{"cidr": CIDR}, {"cidr": "10.7.0.0/24"}], managedSecurityGroups=None)
     await world.process.settle()
     assert world.condition("NetworkReady")[:2] == ("False", "InvalidConfiguration")
@@ -57,7 +57,7 @@ async def test_c6_on_a_spec_that_cannot_be_nothing_is_sent_and_deletion_works() 
     assert world.is_gone
 
 
-async def test_p8_nothing_is_created_while_it_is_not_known_whether_there_are_tags() -> None:
+async def test_nothing_is_created_while_it_is_not_known_whether_there_are_tags() -> None:
     world = managed()
     world.cloud.fault(path="/extensions$", status=503)
     await world.process.step()
@@ -66,7 +66,7 @@ async def test_p8_nothing_is_created_while_it_is_not_known_whether_there_are_tag
     assert world.held() == WHOLE
 
 
-async def test_p18_while_the_external_network_is_not_known_the_router_is_not_said_to_be_there() -> None:
+async def test_while_the_external_network_is_not_known_the_router_is_not_said_to_be_there() -> None:
     world = managed()
     world.cloud.services.external_network("other", cidr="198.51.100.0/24")
     await world.process.step()
@@ -77,7 +77,7 @@ async def test_p18_while_the_external_network_is_not_known_the_router_is_not_sai
     assert "routers" not in world.held()
 
 
-async def test_p20_dns_servers_and_rules_are_changed_while_the_cluster_lives() -> None:
+async def test_dns_servers_and_rules_are_changed_while_the_cluster_lives() -> None:
     world = await made()
     rule = {"name": "bgp", "direction": "ingress", "protocol": "tcp", "portRangeMin": 179, "portRangeMax": 179}
     world.change(
@@ -122,7 +122,7 @@ async def test_what_somebody_else_changes_is_put_right() -> None:
 ROUTER_IPS = [{"fixedIP": "203.0.113.77", "subnet": {"filter": {"name": "public"}}}]
 
 
-async def test_p21_the_router_has_the_external_addresses_of_the_spec_where_the_cloud_allows_it() -> None:
+async def test_the_router_has_the_external_addresses_of_the_spec_where_the_cloud_allows_it() -> None:
     world = managed(externalRouterIPs=ROUTER_IPS)
     world.cloud.services.may_choose_addresses = True
     await world.process.settle()
@@ -157,7 +157,7 @@ async def test_p21_the_router_has_the_external_addresses_of_the_spec_where_the_c
     ],
     ids=["not allowed: what failed", "not allowed: why", "a subnet of another network"],
 )
-async def test_p21_external_addresses_that_cannot_be_are_told_and_no_router_is_made_without(
+async def test_external_addresses_that_cannot_be_are_told_and_no_router_is_made_without(
     given: list[Any], allowed: bool, text: str
 ) -> None:
     world = managed(externalRouterIPs=given)
@@ -175,7 +175,7 @@ def _addresses(router: Any) -> list[str]:
     return [each["ip_address"] for each in router["external_gateway_info"]["external_fixed_ips"]]
 
 
-async def test_g7_a_rule_that_somebody_else_has_just_made_is_no_trouble() -> None:
+async def test_a_rule_that_somebody_else_has_just_made_is_no_trouble() -> None:
     world = managed()
     process = world.process
 
@@ -259,7 +259,7 @@ async def test_what_an_earlier_provider_made_is_taken_over_and_goes_with_the_clu
         assert f"security group {user}" in event.message
 
 
-async def test_c18_a_port_that_was_left_goes_and_one_of_others_is_waited_for() -> None:
+async def test_a_port_that_was_left_goes_and_one_of_others_is_waited_for() -> None:
     world = await made()
     [network] = [each["id"] for each in world.cloud.services.networks.values() if each["name"] == NAME]
     ask(world, "POST", "/ports", {"port": {"network_id": network, "name": "one-infra-workers-x-0"}})
@@ -280,7 +280,7 @@ async def test_c18_a_port_that_was_left_goes_and_one_of_others_is_waited_for() -
     assert world.held() == {}
 
 
-async def test_c19_without_credentials_the_finalizer_stays_and_says_why() -> None:
+async def test_without_credentials_the_finalizer_stays_and_says_why() -> None:
     world = await made()
     await world.delete()
     broken = secret()
@@ -296,7 +296,7 @@ async def test_c19_without_credentials_the_finalizer_stays_and_says_why() -> Non
     assert world.held() == {}
 
 
-async def test_c20_a_moved_cluster_finds_what_it_has() -> None:
+async def test_a_moved_cluster_finds_what_it_has() -> None:
     world = await made()
     moved = {name: value for name, value in world.tree().items() if name != "status"}
     moved["metadata"].pop("resourceVersion")

@@ -59,7 +59,7 @@ async def refused(world: Any) -> None:
     ids=["denied", "quota"],
 )
 @pytest.mark.parametrize(("path", "part", "own_reason", "doing"), POSTS, ids=[row[0] for row in POSTS])
-async def test_c6_what_is_refused_is_told_in_its_own_condition_until_it_is_allowed(
+async def test_what_is_refused_is_told_in_its_own_condition_until_it_is_allowed(
     path: str, part: str, own_reason: str, doing: str, refusal: Any, reason: str, why: str, remedy: str
 ) -> None:
     world = managed(**EVERYTHING)
@@ -79,7 +79,7 @@ async def test_c6_what_is_refused_is_told_in_its_own_condition_until_it_is_allow
     assert world.held() == BALANCED
 
 
-async def test_c7_a_security_group_that_cannot_be_put_right_makes_a_cluster_unready_and_leaves_it_provisioned() -> None:
+async def test_a_security_group_that_cannot_be_put_right_makes_a_cluster_unready_and_leaves_it_provisioned() -> None:
     world = await made()
     rule = next(each for each in world.cloud.services.security_group_rules.values() if each["port_range_min"] == 6443)
     ask(world, "DELETE", f"/security-group-rules/{rule['id']}")

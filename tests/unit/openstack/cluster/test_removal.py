@@ -52,7 +52,7 @@ def goes(estate: Estate, balancer: Part = NO_BALANCER) -> Part:
     return removal(OURS, estate, names=("one", "ns-one"), balancer=balancer)
 
 
-def test_p25_all_goes_in_the_order_in_which_the_cloud_lets_it_go() -> None:
+def test_all_goes_in_the_order_in_which_the_cloud_lets_it_go() -> None:
     left, order = WHOLE, []
     while not (part := goes(left)).is_there:
         order += [(part.reason, each) for each in sent(part)]
@@ -91,7 +91,7 @@ def test_a_router_of_the_user_loses_its_interface_and_stays() -> None:
         assert sent(goes(replace(estate, ports=()))) == ["DELETE /v2.0/networks/n"]
 
 
-def test_l10_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
+def test_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
     theirs = replace(ADDRESS, description="keep")
     balancer = LoadBalancer(id="lb", vip_port_id="vip", description=MARKED["description"])
     ports = (port("left", name="one-0-0"), port("used", "server", "compute:nova"))
@@ -119,7 +119,7 @@ def test_l10_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
     ],
     ids=["mark", "mark and device", "name", "namespace", "whole name", "in use", "another name", "another mark"],
 )
-def test_c18_ports_that_were_left_go_and_those_of_others_are_named(left: Port, is_left: bool) -> None:
+def test_ports_that_were_left_go_and_those_of_others_are_named(left: Port, is_left: bool) -> None:
     estate = replace(WHOLE, floating_ips=(), routers=(), ports=(left, port("d", "dhcp", "network:dhcp")))
     part = goes(estate)
     if is_left:

@@ -11,7 +11,7 @@ async def test_a_name_has_the_address_that_the_system_knows() -> None:
 
 
 @pytest.mark.parametrize("host", ["api.example.invalid", "x" * 64, "a..b"])
-async def test_l3_a_name_without_an_address_is_said(host: str) -> None:
+async def test_a_name_without_an_address_is_said(host: str) -> None:
     found = await resolve(host)
     assert isinstance(found, Unresolved)
     assert f"host {host} has no address: " in found.why

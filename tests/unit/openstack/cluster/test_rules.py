@@ -31,18 +31,18 @@ def wanted(ids: dict[str, str] = IDS, cidrs: tuple[str, ...] = ("10.0.0.0/24",),
     return {role: sorted(str(each) for each in some) for role, some in rules.items()}
 
 
-def test_g2_g5_a_cluster_without_a_bastion_has_two_groups() -> None:
+def test_a_cluster_without_a_bastion_has_two_groups() -> None:
     assert wanted() == {"controlplane": sorted([*OUT, *CONTROL_PLANE]), "worker": sorted([*OUT, *WORKER])}
 
 
-def test_g5_ssh_comes_from_the_bastion_only() -> None:
+def test_ssh_comes_from_the_bastion_only() -> None:
     found, ssh = wanted(ALL), "ingress IPv4 tcp 22 from B"
     assert found["bastion"] == sorted([*OUT, "ingress IPv4 tcp 22 from anywhere"])
     assert found["controlplane"] == sorted([*OUT, *CONTROL_PLANE, ssh])
     assert found["worker"] == sorted([*OUT, *WORKER, ssh])
 
 
-def test_g2_all_traffic_in_the_cluster_replaces_etcd_and_kubelet() -> None:
+def test_all_traffic_in_the_cluster_replaces_etcd_and_kubelet() -> None:
     everything = ["ingress IPv4 any from CP", "ingress IPv4 any from W"]
     assert wanted(managedSecurityGroups={"allowAllInClusterTraffic": True}) == {
         "controlplane": sorted([*OUT, CONTROL_PLANE[0], *everything]),
@@ -82,10 +82,10 @@ def rule(**fields: Any) -> dict[str, Any]:
         (rule(direction="egress", etherType="IPv6"), []),
     ],
     ids=[
-        "G1 one for each group",
-        "G2 prefix",
-        "G2 no remote",
-        "G1 none",
+        "one for each group",
+        "prefix",
+        "no remote",
+        "none",
         "etherType of the prefix",
         "ICMP type and code",
         "there already",
@@ -122,8 +122,8 @@ def test_a_rule_of_a_user_from_its_own_group_and_its_description() -> None:
         (rule(protocol="tcp", portRangeMin=0, portRangeMax=65536), "no port range: portRangeMin 0, portRangeMax 65536"),
     ],
     ids=[
-        "G1 no bastion",
-        "G1 unknown",
+        "no bastion",
+        "unknown",
         "no CIDR",
         "two IP versions",
         "ports without a protocol",
@@ -163,7 +163,7 @@ TCP = {"ethertype": "IPv4", "protocol": "tcp", "port_range_min": 22, "port_range
         ({"protocol": "200"}, {"protocol": "200"}, True),
     ],
 )
-def test_g4_rules_are_the_same_when_neutron_says_so(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
+def test_rules_are_the_same_when_neutron_says_so(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
     assert (rule_of(SecurityGroupRule(**one)) == rule_of(SecurityGroupRule(**other))) is same
 
 

@@ -68,7 +68,7 @@ async def rested(api: MemoryApi, *, namespace: str | None = None) -> list[str]:
     "trees",
     [
         *(pytest.param([user(kind)], id=kind.__name__) for kind in KINDS),
-        pytest.param([user(**GONE)], id="C19 one that is being deleted"),
+        pytest.param([user(**GONE)], id="one that is being deleted"),
         pytest.param([user(ref=SHARED), IDENTITY], id="an identity that is in use"),
         pytest.param([user(ref=SHARED, namespace="elsewhere"), IDENTITY], id="the same from another namespace"),
         pytest.param([{**user(), "status": {"conditions": "malformed"}}], id="a malformed one"),
@@ -93,7 +93,7 @@ async def test_a_secret_that_nothing_needs_loses_our_finalizer(trees: list[Tree]
     assert await rested(world(secret(), *trees)) == ["example.com/other"]
 
 
-async def test_c19_a_secret_that_is_deleted_too_early_stays_and_an_event_says_for_what() -> None:
+async def test_a_secret_that_is_deleted_too_early_stays_and_an_event_says_for_what() -> None:
     api = world(secret(SECRET_FINALIZER, deleting=True), user(), user(OpenStackServer))
     assert await rested(api) == ["example.com/other", SECRET_FINALIZER]
     (event,) = (found.decode() for found in api.listing(Event))

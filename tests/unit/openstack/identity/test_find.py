@@ -76,12 +76,12 @@ SHARED = IdentityReference(type="ClusterIdentity", name="shared", cloud_name="pr
 @pytest.mark.parametrize(
     ("ref", "trees"),
     [
-        pytest.param(SECRET, [secret(clouds_yaml=CLOUDS)], id="A1 Secret"),
+        pytest.param(SECRET, [secret(clouds_yaml=CLOUDS)], id="Secret"),
         pytest.param(
-            IdentityReference(name="cloud", cloud_name="prod"), [secret(clouds_yaml=CLOUDS)], id="A1 type defaulted"
+            IdentityReference(name="cloud", cloud_name="prod"), [secret(clouds_yaml=CLOUDS)], id="type defaulted"
         ),
-        pytest.param(SHARED, [identity(), secret(namespace="vault", clouds_yaml=CLOUDS)], id="A1 no selector"),
-        pytest.param(SHARED, [identity({}), secret(namespace="vault", clouds_yaml=CLOUDS)], id="A1 empty selector"),
+        pytest.param(SHARED, [identity(), secret(namespace="vault", clouds_yaml=CLOUDS)], id="no selector"),
+        pytest.param(SHARED, [identity({}), secret(namespace="vault", clouds_yaml=CLOUDS)], id="empty selector"),
         pytest.param(
             SHARED,
             [
@@ -89,7 +89,7 @@ SHARED = IdentityReference(type="ClusterIdentity", name="shared", cloud_name="pr
                 namespace(team="a"),
                 secret(namespace="vault", clouds_yaml=CLOUDS),
             ],
-            id="A1 labels match",
+            id="labels match",
         ),
         pytest.param(
             SHARED,
@@ -98,7 +98,7 @@ SHARED = IdentityReference(type="ClusterIdentity", name="shared", cloud_name="pr
                 namespace(team="b"),
                 secret(namespace="vault", clouds_yaml=CLOUDS),
             ],
-            id="A1 expression matches",
+            id="expression matches",
         ),
     ],
 )
@@ -111,47 +111,47 @@ async def test_credentials_are_found(ref: IdentityReference, trees: list[Tree]) 
 @pytest.mark.parametrize(
     ("ref", "trees", "text"),
     [
-        pytest.param(SECRET, [], "Secret ns/cloud does not exist: create it with the key clouds.yaml", id="A2 missing"),
-        pytest.param(SECRET, [secret(other="x")], "Secret ns/cloud has no key clouds.yaml: add it", id="A2 no key"),
+        pytest.param(SECRET, [], "Secret ns/cloud does not exist: create it with the key clouds.yaml", id="missing"),
+        pytest.param(SECRET, [secret(other="x")], "Secret ns/cloud has no key clouds.yaml: add it", id="no key"),
         pytest.param(
-            SECRET, [secret(clouds_yaml="a: [")], "clouds.yaml in Secret ns/cloud cannot be read", id="A2 malformed"
+            SECRET, [secret(clouds_yaml="a: [")], "clouds.yaml in Secret ns/cloud cannot be read", id="malformed"
         ),
         pytest.param(
             SECRET,
             [secret(clouds_yaml="[" * 100_000)],
             "clouds.yaml in Secret ns/cloud cannot be read: nested more than 3000 levels deep in line 1",
-            id="A2 100,000 brackets",
+            id="brackets",
         ),
         pytest.param(
             SHARED,
             [identity(), secret(namespace="vault", clouds_yaml="- " * 60_000)],
             "clouds.yaml in Secret vault/cloud cannot be read: nested more than 3000 levels deep in line 1",
-            id="A2 60,000 lists",
+            id="lists",
         ),
         pytest.param(
             SECRET,
             [{**secret(), "data": {"clouds.yaml": "é"}}],
             "Secret ns/cloud has a key clouds.yaml or cacert that is not text: correct it",
-            id="A2 no base64",
+            id="no base64",
         ),
         pytest.param(
             IdentityReference(name="cloud", cloud_name=""),
             [secret(clouds_yaml=CLOUDS)],
             "cloud name is empty",
-            id="A2 cloudName empty",
+            id="cloudName empty",
         ),
         pytest.param(
             IdentityReference(name="cloud", cloud_name="dev"),
             [secret(clouds_yaml=CLOUDS)],
             "has no cloud 'dev'; it has: prod, test",
-            id="A2 cloudName unknown",
+            id="cloudName unknown",
         ),
         pytest.param(
-            SECRET, [secret(clouds_yaml=CLOUDS, cacert="not PEM")], "holds no certificate in PEM form", id="A2 CA"
+            SECRET, [secret(clouds_yaml=CLOUDS, cacert="not PEM")], "holds no certificate in PEM form", id="CA"
         ),
-        pytest.param(SHARED, [], "OpenStackClusterIdentity shared does not exist", id="A2 identity missing"),
-        pytest.param(SHARED, [identity()], "Secret vault/cloud does not exist", id="A2 Secret of the identity missing"),
-        pytest.param(SHARED, [identity(namespace="")], "names no Secret", id="A2 identity without a namespace"),
+        pytest.param(SHARED, [], "OpenStackClusterIdentity shared does not exist", id="identity missing"),
+        pytest.param(SHARED, [identity()], "Secret vault/cloud does not exist", id="Secret of the identity missing"),
+        pytest.param(SHARED, [identity(namespace="")], "names no Secret", id="identity without a namespace"),
     ],
 )
 async def test_a_sentence_says_why_there_are_none(ref: IdentityReference, trees: list[Tree], text: str) -> None:
@@ -176,11 +176,11 @@ async def test_a_blank_ca_is_as_none_as_the_quick_start_of_the_provider_makes_it
 @pytest.mark.parametrize(
     "selector",
     [
-        pytest.param({"matchLabels": {"team": "a"}}, id="A2 label"),
-        pytest.param({"matchExpressions": [{"key": "team", "operator": "Exists"}]}, id="A2 Exists"),
-        pytest.param({"matchExpressions": [{"key": "other", "operator": "DoesNotExist"}]}, id="A2 DoesNotExist"),
-        pytest.param({"matchExpressions": [{"key": "other", "operator": "NotIn", "values": ["x"]}]}, id="A2 NotIn"),
-        pytest.param({"matchExpressions": [{"key": "other", "operator": "Typo", "values": ["x"]}]}, id="A2 unknown"),
+        pytest.param({"matchLabels": {"team": "a"}}, id="label"),
+        pytest.param({"matchExpressions": [{"key": "team", "operator": "Exists"}]}, id="Exists"),
+        pytest.param({"matchExpressions": [{"key": "other", "operator": "DoesNotExist"}]}, id="DoesNotExist"),
+        pytest.param({"matchExpressions": [{"key": "other", "operator": "NotIn", "values": ["x"]}]}, id="NotIn"),
+        pytest.param({"matchExpressions": [{"key": "other", "operator": "Typo", "values": ["x"]}]}, id="unknown"),
     ],
 )
 async def test_an_identity_for_other_namespaces_is_denied(selector: Tree) -> None:
@@ -203,7 +203,7 @@ async def test_a_secret_is_read_again_only_when_it_has_changed() -> None:
     assert reader.secrets_read == 2
 
 
-async def test_a5_two_regions_of_one_cloud_are_two_credentials() -> None:
+async def test_two_regions_of_one_cloud_are_two_credentials() -> None:
     reader = Counting(secret(clouds_yaml=CLOUDS))
     keys = set()
     for region in ("one", "two"):

@@ -46,7 +46,7 @@ FROM_VOLUME = {**FROM_IMAGE, "source_type": "volume", "destination_type": "volum
 @pytest.mark.parametrize(
     ("port", "extensions", "more"),
     [
-        pytest.param({}, NO_EXTENSIONS, {}, id="P3 minimal"),
+        pytest.param({}, NO_EXTENSIONS, {}, id="minimal"),
         pytest.param(
             {
                 "addresses": (
@@ -76,11 +76,11 @@ FROM_VOLUME = {**FROM_IMAGE, "source_type": "volume", "destination_type": "volum
                 "binding:host_id": "h",
                 "binding:vnic_type": "direct",
             },
-            id="P1 all options",
+            id="all options",
         ),
-        pytest.param({"trusted": True}, TRUSTED, {"trusted": True}, id="P2 with the extension"),
-        pytest.param({"trusted": True}, NO_EXTENSIONS, {"binding:profile": {"trusted": True}}, id="P2 without"),
-        pytest.param({"port_security": False}, NO_EXTENSIONS, {"port_security_enabled": False}, id="P5 security off"),
+        pytest.param({"trusted": True}, TRUSTED, {"trusted": True}, id="with the extension"),
+        pytest.param({"trusted": True}, NO_EXTENSIONS, {"binding:profile": {"trusted": True}}, id="without"),
+        pytest.param({"port_security": False}, NO_EXTENSIONS, {"port_security_enabled": False}, id="security off"),
         pytest.param(
             {"description": "mine"},
             NO_EXTENSIONS,
@@ -95,7 +95,7 @@ def test_a_port_is_sent_with(port: dict[str, Any], extensions: frozenset[str], m
     assert port_body(wanted, mark="m", extensions=extensions) == {**MINIMAL, **more}
 
 
-def test_p24_a_trunk_has_the_name_of_its_port_and_the_mark() -> None:
+def test_a_trunk_has_the_name_of_its_port_and_the_mark() -> None:
     [port] = RESOLVED.ports
     assert trunk_body(port, "p", mark="m") == {"name": "w-0", "port_id": "p", "description": "windlass-owner=m"}
 
@@ -114,7 +114,7 @@ def test_p24_a_trunk_has_the_name_of_its_port_and_the_mark() -> None:
                 "volume_type": "ssd",
                 "availability_zone": "az1",
             },
-            id="I2 I3 root",
+            id="root",
         ),
         pytest.param(
             ETCD,
@@ -124,7 +124,7 @@ def test_p24_a_trunk_has_the_name_of_its_port_and_the_mark() -> None:
                 "description": "Additional block device for w",
                 "metadata": {MARK: "m"},
             },
-            id="I8 extra",
+            id="extra",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_volume_is_sent_with(volume: ResolvedVolume, body: dict[str, Any]) -> 
     assert volume_body(volume, WITH_VOLUMES, server="w", mark="m") == body
 
 
-def test_i1_a_server_boots_from_its_image_with_one_network_per_port() -> None:
+def test_a_server_boots_from_its_image_with_one_network_per_port() -> None:
     assert server_body(SPEC, RESOLVED, ports=("p0", "p1"), volumes={}, mark="m") == {
         "name": "w",
         "imageRef": "i",
@@ -157,13 +157,13 @@ def test_all_options_of_a_server_are_sent() -> None:
     }
 
 
-def test_i2_a_server_with_a_root_volume_has_no_image() -> None:
+def test_a_server_with_a_root_volume_has_no_image() -> None:
     body = server_body(WITH_ROOT, WITH_VOLUMES, ports=("p0",), volumes=VOLUMES, mark="m")
     assert "imageRef" not in body
     assert body["block_device_mapping_v2"] == [FROM_VOLUME]
 
 
-def test_i6_i8_disks_follow_the_root_in_order_with_their_names_as_tags() -> None:
+def test_disks_follow_the_root_in_order_with_their_names_as_tags() -> None:
     body = server_body(WITH_DISKS, WITH_VOLUMES, ports=("p0",), volumes=VOLUMES, mark="m")
     assert body["block_device_mapping_v2"] == [
         FROM_VOLUME,
@@ -182,11 +182,11 @@ def test_i6_i8_disks_follow_the_root_in_order_with_their_names_as_tags() -> None
 @pytest.mark.parametrize(
     ("spec", "volumes", "version"),
     [
-        pytest.param(SPEC, {}, "2.38", id="I1 base"),
-        pytest.param(WITH_ROOT, {"w-root": Volume()}, "2.38", id="I2 root volume"),
-        pytest.param(replace(SPEC, tags=("a",)), {}, "2.53", id="I6 tags"),
-        pytest.param(WITH_DISKS, VOLUMES, "2.53", id="I6 disks"),
-        pytest.param(WITH_ROOT, {"w-root": Volume(multiattach=True)}, "2.60", id="I7 multiattach"),
+        pytest.param(SPEC, {}, "2.38", id="base"),
+        pytest.param(WITH_ROOT, {"w-root": Volume()}, "2.38", id="root volume"),
+        pytest.param(replace(SPEC, tags=("a",)), {}, "2.53", id="tags"),
+        pytest.param(WITH_DISKS, VOLUMES, "2.53", id="disks"),
+        pytest.param(WITH_ROOT, {"w-root": Volume(multiattach=True)}, "2.60", id="multiattach"),
     ],
 )
 def test_the_microversion_is_the_oldest_that_takes_the_body(
@@ -200,9 +200,7 @@ def test_the_microversion_is_the_oldest_that_takes_the_body(
     [
         pytest.param({}, "", {}, id="none"),
         pytest.param({}, "n", {"group": "n"}, id="server group"),
-        pytest.param(
-            {"b": True, "n": 3, "s": "x"}, "n", {"b": True, "n": 3, "s": "x", "group": "n"}, id="I10 types stay"
-        ),
+        pytest.param({"b": True, "n": 3, "s": "x"}, "n", {"b": True, "n": 3, "s": "x", "group": "n"}, id="types stay"),
     ],
 )
 def test_scheduler_hints_keep_their_types(given: dict[str, Any], group: str, sent: dict[str, Any]) -> None:

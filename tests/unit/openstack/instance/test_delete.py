@@ -35,7 +35,7 @@ def sent(found: Step) -> list[str]:
         pytest.param(
             {"servers": (SERVER,), "ports": (PORT,), "volumes": (VOLUME,)},
             ["delete server s"],
-            id="S10 S13 server first",
+            id="server first",
         ),
         pytest.param(
             {"servers": (replace(SERVER, status="ERROR"),)}, ["delete server s"], id="a server in ERROR, whatever state"
@@ -43,24 +43,24 @@ def sent(found: Step) -> list[str]:
         pytest.param(
             {"servers": (SERVER, replace(SERVER, id="s2"))}, ["delete server s", "delete server s2"], id="both"
         ),
-        pytest.param({"ports": (PORT,)}, ["delete port p"], id="S10 S25 the port"),
+        pytest.param({"ports": (PORT,)}, ["delete port p"], id="the port"),
         pytest.param({"ports": (PORT, replace(PORT, id="p2"))}, ["delete port p", "delete port p2"], id="duplicates"),
         pytest.param({"ports": (replace(PORT, device_id="s"),)}, ["delete port p"], id="made by Nova with our mark"),
         pytest.param(
-            {"ports": (PORT,), "volumes": (VOLUME,)}, ["delete port p", "delete volume v"], id="S12 never created"
+            {"ports": (PORT,), "volumes": (VOLUME,)}, ["delete port p", "delete volume v"], id="never created"
         ),
         pytest.param({"volumes": (replace(VOLUME, status="error"),)}, ["delete volume v"], id="a broken volume"),
         pytest.param(
-            {"servers": (replace(SERVER, status="SOFT_DELETED"),), "ports": (PORT,)}, ["delete port p"], id="I12 soft"
+            {"servers": (replace(SERVER, status="SOFT_DELETED"),), "ports": (PORT,)}, ["delete port p"], id="soft"
         ),
         pytest.param(
-            {"servers": (replace(SERVER, status="DELETED"),), "ports": (PORT,)}, ["delete port p"], id="I12 deleted"
+            {"servers": (replace(SERVER, status="DELETED"),), "ports": (PORT,)}, ["delete port p"], id="deleted"
         ),
         pytest.param({"ports": (PORT,), "trunks": (TRUNK,)}, ["delete trunk t"], id="the trunk before its port"),
         pytest.param(
             {"ports": (PORT,), "trunks": (replace(TRUNK, sub_ports=[SubPort("sub")]),)},
             ["remove subports t"],
-            id="P25 subports before the trunk",
+            id="subports before the trunk",
         ),
         pytest.param(
             {"ports": (replace(PORT, trunk_details={"trunk_id": "t", "sub_ports": [{"port_id": "sub"}]}),)},

@@ -66,43 +66,43 @@ def inv(**resources: Any) -> Inventory:
 @pytest.mark.parametrize(
     ("spec", "resolved", "inventory", "requests"),
     [
-        pytest.param(SPEC, RESOLVED, inv(), ["create port w-0"], id="S1 nothing there"),
+        pytest.param(SPEC, RESOLVED, inv(), ["create port w-0"], id="nothing there"),
         pytest.param(TWO, TWO_PORTS, inv(), ["create port w-0", "create port w-1"], id="ports at the same time"),
         pytest.param(TWO, TWO_PORTS, inv(ports=(PORT1,)), ["create port w-0"], id="the missing port"),
         pytest.param(
-            WITH_ROOT, ROOT, inv(), ["create port w-0", "create volume w-root"], id="I2 volumes and ports together"
+            WITH_ROOT, ROOT, inv(), ["create port w-0", "create volume w-root"], id="volumes and ports together"
         ),
-        pytest.param(SPEC, RESOLVED, inv(ports=(PORT,)), ["create server w"], id="S1 the port is there"),
+        pytest.param(SPEC, RESOLVED, inv(ports=(PORT,)), ["create server w"], id="the port is there"),
         pytest.param(
             WITH_ROOT,
             ROOT,
             inv(ports=(PORT,), volumes=(VOLUME,)),
             ["create server w"],
-            id="I2 volume and port are there",
+            id="volume and port are there",
         ),
         pytest.param(
-            SPEC, TAGGED, inv(ports=(PORT,)), ["set tags p0", "create trunk w-0"], id="P6 tags and trunk of a new port"
+            SPEC, TAGGED, inv(ports=(PORT,)), ["set tags p0", "create trunk w-0"], id="tags and trunk of a new port"
         ),
         pytest.param(
             SPEC,
             TAGGED,
             inv(ports=(PORT,), trunks=(TRUNK,)),
             ["set tags p0", "set tags t0", "create server w"],
-            id="P6 tags go beside the server",
+            id="tags go beside the server",
         ),
         pytest.param(
             SPEC,
             TAGGED,
             inv(ports=(replace(PORT, tags=["b", "a"]),), trunks=(replace(TRUNK, tags=["a", "b"]),)),
             ["create server w"],
-            id="P6 both are there",
+            id="both are there",
         ),
         pytest.param(
             SPEC,
             TAGGED,
             inv(ports=(replace(PORT, tags=["a", "b"], trunk_details={"trunk_id": "t0", "sub_ports": []}),)),
             ["create server w"],
-            id="P24 the port tells of its trunk",
+            id="the port tells of its trunk",
         ),
         pytest.param(
             WITH_ROOT, ROOT, inv(ports=(PORT,), volumes=(BROKEN,)), ["create volume w-root"], id="a broken volume, once"
@@ -126,14 +126,14 @@ def inv(**resources: Any) -> Inventory:
             RESOLVED,
             inv(ports=(PORT, replace(PORT, id="late"))),
             ["delete port late", "create server w"],
-            id="S28 the older port stays",
+            id="the older port stays",
         ),
         pytest.param(
             SPEC,
             RESOLVED,
             inv(servers=(SERVER, replace(SERVER, id="late")), ports=(PORT,)),
             ["delete server late"],
-            id="S28 the older server stays",
+            id="the older server stays",
         ),
         pytest.param(
             SPEC,
@@ -165,14 +165,14 @@ def test_sent_next(spec: InstanceSpec, resolved: Resolved, inventory: Inventory,
 @pytest.mark.parametrize(
     ("resolved", "inventory"),
     [
-        pytest.param(RESOLVED, inv(servers=(SERVER,), ports=(PORT,)), id="P16 all there"),
+        pytest.param(RESOLVED, inv(servers=(SERVER,), ports=(PORT,)), id="all there"),
         pytest.param(TWO_PORTS, inv(servers=(SERVER,)), id="ports are not made again for a server"),
         pytest.param(ROOT, inv(servers=(SERVER,)), id="nor are volumes"),
         pytest.param(TAGGED, inv(servers=(SERVER,), ports=(replace(PORT, tags=["a", "b"]),)), id="nor are trunks"),
         pytest.param(
             RESOLVED,
             inv(servers=(SERVER,), ports=(replace(PORT, tags=["x"]),), trunks=(replace(TRUNK, tags=["y"]),)),
-            id="P9 no tags wanted: left alone",
+            id="no tags wanted: left alone",
         ),
         pytest.param(
             RESOLVED,
@@ -186,7 +186,7 @@ def test_it_stands(resolved: Resolved, inventory: Inventory) -> None:
     assert step(inventory, resolved=resolved) == Standing(SERVER)
 
 
-def test_p7_without_the_extension_no_tags_are_set() -> None:
+def test_without_the_extension_no_tags_are_set() -> None:
     assert sent(step(inv(ports=(PORT,), trunks=(TRUNK,)), resolved=TAGGED, extensions=frozenset())) == [
         "create server w"
     ]
@@ -201,7 +201,7 @@ def test_p7_without_the_extension_no_tags_are_set() -> None:
         ({"trusted": True}, True),
     ],
 )
-def test_p8_extensions_are_needed_before_a_port_with_tags_or_trust_is_made(port: dict[str, Any], needed: bool) -> None:
+def test_extensions_are_needed_before_a_port_with_tags_or_trust_is_made(port: dict[str, Any], needed: bool) -> None:
     resolved = replace(RESOLVED, ports=(ResolvedPort(name="w-0", network_id="lan", **port),))
     assert needs_extensions(resolved) is needed
 
@@ -222,7 +222,7 @@ def test_p8_extensions_are_needed_before_a_port_with_tags_or_trust_is_made(port:
         ),
     ],
 )
-def test_i5_the_server_waits_for_its_volumes(inventory: Inventory, what: str) -> None:
+def test_the_server_waits_for_its_volumes(inventory: Inventory, what: str) -> None:
     assert step(replace(inventory, ports=(PORT,)), spec=WITH_ROOT, resolved=ROOT) == Await(what)
 
 
@@ -248,7 +248,7 @@ def test_nothing_is_created_while_an_earlier_request_may_still_arrive(
 # What is recorded
 
 
-def test_s2_what_is_recorded_gets_the_mark_before_anything_else() -> None:
+def test_what_is_recorded_gets_the_mark_before_anything_else() -> None:
     inventory = inv(
         servers=(replace(SERVER, metadata=NOBODYS),),
         ports=(replace(PORT, description="old"),),
@@ -270,14 +270,14 @@ def test_a_server_that_is_being_deleted_gets_no_mark(state: dict[str, str]) -> N
     assert step(inv(servers=(going,)), recorded=Recorded(server="s")) == Standing(going)
 
 
-def test_s27_a_server_of_somebody_else_is_not_taken() -> None:
+def test_a_server_of_somebody_else_is_not_taken() -> None:
     found = step(inv(servers=(replace(SERVER, metadata=THEIRS),)), recorded=Recorded(server="s"))
     assert isinstance(found, Stuck)
     assert found.reason == "OwnedByAnother"
     assert "belongs to an unknown owner" in found.message
 
 
-def test_s27_another_server_is_not_surplus_unless_it_is_ours() -> None:
+def test_another_server_is_not_surplus_unless_it_is_ours() -> None:
     assert step(inv(servers=(SERVER, replace(SERVER, id="x", metadata=THEIRS)))) == Standing(SERVER)
 
 
@@ -289,11 +289,11 @@ def test_a_port_of_somebody_else_is_not_used() -> None:
 @pytest.mark.parametrize(
     ("inventory", "requests"),
     [
-        pytest.param(inv(), ["create port w-0"], id="S24 gone"),
-        pytest.param(inv(ports=(replace(PORT, id="new"),)), ["create server w"], id="S24 replaced"),
+        pytest.param(inv(), ["create port w-0"], id="gone"),
+        pytest.param(inv(ports=(replace(PORT, id="new"),)), ["create server w"], id="replaced"),
     ],
 )
-def test_s24_a_recorded_port_that_is_gone_is_made_again_once(inventory: Inventory, requests: list[str]) -> None:
+def test_a_recorded_port_that_is_gone_is_made_again_once(inventory: Inventory, requests: list[str]) -> None:
     assert sent(step(inventory, recorded=Recorded(ports=("gone",)))) == requests
 
 
@@ -311,7 +311,7 @@ def test_a_recorded_port_is_used_whatever_its_name() -> None:
     assert request.body["networks"] == [{"port": "p0"}]
 
 
-def test_s6_a_recorded_server_is_never_made_again() -> None:
+def test_a_recorded_server_is_never_made_again() -> None:
     assert step(inv(ports=(PORT,)), recorded=Recorded(server="s")) == Vanished()
 
 
@@ -345,8 +345,8 @@ def test_a_volume_that_fails_twice_is_told_and_not_tried_again() -> None:
     ("resolved", "user_data", "words"),
     [
         pytest.param(RESOLVED, "x" * (USER_DATA_LIMIT + 1), "65536 characters", id="user data too long"),
-        pytest.param(replace(RESOLVED, ports=()), "", "resolve it again", id="S19 another number of ports"),
-        pytest.param(replace(RESOLVED, image_id=""), "", "resolve it again", id="S19 no image"),
+        pytest.param(replace(RESOLVED, ports=()), "", "resolve it again", id="another number of ports"),
+        pytest.param(replace(RESOLVED, image_id=""), "", "resolve it again", id="no image"),
         pytest.param(ROOT, "", "resolve it again", id="other volumes"),
     ],
 )
@@ -367,7 +367,7 @@ def test_the_server_gets_user_data_and_the_ids_of_its_ports_in_order() -> None:
     assert request.user_data == "Zm9v"
 
 
-def test_p16_ports_of_somebody_else_are_used_and_not_touched() -> None:
+def test_ports_of_somebody_else_are_used_and_not_touched() -> None:
     spec = replace(SPEC, ports=(PortSpec(id="theirs"),), tags=("a",))
     found = step(inv(), spec=spec, resolved=replace(RESOLVED, ports=(ResolvedPort(id="theirs"),)))
     assert isinstance(found, Send)

@@ -84,9 +84,9 @@ def problems(spec: InstanceSpec, answers: Mapping[Query, Any] | None = None) -> 
 @pytest.mark.parametrize(
     ("spec", "asked"),
     [
-        pytest.param(MINIMAL, (), id="S19 P12 ids cost no request"),
+        pytest.param(MINIMAL, (), id="ids cost no request"),
         pytest.param(BY_NAME, (IMAGE, FLAVOR), id="names of image and flavor"),
-        pytest.param(replace(MINIMAL, network=STORAGE), (STORAGE,), id="P12 a network by filter"),
+        pytest.param(replace(MINIMAL, network=STORAGE), (STORAGE,), id="a network by filter"),
         pytest.param(replace(MINIMAL, ports=(PortSpec(network=STORAGE),) * 2), (STORAGE,), id="each query once"),
         pytest.param(replace(MINIMAL, subnets=(NODES,)), (NODES,), id="a subnet by id is asked for"),
         pytest.param(replace(MINIMAL, groups=(WEB, Query("security group", id="g"))), (OWN_WEB,), id="own groups"),
@@ -95,11 +95,11 @@ def problems(spec: InstanceSpec, answers: Mapping[Query, Any] | None = None) -> 
             (Query("security group", filters=(("project_id", "p"),)),),
             id="groups of a named project",
         ),
-        pytest.param(replace(MINIMAL, trunk=True), (EXTENSIONS,), id="P11 extensions for a trunk"),
-        pytest.param(replace(MINIMAL, trunk=True, ports=(PortSpec(trunk=False),)), (), id="P11 overridden"),
+        pytest.param(replace(MINIMAL, trunk=True), (EXTENSIONS,), id="extensions for a trunk"),
+        pytest.param(replace(MINIMAL, trunk=True, ports=(PortSpec(trunk=False),)), (), id="overridden"),
         pytest.param(replace(MINIMAL, server_group=NEAR), (NEAR,), id="a server group"),
-        pytest.param(replace(MINIMAL, ports=()), (), id="P10 S31 no ports"),
-        pytest.param(replace(MINIMAL, ports=(PortSpec(id="p", network=STORAGE),)), (), id="P16 a port that exists"),
+        pytest.param(replace(MINIMAL, ports=()), (), id="no ports"),
+        pytest.param(replace(MINIMAL, ports=(PortSpec(id="p", network=STORAGE),)), (), id="a port that exists"),
     ],
 )
 def test_everything_is_asked_at_once_and_ids_are_trusted(spec: InstanceSpec, asked: tuple[Query, ...]) -> None:
@@ -109,14 +109,14 @@ def test_everything_is_asked_at_once_and_ids_are_trusted(spec: InstanceSpec, ask
 # What is chosen
 
 
-def test_s19_ids_are_copied_and_names_are_looked_up() -> None:
+def test_ids_are_copied_and_names_are_looked_up() -> None:
     spec = replace(BY_NAME, server_group=NEAR)
     found = resolved(spec)
     assert (found.image_id, found.flavor_id, found.server_group_id) == ("i", "f", "n")
     assert resolved(MINIMAL) == replace(found, server_group_id="")
 
 
-def test_s20_of_several_images_of_one_name_the_active_one_is_used() -> None:
+def test_of_several_images_of_one_name_the_active_one_is_used() -> None:
     images = (Image(id="old", status="queued"), Image(id="new", status="active"), Image(id="bad", status="killed"))
     assert resolved(BY_NAME, ANSWERS | {IMAGE: images}).image_id == "new"
 
@@ -124,9 +124,9 @@ def test_s20_of_several_images_of_one_name_the_active_one_is_used() -> None:
 @pytest.mark.parametrize(
     ("port", "index", "name"),
     [
-        pytest.param(PortSpec(), 0, "w-0", id="P15 index"),
-        pytest.param(PortSpec(), 2, "w-2", id="P15 its own index"),
-        pytest.param(PortSpec(suffix="mgmt"), 1, "w-mgmt", id="P15 suffix"),
+        pytest.param(PortSpec(), 0, "w-0", id="index"),
+        pytest.param(PortSpec(), 2, "w-2", id="its own index"),
+        pytest.param(PortSpec(suffix="mgmt"), 1, "w-mgmt", id="suffix"),
     ],
 )
 def test_a_port_is_named_by_its_suffix_or_index(port: PortSpec, index: int, name: str) -> None:
@@ -138,8 +138,8 @@ def test_a_port_is_named_by_its_suffix_or_index(port: PortSpec, index: int, name
 @pytest.mark.parametrize(
     ("ports", "subnets", "network", "addresses"),
     [
-        pytest.param((), (), "lan", (), id="P10 no ports: one on the default network"),
-        pytest.param((PortSpec(),), (NODES,), "lan", (ResolvedAddress("nodes"),), id="P10 with the default subnets"),
+        pytest.param((), (), "lan", (), id="no ports: one on the default network"),
+        pytest.param((PortSpec(),), (NODES,), "lan", (ResolvedAddress("nodes"),), id="with the default subnets"),
         pytest.param(
             (PortSpec(addresses=(FixedAddress(address="10.0.0.9"),)),),
             (NODES,),
@@ -147,8 +147,8 @@ def test_a_port_is_named_by_its_suffix_or_index(port: PortSpec, index: int, name
             (ResolvedAddress("", "10.0.0.9"),),
             id="its own address on the default network",
         ),
-        pytest.param((PortSpec(network=Query("network", id="x")),), (NODES,), "x", (), id="P12 by id"),
-        pytest.param((PortSpec(network=STORAGE),), (), "s", (), id="P12 by filter"),
+        pytest.param((PortSpec(network=Query("network", id="x")),), (NODES,), "x", (), id="by id"),
+        pytest.param((PortSpec(network=STORAGE),), (), "s", (), id="by filter"),
         pytest.param(
             (PortSpec(network=STORAGE, addresses=(FixedAddress(OTHERS, "10.1.0.9"),)),),
             (),
@@ -157,17 +157,17 @@ def test_a_port_is_named_by_its_suffix_or_index(port: PortSpec, index: int, name
             id="a subnet of the port's network",
         ),
         pytest.param(
-            (PortSpec(addresses=(FixedAddress(NODES),)),), (), "lan", (ResolvedAddress("nodes"),), id="P13 by subnet id"
+            (PortSpec(addresses=(FixedAddress(NODES),)),), (), "lan", (ResolvedAddress("nodes"),), id="by subnet id"
         ),
         pytest.param(
-            (PortSpec(addresses=(FixedAddress(EAST),)),), (), "s", (ResolvedAddress("east"),), id="P13 by subnet filter"
+            (PortSpec(addresses=(FixedAddress(EAST),)),), (), "s", (ResolvedAddress("east"),), id="by subnet filter"
         ),
         pytest.param(
             (PortSpec(addresses=(FixedAddress(OTHERS), FixedAddress(NODES))),),
             (),
             "lan",
             (ResolvedAddress("o2"), ResolvedAddress("nodes")),
-            id="P13 many, then unique",
+            id="many, then unique",
         ),
     ],
 )
@@ -184,11 +184,11 @@ GROUP, OTHER = Query("security group", id="g"), Query("security group", id="h")
 @pytest.mark.parametrize(
     ("server", "port", "groups"),
     [
-        pytest.param((), PortSpec(), (), id="P14 none: Neutron's default"),
-        pytest.param((GROUP,), PortSpec(), ("g",), id="P14 those of the server"),
-        pytest.param((GROUP,), PortSpec(groups=(OTHER,)), ("h",), id="P14 the port overrides"),
-        pytest.param((GROUP,), PortSpec(groups=()), (), id="P14 the port wants none"),
-        pytest.param((GROUP,), PortSpec(port_security=False), (), id="P14 security off"),
+        pytest.param((), PortSpec(), (), id="none: Neutron's default"),
+        pytest.param((GROUP,), PortSpec(), ("g",), id="those of the server"),
+        pytest.param((GROUP,), PortSpec(groups=(OTHER,)), ("h",), id="the port overrides"),
+        pytest.param((GROUP,), PortSpec(groups=()), (), id="the port wants none"),
+        pytest.param((GROUP,), PortSpec(port_security=False), (), id="security off"),
         pytest.param((WEB, Query("security group", id="g2")), PortSpec(), ("g1", "g2"), id="all matches, each once"),
     ],
 )
@@ -201,21 +201,21 @@ def test_security_groups_are_those_of_the_port_else_of_the_server(
 @pytest.mark.parametrize(
     ("server", "port", "trunk"),
     [
-        pytest.param(True, None, True, id="P11 inherited"),
-        pytest.param(True, False, False, id="P11 overridden off"),
-        pytest.param(False, True, True, id="P11 overridden on"),
-        pytest.param(False, None, False, id="P11 none"),
+        pytest.param(True, None, True, id="inherited"),
+        pytest.param(True, False, False, id="overridden off"),
+        pytest.param(False, True, True, id="overridden on"),
+        pytest.param(False, None, False, id="none"),
     ],
 )
 def test_a_port_inherits_the_trunk_of_the_server(server: bool, port: bool | None, trunk: bool) -> None:
     assert the_port(PortSpec(trunk=port), replace(MINIMAL, trunk=server)).trunk is trunk
 
 
-def test_s22_tags_are_those_of_the_server_and_then_of_the_port_each_once() -> None:
+def test_tags_are_those_of_the_server_and_then_of_the_port_each_once() -> None:
     assert the_port(PortSpec(tags=("c", "a")), replace(MINIMAL, tags=("a", "b"))).tags == ("a", "b", "c")
 
 
-def test_p16_ports_that_exist_are_taken_as_they_are() -> None:
+def test_ports_that_exist_are_taken_as_they_are() -> None:
     spec = replace(MINIMAL, network=None, trunk=True, ports=(PortSpec(id="p"), PortSpec(id="q")))
     assert resolved(spec).ports == (ResolvedPort(id="p"), ResolvedPort(id="q"))
 
@@ -226,9 +226,9 @@ PAIRS = ({"ip_address": "10.0.0.100"},)
 @pytest.mark.parametrize(
     ("secure", "pairs"),
     [
-        pytest.param(None, PAIRS, id="P5 as the network has it"),
-        pytest.param(True, PAIRS, id="P5 on"),
-        pytest.param(False, (), id="P5 off"),
+        pytest.param(None, PAIRS, id="as the network has it"),
+        pytest.param(True, PAIRS, id="on"),
+        pytest.param(False, (), id="off"),
     ],
 )
 def test_address_pairs_are_dropped_without_port_security(secure: bool | None, pairs: tuple[Any, ...]) -> None:
@@ -248,7 +248,7 @@ def test_a_port_says_which_cluster_it_is_for(port: PortSpec, cluster: str, descr
     assert the_port(port, replace(MINIMAL, cluster=cluster)).description == description
 
 
-def test_i3_i4_volumes_are_named_after_the_server_and_local_disks_are_none() -> None:
+def test_volumes_are_named_after_the_server_and_local_disks_are_none() -> None:
     spec = replace(
         MINIMAL,
         zone="az2",
@@ -272,19 +272,17 @@ def test_i3_i4_volumes_are_named_after_the_server_and_local_disks_are_none() -> 
 @pytest.mark.parametrize(
     ("spec", "answers", "field", "words"),
     [
-        pytest.param(BY_NAME, {IMAGE: ()}, "image", "no image matches image (name rhcos)", id="S20 no image"),
+        pytest.param(BY_NAME, {IMAGE: ()}, "image", "no image matches image (name rhcos)", id="no image"),
         pytest.param(
             BY_NAME,
             {IMAGE: (Image(id="a", status="active"), Image(id="b", status="active"))},
             "image",
             "2 images match image (name rhcos): name one by its ID",
-            id="S20 many images",
+            id="many images",
         ),
-        pytest.param(BY_NAME, {IMAGE: (Image(id="a", status="queued"),)}, "image", "is queued", id="S20 not active"),
-        pytest.param(BY_NAME, {FLAVOR: ()}, "flavor", "no flavor matches", id="S19 no flavor"),
-        pytest.param(
-            replace(MINIMAL, server_group=NEAR), {NEAR: ()}, "server_group", "no server group", id="S19 no group"
-        ),
+        pytest.param(BY_NAME, {IMAGE: (Image(id="a", status="queued"),)}, "image", "is queued", id="not active"),
+        pytest.param(BY_NAME, {FLAVOR: ()}, "flavor", "no flavor matches", id="no flavor"),
+        pytest.param(replace(MINIMAL, server_group=NEAR), {NEAR: ()}, "server_group", "no server group", id="no group"),
         pytest.param(replace(MINIMAL, network=STORAGE), {STORAGE: ()}, "network", "no network", id="no network"),
         pytest.param(
             replace(MINIMAL, ports=(PortSpec(network=STORAGE),)),
@@ -305,14 +303,14 @@ def test_i3_i4_volumes_are_named_after_the_server_and_local_disks_are_none() -> 
             {NODES: ()},
             "ports[0].addresses[0].subnet",
             "no subnet matches subnet (ID nodes)",
-            id="P13 none",
+            id="none",
         ),
         pytest.param(
             replace(MINIMAL, network=None, ports=(PortSpec(addresses=(FixedAddress(OTHERS),)),)),
             {},
             "ports[0].network",
             "subnet (name others) matches 2",
-            id="P13 many",
+            id="many",
         ),
         pytest.param(
             replace(MINIMAL, ports=(PortSpec(network=STORAGE, addresses=(FixedAddress(NODES),)),)),
@@ -338,7 +336,7 @@ def test_what_matches_nothing_or_too_much_is_told_with_field_and_count(
 @pytest.mark.parametrize(
     ("spec", "field", "words"),
     [
-        pytest.param(replace(MINIMAL, network=None), "ports[0].network", "no default network", id="P10 no network"),
+        pytest.param(replace(MINIMAL, network=None), "ports[0].network", "no default network", id="no network"),
         pytest.param(replace(MINIMAL, network=None, ports=()), "ports[0].network", "no default network", id="S31"),
         pytest.param(
             replace(MINIMAL, ports=(PortSpec(port_security=False, groups=(GROUP,)),)),
@@ -389,12 +387,12 @@ def test_everything_in_the_way_is_told_at_once() -> None:
     [
         pytest.param(replace(MINIMAL, ports=(PortSpec(network=STORAGE),)), id="network"),
         pytest.param(replace(MINIMAL, groups=(WEB,)), id="group"),
-        pytest.param(replace(MINIMAL, trunk=True), id="P8 extensions"),
+        pytest.param(replace(MINIMAL, trunk=True), id="extensions"),
         pytest.param(replace(MINIMAL, subnets=(OTHERS,)), id="subnet"),
         pytest.param(
             replace(MINIMAL, network=None, ports=(PortSpec(addresses=(FixedAddress(OTHERS),)),)), id="inferred"
         ),
-        pytest.param(BY_NAME, id="S20 image and flavor"),
+        pytest.param(BY_NAME, id="image and flavor"),
     ],
 )
 def test_a_question_that_failed_is_a_failure_and_not_an_absence(spec: InstanceSpec) -> None:

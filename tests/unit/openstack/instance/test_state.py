@@ -1,4 +1,4 @@
-"""What Nova's states mean (S4, S5, S30), and the addresses of a server in the order of Machines (I13, I14)."""
+"""What Nova's states mean, and the addresses of a server in the order of Machines."""
 
 import pytest
 
@@ -12,7 +12,7 @@ NO_HOST = Fault(code=500, message="No valid host was found.", details="Not enoug
 @pytest.mark.parametrize(
     ("server", "expected"),
     [
-        pytest.param(Server(status="ACTIVE"), Verdict(True, "Ready"), id="S4 active"),
+        pytest.param(Server(status="ACTIVE"), Verdict(True, "Ready"), id="active"),
         pytest.param(
             Server(id="s", status="ERROR"),
             Verdict(
@@ -20,7 +20,7 @@ NO_HOST = Fault(code=500, message="No valid host was found.", details="Not enoug
                 "InstanceStateError",
                 "Instance is in ERROR state: Nova gives no reason for server s",
             ),
-            id="S5 error without a fault",
+            id="error without a fault",
         ),
         pytest.param(
             Server(status="ERROR", fault=NO_HOST),
@@ -29,12 +29,12 @@ NO_HOST = Fault(code=500, message="No valid host was found.", details="Not enoug
                 "InstanceStateError",
                 "Instance is in ERROR state: fault 500: No valid host was found. (Not enough hosts.)",
             ),
-            id="S30 error with a fault",
+            id="error with a fault",
         ),
         pytest.param(
             Server(status="ERROR", fault=Fault(message="Boom: disk", details="disk")),
             Verdict(False, "InstanceStateError", "Instance is in ERROR state: fault: Boom: disk"),
-            id="S30 details that the message has already",
+            id="details that the message has already",
         ),
         pytest.param(
             Server(id="s", status="DELETED"),
@@ -80,20 +80,20 @@ STORAGE = ServerAddress(addr="192.168.7.1", type="fixed")
 @pytest.mark.parametrize(
     ("networks", "expected"),
     [
-        pytest.param({"lan": [FIXED4]}, [internal("10.0.0.5")], id="I13 one"),
+        pytest.param({"lan": [FIXED4]}, [internal("10.0.0.5")], id="one"),
         pytest.param(
             {"lan": [FIXED4, FLOATING]},
             [internal("10.0.0.5"), Address(type="ExternalIP", address="203.0.113.9")],
-            id="I13 fixed and floating",
+            id="fixed and floating",
         ),
-        pytest.param({"lan": [FIXED6, FIXED4]}, [internal("10.0.0.5"), internal("fd00::5")], id="I13 IPv4 first"),
+        pytest.param({"lan": [FIXED6, FIXED4]}, [internal("10.0.0.5"), internal("fd00::5")], id="IPv4 first"),
         pytest.param(
             {"lan": [FIXED4], "a-storage": [STORAGE]},
             [internal("192.168.7.1"), internal("10.0.0.5")],
-            id="I13 P26 several networks by name",
+            id="several networks by name",
         ),
-        pytest.param({"lan": [ServerAddress(addr="1.2.3.4", type="other")]}, [], id="I13 unknown type"),
-        pytest.param({}, [], id="I13 none yet"),
+        pytest.param({"lan": [ServerAddress(addr="1.2.3.4", type="other")]}, [], id="unknown type"),
+        pytest.param({}, [], id="none yet"),
     ],
 )
 def test_addresses_are_ordered_by_network_and_version(

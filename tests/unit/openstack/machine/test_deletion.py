@@ -43,7 +43,7 @@ def deleted(spec: Tree | None = None, status: Tree | None = None, **annotations:
     return machine(spec, {**visited, **(status or {})}, **held(**annotations), deletionTimestamp=GONE)
 
 
-async def test_m12_the_openstackserver_is_deleted_and_the_machine_says_so_before() -> None:
+async def test_the_openstackserver_is_deleted_and_the_machine_says_so_before() -> None:
     world = World(*all_of_it(machine=deleted()), server("ACTIVE"))
     told: list[bool] = []
     world.api.subscribe(lambda _: told.append("deletionTimestamp" in world.tree(OpenStackServer)["metadata"]))

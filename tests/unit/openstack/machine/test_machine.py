@@ -158,18 +158,18 @@ LOCKED_OUT = says("OpenStackAuthenticationSucceeded", "False", "OpenStackAuthent
 @pytest.mark.parametrize(
     ("state", "conditions", "status", "reason", "message"),
     [
-        pytest.param("", [FAILED], "False", "DependencyFailed", "image rhcos does not exist", id="M2 none, failed"),
-        pytest.param("", [NOT_READY], "False", "InstanceNotReady", "waits for a port", id="M2 none, not ready"),
-        pytest.param("", [], "False", "InstanceNotReady", WAITING, id="M2 none, nothing said"),
-        pytest.param("ACTIVE", [], "True", "Ready", "", id="M2 ACTIVE"),
-        pytest.param("ERROR", [], "False", "InstanceStateError", "Instance is in ERROR state", id="M2 ERROR"),
+        pytest.param("", [FAILED], "False", "DependencyFailed", "image rhcos does not exist", id="none, failed"),
+        pytest.param("", [NOT_READY], "False", "InstanceNotReady", "waits for a port", id="none, not ready"),
+        pytest.param("", [], "False", "InstanceNotReady", WAITING, id="none, nothing said"),
+        pytest.param("ACTIVE", [], "True", "Ready", "", id="ACTIVE"),
+        pytest.param("ERROR", [], "False", "InstanceStateError", "Instance is in ERROR state", id="ERROR"),
         pytest.param(
             "ERROR",
             [says("InstanceReady", "False", "InstanceStateError", "No valid host")],
             "False",
             "InstanceStateError",
             "No valid host",
-            id="M2 ERROR with message",
+            id="ERROR with message",
         ),
         pytest.param(
             "ERROR",
@@ -177,12 +177,12 @@ LOCKED_OUT = says("OpenStackAuthenticationSucceeded", "False", "OpenStackAuthent
             "False",
             "InstanceStateError",
             "Instance is in ERROR state",
-            id="S18 ready, then ERROR",
+            id="ready, then ERROR",
         ),
-        pytest.param("DELETED", [], "False", "InstanceDeleted", "Instance has been deleted", id="M2 DELETED"),
-        pytest.param("BUILD", [], "False", "InstanceNotReady", "Instance is building", id="M2 BUILD"),
+        pytest.param("DELETED", [], "False", "InstanceDeleted", "Instance has been deleted", id="DELETED"),
+        pytest.param("BUILD", [], "False", "InstanceNotReady", "Instance is building", id="BUILD"),
         pytest.param(
-            "SHUTOFF", [], "Unknown", "InstanceNotReady", "Instance state is not handled: SHUTOFF", id="M2 SHUTOFF"
+            "SHUTOFF", [], "Unknown", "InstanceNotReady", "Instance state is not handled: SHUTOFF", id="SHUTOFF"
         ),
         pytest.param(
             "ACTIVE",
@@ -190,9 +190,9 @@ LOCKED_OUT = says("OpenStackAuthenticationSucceeded", "False", "OpenStackAuthent
             "False",
             "InstanceNotFound",
             "The server was unexpectedly deleted",
-            id="M5 deleted by hand",
+            id="deleted by hand",
         ),
-        pytest.param("", [LOCKED_OUT], "False", "InstanceNotReady", WAITING, id="M3 credentials"),
+        pytest.param("", [LOCKED_OUT], "False", "InstanceNotReady", WAITING, id="credentials"),
     ],
 )
 async def test_the_machine_says_what_its_openstackserver_says(
@@ -205,7 +205,7 @@ async def test_the_machine_says_what_its_openstackserver_says(
     assert await world.rest() == 0
 
 
-async def test_m3_wrong_credentials_are_told_by_the_machine() -> None:
+async def test_wrong_credentials_are_told_by_the_machine() -> None:
     world = World(*all_of_it(machine=machine(**held())), server("", [LOCKED_OUT]))
     await world.rest()
     told = ("False", "OpenStackAuthenticationFailed", "wrong password")
@@ -213,7 +213,7 @@ async def test_m3_wrong_credentials_are_told_by_the_machine() -> None:
     assert "wrong password" in world.condition("Ready")[2]
 
 
-async def test_s18_a_machine_that_was_ready_follows_its_server_through_error_and_back() -> None:
+async def test_a_machine_that_was_ready_follows_its_server_through_error_and_back() -> None:
     world = World(*all_of_it(machine=machine(**held())), server("ACTIVE"))
     for state, expected in (("ACTIVE", "True"), ("ERROR", "False"), ("ACTIVE", "True")):
         world.status(OpenStackServer, instanceState=state)
@@ -233,7 +233,7 @@ async def test_a_machine_is_provisioned_only_when_its_addresses_are_known() -> N
     assert world.tree()["status"]["initialization"] == {"provisioned": True}
 
 
-async def test_c20_a_server_whose_status_was_dropped_does_not_undo_what_was_known() -> None:
+async def test_a_server_whose_status_was_dropped_does_not_undo_what_was_known() -> None:
     done = {"initialization": {"provisioned": True}, "instanceID": ID, "addresses": ADDRESSES}
     bare = {**server(), "status": {"ready": False}}
     world = World(*all_of_it(machine=machine({"providerID": f"openstack:///{ID}"}, done, **held())), bare)
@@ -281,7 +281,7 @@ async def test_c20_a_server_whose_status_was_dropped_does_not_undo_what_was_know
             {"infra": infra(status={})},
             "InvalidMachineSpec",
             "no network configured: set spec.network of the OpenStackCluster, or network in each of spec.ports",
-            id="M1 no network",
+            id="no network",
         ),
         pytest.param(
             {"machine": machine({"providerID": f"aws:///eu-1/{ID}"})},
@@ -350,7 +350,7 @@ async def test_a_sentence_says_what_is_in_the_way_and_nothing_is_created(
 
 
 @pytest.mark.parametrize("trees", [{}, {"cluster": None}, {"machine": machine(ownerReferences=[])}])
-async def test_m11_every_condition_is_there_after_the_first_visit_with_reason_and_message(trees: Any) -> None:
+async def test_every_condition_is_there_after_the_first_visit_with_reason_and_message(trees: Any) -> None:
     world = World(*all_of_it(**trees))
     await world.rest()
     conditions = world.tree()["status"]["conditions"]
@@ -360,7 +360,7 @@ async def test_m11_every_condition_is_there_after_the_first_visit_with_reason_an
     assert all(each["message"] for each in conditions if each["status"] != "True" and each["reason"] not in absent)
 
 
-async def test_m11_the_first_write_of_a_machine_has_every_condition() -> None:
+async def test_the_first_write_of_a_machine_has_every_condition() -> None:
     world = World(*all_of_it())
     first: list[list[str]] = []
     world.api.subscribe(lambda _: first.append([e["type"] for e in world.tree().get("status", {})["conditions"]]))
@@ -390,7 +390,7 @@ async def test_a_machine_of_the_control_plane_is_reached_where_the_endpoint_is_g
 
 
 @pytest.mark.parametrize("spec", [BALANCED, {}, {**GIVEN, "apiServerFloatingIP": "203.0.113.9"}])
-async def test_m10_a_machine_of_the_control_plane_is_provisioned_when_the_endpoint_leads_to_it(spec: Tree) -> None:
+async def test_a_machine_of_the_control_plane_is_provisioned_when_the_endpoint_leads_to_it(spec: Tree) -> None:
     world = World(*all_of_it(machine=of_control_plane(), infra=infra(spec)), server("ACTIVE"))
     await world.rest()
     text = "Waiting for OpenStackCluster one-infra to lead its API endpoint to the machine"
@@ -406,7 +406,7 @@ async def test_m10_a_machine_of_the_control_plane_is_provisioned_when_the_endpoi
     assert world.tree()["status"]["initialization"] == {"provisioned": True}
 
 
-async def test_m10_a_member_that_fails_is_the_cause_that_the_machine_tells() -> None:
+async def test_a_member_that_fails_is_the_cause_that_the_machine_tells() -> None:
     said = [says("APIEndpointReady", "False", "LoadBalancerMemberError", "Failed to create member: no")]
     troubled = infra(BALANCED, {"network": {"id": "n1"}, "conditions": said})
     world = World(*all_of_it(machine=of_control_plane(), infra=troubled), server("ACTIVE"))
@@ -454,7 +454,7 @@ async def test_a_server_that_is_named_after_the_first_visit_is_looked_for() -> N
     assert annotations["openstack.windlass.dev/mark"] not in world.born
 
 
-async def test_m5_a_lost_openstackserver_comes_back_for_the_same_server_with_the_same_mark() -> None:
+async def test_a_lost_openstackserver_comes_back_for_the_same_server_with_the_same_mark() -> None:
     own = machine({"providerID": f"openstack:///{ID}"}, {"instanceID": ID}, **held())
     world = World(*all_of_it(machine=own))
     await world.rest()

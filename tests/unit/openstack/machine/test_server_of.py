@@ -1,4 +1,4 @@
-"""The OpenStackServer of an OpenStackMachine (M1): what comes from the machine, its Machine and its cluster."""
+"""The OpenStackServer of an OpenStackMachine: what comes from the machine, its Machine and its cluster."""
 
 from typing import Any
 
@@ -46,24 +46,24 @@ def groups(*ids: str) -> list[Tree]:
 @pytest.mark.parametrize(
     ("spec", "cluster", "ports"),
     [
-        pytest.param({}, infra(), [OF_CLUSTER], id="M1 minimum"),
+        pytest.param({}, infra(), [OF_CLUSTER], id="minimum"),
         pytest.param(
             {"securityGroups": groups(EXTRA)},
             infra(),
             [{**OF_CLUSTER, "securityGroups": groups(EXTRA)}],
-            id="M1 extra security group",
+            id="extra security group",
         ),
         pytest.param(
             {},
             infra({"subnets": [SUBNET]}),
             [{**OF_CLUSTER, "fixedIPs": [{"subnet": SUBNET}]}],
-            id="M1 subnet",
+            id="subnet",
         ),
         pytest.param(
             {"ports": [{"fixedIPs": [{"ipAddress": "10.0.0.9"}]}]},
             infra({"subnets": [SUBNET, SUBNET_2]}),
             [{**OF_CLUSTER, "fixedIPs": [{"subnet": SUBNET}, {"subnet": SUBNET_2}]}],
-            id="M1 several subnets, in place of the port's",
+            id="several subnets, in place of the port's",
         ),
         pytest.param(
             {"ports": [{"network": ELSEWHERE, "fixedIPs": [{"ipAddress": "10.0.0.9"}]}, {"nameSuffix": "b"}]},
@@ -72,19 +72,19 @@ def groups(*ids: str) -> list[Tree]:
             id="a port with a network keeps it",
         ),
         pytest.param(
-            {"ports": [{"network": ELSEWHERE}]}, infra(status={}), [{"network": ELSEWHERE}], id="M1 port's network only"
+            {"ports": [{"network": ELSEWHERE}]}, infra(status={}), [{"network": ELSEWHERE}], id="port's network only"
         ),
         pytest.param(
             {"ports": [{"fixedIPs": [{"subnet": SUBNET}]}]},
             infra(status={}),
             [{"fixedIPs": [{"subnet": SUBNET}]}],
-            id="M1 network of the port's subnet",
+            id="network of the port's subnet",
         ),
         pytest.param(
             {"ports": [{"network": ELSEWHERE}]},
             infra(status={"network": {"id": ""}}),
             [{"network": ELSEWHERE}],
-            id="M1 empty network ID in the cluster",
+            id="empty network ID in the cluster",
         ),
         pytest.param(
             {},
@@ -96,7 +96,7 @@ def groups(*ids: str) -> list[Tree]:
             {"securityGroups": groups(EXTRA)},
             infra(MANAGING, FOUND),
             [{**OF_CLUSTER, "securityGroups": groups(MANAGED, EXTRA)}],
-            id="P14 managed group and that of the machine",
+            id="managed group and that of the machine",
         ),
         pytest.param(
             {"ports": [{"securityGroups": groups(GROUP)}, {}], "securityGroups": groups(EXTRA)},
@@ -105,13 +105,13 @@ def groups(*ids: str) -> list[Tree]:
                 {**OF_CLUSTER, "securityGroups": groups(GROUP, EXTRA)},
                 {**OF_CLUSTER, "securityGroups": groups(MANAGED, EXTRA)},
             ],
-            id="M1 groups of the port override the managed one",
+            id="groups of the port override the managed one",
         ),
         pytest.param(
             {"ports": [{"disablePortSecurity": True}], "securityGroups": groups(EXTRA)},
             infra(MANAGING, FOUND),
             [{**OF_CLUSTER, "disablePortSecurity": True}],
-            id="M1 port security off",
+            id="port security off",
         ),
         pytest.param({}, infra(status=FOUND), [OF_CLUSTER], id="groups that are not managed any more"),
     ],
@@ -128,7 +128,7 @@ def test_a_machine_of_the_control_plane_gets_the_managed_group_of_the_control_pl
     assert found["ports"][0]["securityGroups"] == groups(GROUP)
 
 
-def test_m1_without_any_network_and_ports_that_name_one_the_spec_is_wrong() -> None:
+def test_without_any_network_and_ports_that_name_one_the_spec_is_wrong() -> None:
     problem = mapped(machine(), infra(status={}))
     assert isinstance(problem, Problem)
     assert "no network configured" in problem.message
@@ -137,8 +137,8 @@ def test_m1_without_any_network_and_ports_that_name_one_the_spec_is_wrong() -> N
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        pytest.param({"flavor": "big", "flavorID": "7"}, {"flavor": "big", "flavorID": "7"}, id="M1 flavor and ID"),
-        pytest.param({"flavor": None, "flavorID": "7"}, {"flavorID": "7"}, id="M1 ID only"),
+        pytest.param({"flavor": "big", "flavorID": "7"}, {"flavor": "big", "flavorID": "7"}, id="flavor and ID"),
+        pytest.param({"flavor": None, "flavorID": "7"}, {"flavorID": "7"}, id="ID only"),
     ],
 )
 def test_the_flavor_is_taken_over(given: Tree, expected: Tree) -> None:
@@ -150,11 +150,11 @@ def test_the_flavor_is_taken_over(given: Tree, expected: Tree) -> None:
 @pytest.mark.parametrize(
     ("own", "of_cluster", "expected"),
     [
-        pytest.param([], [], None, id="S22 none"),
-        pytest.param(["a"], [], ["a"], id="S22 machine"),
-        pytest.param([], ["b"], ["b"], id="S22 cluster"),
-        pytest.param(["a"], ["b"], ["a", "b"], id="S22 both"),
-        pytest.param(["b", "a", "b"], ["a", "c"], ["b", "a", "c"], id="S22 duplicates"),
+        pytest.param([], [], None, id="none"),
+        pytest.param(["a"], [], ["a"], id="machine"),
+        pytest.param([], ["b"], ["b"], id="cluster"),
+        pytest.param(["a"], ["b"], ["a", "b"], id="both"),
+        pytest.param(["b", "a", "b"], ["a", "c"], ["b", "a", "c"], id="duplicates"),
     ],
 )
 def test_tags_are_those_of_the_machine_and_then_of_its_cluster(
@@ -165,7 +165,7 @@ def test_tags_are_those_of_the_machine_and_then_of_its_cluster(
     assert found.get("tags") == expected
 
 
-def test_m6_zone_user_data_credentials_and_the_rest() -> None:
+def test_zone_user_data_credentials_and_the_rest() -> None:
     rest: Tree = {
         "configDrive": True,
         "rootVolume": {"sizeGiB": 20, "availabilityZone": {"from": "Machine"}},

@@ -1,4 +1,4 @@
-"""A4: what the provider spec of a Machine asks for, in the terms of the instance core."""
+"""What the provider spec of a Machine asks for, in the terms of the instance core."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def made(platform: Infrastructure | None = None, **value: Any) -> InstanceSpec:
     return result
 
 
-def test_a4_a_minimal_machine() -> None:
+def test_a_minimal_machine() -> None:
     assert made() == InstanceSpec(
         name="worker-0",
         image=Query("image", filters=(("name", "rhcos"),)),
@@ -115,7 +115,7 @@ def test_a4_a_minimal_machine() -> None:
         ),
     ],
 )
-def test_a4_a_field_of_the_provider_spec(value: dict[str, Any], field: str, expected: Any) -> None:
+def test_a_field_of_the_provider_spec(value: dict[str, Any], field: str, expected: Any) -> None:
     assert getattr(made(**value), field) == expected
 
 
@@ -191,7 +191,7 @@ NAMED = Query("subnet", filters=(("name", "s"), ("tags", "x,y")))
         ),
     ],
 )
-def test_a4_ports(value: dict[str, Any], expected: list[PortSpec]) -> None:
+def test_ports(value: dict[str, Any], expected: list[PortSpec]) -> None:
     assert list(made(**value).ports) == expected
 
 
@@ -213,7 +213,7 @@ PAIR = {"networkID": NET, "allowedAddressPairs": [{"ipAddress": "10.0.0.8"}]}
     ],
     ids=["networks", "switched off", "ports have their own", "a user-managed load balancer", "no OpenShift"],
 )
-def test_a4_virtual_addresses(platform: Infrastructure | None, value: dict[str, Any], expected: list[Any]) -> None:
+def test_virtual_addresses(platform: Infrastructure | None, value: dict[str, Any], expected: list[Any]) -> None:
     assert [port.address_pairs for port in made(platform, **value).ports] == expected
 
 
@@ -237,7 +237,7 @@ def test_a4_virtual_addresses(platform: Infrastructure | None, value: dict[str, 
         ({"tags": "a"}, "spec.providerSpec.value"),
     ],
 )
-def test_a4_what_is_wrong_whatever_the_cloud_says(value: dict[str, Any], field: str) -> None:
+def test_what_is_wrong_whatever_the_cloud_says(value: dict[str, Any], field: str) -> None:
     problems = instance_spec(machine(**value), None)
     assert isinstance(problems, tuple)
     (problem,) = problems

@@ -23,7 +23,7 @@ def secret(**data: str) -> Secret:
         pytest.param({"userData": ""}, id="empty"),
     ],
 )
-def test_a4_user_data_is_sent_as_it_is(data: dict[str, str]) -> None:
+def test_user_data_is_sent_as_it_is(data: dict[str, str]) -> None:
     sent = user_data(secret(**data), where="Secret")
     assert isinstance(sent, str)
     assert base64.b64decode(sent).decode() == data["userData"]
@@ -37,7 +37,7 @@ def test_a4_user_data_is_sent_as_it_is(data: dict[str, str]) -> None:
         ({"userData": "a", "postprocessor": "ct"}, "Invalid", "the key `postprocessor`, which is not supported"),
     ],
 )
-def test_a4_user_data_that_is_refused(data: dict[str, str], kind: str, text: str) -> None:
+def test_user_data_that_is_refused(data: dict[str, str], kind: str, text: str) -> None:
     problem = user_data(secret(**data), where="Secret shop/data")
     assert isinstance(problem, Problem)
     assert problem.kind == kind

@@ -42,7 +42,7 @@ async def _delete(api: Any, kind: type[Any], name: str) -> None:
         pytest.param((delete_server,), {"ports": 1, "floatingips": 1}, 22, id="and one released"),
     ],
 )
-async def test_p23_a_crash_at_any_write_gives_no_address_twice_and_leaves_nothing(
+async def test_a_crash_at_any_write_gives_no_address_twice_and_leaves_nothing(
     actors: Sequence[Any], expected: dict[str, int], least: int
 ) -> None:
     def scenario() -> Scenario:
@@ -83,7 +83,7 @@ async def test_a_floating_ip_that_meets_a_fault_is_created_once(fault: dict[str,
 
 
 @pytest.mark.parametrize("deleted", [False, True], ids=["a claim waits", "the pool is deleted"])
-async def test_p23_a_new_process_waits_for_what_an_earlier_one_may_have_asked_for(deleted: bool) -> None:
+async def test_a_new_process_waits_for_what_an_earlier_one_may_have_asked_for(deleted: bool) -> None:
     stored = pool()
     stored["metadata"] |= {"finalizers": [POOL_FINALIZER], "annotations": {MARK_ANNOTATION: OWN}}
     world = World(stored, claim("a"))
@@ -121,7 +121,7 @@ async def test_a_released_floating_ip_that_meets_a_fault_is_deleted(fault: dict[
     policy=st.sampled_from(["Retain", "Delete"]),
     most=st.sampled_from([None, 1, 2]),
 )
-async def test_p23_no_address_is_ever_given_twice(steps: list[tuple[str, int]], policy: str, most: int | None) -> None:
+async def test_no_address_is_ever_given_twice(steps: list[tuple[str, int]], policy: str, most: int | None) -> None:
     """Claims come and go between the steps of two processes, of which each may die and come back at any time."""
     world = World()
     user = world.floating_ip()

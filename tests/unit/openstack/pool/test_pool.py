@@ -25,7 +25,7 @@ async def settled(*trees: Any, world: World | None = None) -> World:
     return world
 
 
-async def test_p23_a_claim_is_given_a_new_floating_ip_with_tag_and_owner() -> None:
+async def test_a_claim_is_given_a_new_floating_ip_with_tag_and_owner() -> None:
     world = await settled(pool(), claim("a"))
     (floating,) = world.cloud.services.floatingips.values()
     assert floating["description"] == f"Created by Windlass for IPAddressClaim {NAMESPACE}/a windlass-owner={OWN}"
@@ -49,7 +49,7 @@ async def test_p23_a_claim_is_given_a_new_floating_ip_with_tag_and_owner() -> No
     assert told(world, "Progressing")[:2] == ("False", "Success")
 
 
-async def test_p23_the_users_are_given_first_in_their_order_and_to_the_oldest_claim() -> None:
+async def test_the_users_are_given_first_in_their_order_and_to_the_oldest_claim() -> None:
     world = World()
     users = [world.floating_ip(tags=["mine"]), world.floating_ip()]
     late, early = "2026-11-22T11:00:01Z", "2026-11-22T11:00:00Z"
@@ -62,7 +62,7 @@ async def test_p23_the_users_are_given_first_in_their_order_and_to_the_oldest_cl
     assert tags == {users[0]: ["mine"], users[1]: [], world.given["c"]: [TAG]}
 
 
-async def test_p23_beyond_the_limit_a_claim_waits_until_one_is_released() -> None:
+async def test_beyond_the_limit_a_claim_waits_until_one_is_released() -> None:
     world = await settled(pool(maxIPs=1), claim("a"), claim("b"))
     assert list(world.given) == ["a"]
     assert told(world) == (
@@ -80,7 +80,7 @@ async def test_p23_beyond_the_limit_a_claim_waits_until_one_is_released() -> Non
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
-async def test_p23_a_released_address_is_kept_or_deleted_as_the_policy_says(policy: str) -> None:
+async def test_a_released_address_is_kept_or_deleted_as_the_policy_says(policy: str) -> None:
     world = World()
     user = world.floating_ip()
     await settled(pool(reclaimPolicy=policy, preAllocatedFloatingIPs=[user]), claim("a"), claim("b"), world=world)
@@ -97,7 +97,7 @@ async def test_p23_a_released_address_is_kept_or_deleted_as_the_policy_says(poli
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
-async def test_p23_a_deleted_pool_waits_for_its_addresses_and_then_goes(policy: str) -> None:
+async def test_a_deleted_pool_waits_for_its_addresses_and_then_goes(policy: str) -> None:
     world = World()
     user = world.floating_ip()
     await settled(pool(reclaimPolicy=policy, preAllocatedFloatingIPs=[user]), claim("a"), claim("b"), world=world)
@@ -113,7 +113,7 @@ async def test_p23_a_deleted_pool_waits_for_its_addresses_and_then_goes(policy: 
     assert world.addresses == sorted([user] if policy == "Delete" else [user, made])
 
 
-async def test_p23_a_pool_that_is_being_deleted_gives_nothing_any_more() -> None:
+async def test_a_pool_that_is_being_deleted_gives_nothing_any_more() -> None:
     world = await settled(pool(), claim("a"))
     await world.delete(OpenStackFloatingIPPool, POOL)
     world.api.load(claim("b"))
@@ -122,7 +122,7 @@ async def test_p23_a_pool_that_is_being_deleted_gives_nothing_any_more() -> None
     assert world.addresses == [world.given["a"]]
 
 
-async def test_p23_an_ip_address_stays_until_its_floating_ip_is_deleted() -> None:
+async def test_an_ip_address_stays_until_its_floating_ip_is_deleted() -> None:
     world = await settled(pool(), claim("a"))
     fault = world.cloud.fault(service="network", method="DELETE", path="/floatingips/", status=503, count=1000)
     await world.delete(IPAddressClaim, "a")
@@ -138,7 +138,7 @@ async def test_p23_an_ip_address_stays_until_its_floating_ip_is_deleted() -> Non
     assert (world.here(IPAddress), world.addresses) == ({}, [])
 
 
-async def test_p23_one_that_the_user_has_named_since_is_the_users() -> None:
+async def test_one_that_the_user_has_named_since_is_the_users() -> None:
     world = await settled(pool(), claim("a"))
     address = world.given["a"]
     named = {"spec": {"preAllocatedFloatingIPs": [address]}}
@@ -151,7 +151,7 @@ async def test_p23_one_that_the_user_has_named_since_is_the_users() -> None:
     assert world.addresses == [address]
 
 
-async def test_p23_a_claim_is_not_told_of_the_ip_address_of_an_earlier_claim_of_its_name() -> None:
+async def test_a_claim_is_not_told_of_the_ip_address_of_an_earlier_claim_of_its_name() -> None:
     world = World()
     address = world.floating_ip()
     owner = {"apiVersion": IPAddressClaim.RESOURCE.api_version, "kind": "IPAddressClaim", "name": "a", "uid": "earlier"}
@@ -161,7 +161,7 @@ async def test_p23_a_claim_is_not_told_of_the_ip_address_of_an_earlier_claim_of_
     assert "addressRef" not in world.here(IPAddressClaim)["a"].get("status", {})
 
 
-async def test_p23_what_the_provider_made_is_taken_over_with_its_tags() -> None:
+async def test_what_the_provider_made_is_taken_over_with_its_tags() -> None:
     world = World()
     address = world.floating_ip(tags=["mine", TAG], description="Created by somebody")
     theirs = {**pool(), "status": {"claimedIPs": [address], "availableIPs": []}}
@@ -175,7 +175,7 @@ async def test_p23_what_the_provider_made_is_taken_over_with_its_tags() -> None:
     assert world.given == {"a": address}
 
 
-async def test_p23_the_users_gets_no_mark_although_the_provider_has_tagged_it() -> None:
+async def test_the_users_gets_no_mark_although_the_provider_has_tagged_it() -> None:
     world = World()
     address = world.floating_ip(tags=[TAG], description="mine")
     await settled(pool(preAllocatedFloatingIPs=[address]), claim("a"), world=world)
@@ -183,7 +183,7 @@ async def test_p23_the_users_gets_no_mark_although_the_provider_has_tagged_it() 
     assert floating["description"] == "mine"
 
 
-async def test_p23_the_tag_comes_back_beside_those_of_others() -> None:
+async def test_the_tag_comes_back_beside_those_of_others() -> None:
     world = await settled(pool(), claim("a"))
     (floating,) = world.cloud.services.floatingips.values()
     floating["tags"] = ["mine"]
@@ -191,7 +191,7 @@ async def test_p23_the_tag_comes_back_beside_those_of_others() -> None:
     assert floating["tags"] == ["mine", TAG]
 
 
-async def test_p23_an_address_that_does_not_exist_or_is_in_use_is_given_to_nobody() -> None:
+async def test_an_address_that_does_not_exist_or_is_in_use_is_given_to_nobody() -> None:
     world = World()
     body = {"port": {"name": "vm", "network_id": world.network}}
     port = world.ask("POST", "/v2.0/ports", body)["port"]["id"]

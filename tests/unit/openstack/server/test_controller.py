@@ -27,11 +27,11 @@ GONE = cluster("one", deletionTimestamp="2026-11-22T11:00:00Z", finalizers=["exa
 @pytest.mark.parametrize(
     ("old", "new", "woken"),
     [
-        pytest.param(None, ONE, ["a", "b"], id="S15 one that was made"),
-        pytest.param(ONE, cluster("one", generation=2), ["a", "b"], id="S15 one that was paused"),
-        pytest.param(ONE, GONE, ["a", "b"], id="S15 one whose deletion began"),
-        pytest.param(ONE, ONE, [], id="S15 only its status changed"),
-        pytest.param(None, cluster("none"), [], id="S15 one without servers"),
+        pytest.param(None, ONE, ["a", "b"], id="one that was made"),
+        pytest.param(ONE, cluster("one", generation=2), ["a", "b"], id="one that was paused"),
+        pytest.param(ONE, GONE, ["a", "b"], id="one whose deletion began"),
+        pytest.param(ONE, ONE, [], id="only its status changed"),
+        pytest.param(None, cluster("none"), [], id="one without servers"),
     ],
 )
 def test_a_cluster_wakes_the_servers_with_its_label_in_its_namespace(

@@ -76,7 +76,7 @@ def test_nothing_is_done_about_what_cannot_be_read(found: Any) -> None:
 
 
 class TestTheFirstVisit:
-    def test_m11_writes_all_conditions_before_the_cloud_is_asked(self) -> None:
+    def test_writes_all_conditions_before_the_cloud_is_asked(self) -> None:
         found = server(status={"conditions": []}, mark="", finalizers=())
         first = plan(found)
         assert not requests(first)
@@ -89,7 +89,7 @@ class TestTheFirstVisit:
 
 
 class TestBuilding:
-    def test_s1_a_minimal_server_gets_one_port_and_one_server_and_its_status_says_so(self) -> None:
+    def test_a_minimal_server_gets_one_port_and_one_server_and_its_status_says_so(self) -> None:
         found = server(mark="", finalizers=())
         first = plan(found, asked(None))
         found = after(found, first)
@@ -147,27 +147,27 @@ class TestBuilding:
         assert rests(seen(found, done))
         assert plan(found, done).next == Done()
 
-    def test_s2_what_has_the_mark_is_adopted_although_status_is_empty(self) -> None:
+    def test_what_has_the_mark_is_adopted_although_status_is_empty(self) -> None:
         found = server()
         adopted = after(found, plan(found, standing()))
         assert adopted.object.status.instance_id == SERVER
         assert rests(seen(adopted, standing()))
 
-    def test_s2_parts_that_have_the_mark_are_used_once_the_choices_are_made_again(self) -> None:
+    def test_parts_that_have_the_mark_are_used_once_the_choices_are_made_again(self) -> None:
         found = server()
         inventory = asked(Inventory(ports=(neutron(),)))
         resolved = after(found, plan(found, inventory))
         assert verbs(plan(resolved, inventory)) == ["create server"]
 
-    def test_s8_a_server_with_the_mark_is_the_server_although_no_id_is_recorded(self) -> None:
+    def test_a_server_with_the_mark_is_the_server_although_no_id_is_recorded(self) -> None:
         found = intended()
         assert after(found, plan(found, standing())).object.status.instance_id == SERVER
 
-    def test_s23_nothing_is_sent_in_the_round_that_stores_the_intent(self) -> None:
+    def test_nothing_is_sent_in_the_round_that_stores_the_intent(self) -> None:
         for found in (server(), server(mark="", finalizers=()), server(finalizers=()), intended(finalizers=())):
             assert not requests(plan(found, asked()))
 
-    def test_s23_an_intent_is_finalizer_mark_and_choices_together(self) -> None:
+    def test_an_intent_is_finalizer_mark_and_choices_together(self) -> None:
         assert intent_of(intended(), made_of(intended()).resolved) is not None
         for found in (intended(finalizers=()), intended(mark=""), intended(deleting=True)):
             assert intent_of(found, made_of(intended()).resolved) is None
@@ -178,19 +178,19 @@ class TestBuilding:
         assert found.metadata.finalizers == [SERVER_FINALIZER]
         assert found.metadata.annotations[MARK_ANNOTATION] == MARK_A
 
-    def test_s24_a_port_that_was_deleted_before_the_server_exists_is_made_once_more(self) -> None:
+    def test_a_port_that_was_deleted_before_the_server_exists_is_made_once_more(self) -> None:
         found = intended(status={"resources": {"ports": [{"id": "gone"}]}})
         assert verbs(plan(found, asked())) == ["create port"]
         found = after(found, plan(found, asked(Inventory(servers=(nova(""),), ports=(neutron(),)))))
         assert found.object.status.resources is not None
         assert [each.id for each in found.object.status.resources.ports] == [PORT]
 
-    def test_s27_a_server_of_the_same_name_without_our_mark_is_not_ours(self) -> None:
+    def test_a_server_of_the_same_name_without_our_mark_is_not_ours(self) -> None:
         # The cloud shows only what has the mark; what has not is not in the inventory.
         found = intended()
         assert verbs(plan(found, asked(Inventory(ports=(neutron(),))))) == ["create server"]
 
-    def test_s28_after_an_answer_that_was_lost_nothing_is_sent_until_the_cloud_was_looked_at_for_long_enough(
+    def test_after_an_answer_that_was_lost_nothing_is_sent_until_the_cloud_was_looked_at_for_long_enough(
         self,
     ) -> None:
         found = intended()
@@ -228,7 +228,7 @@ class TestResolving:
     FLAVORS = Query("flavor", filters=(("name", "m1.small"),))
     IMAGES = Query("image", filters=(("name", "rhcos"),))
 
-    def test_s19_what_was_found_is_stored(self) -> None:
+    def test_what_was_found_is_stored(self) -> None:
         found = server(spec=self.SPEC)
         answers = {self.FLAVORS: (Flavor(id="f"),), self.IMAGES: (Image(id="i"),)}
         resolved = after(found, plan(found, asked(answers=answers))).object.status.resolved
@@ -238,17 +238,17 @@ class TestResolving:
     @pytest.mark.parametrize(
         ("answers", "reason"),
         [
-            pytest.param({IMAGES: (Image(id="i"),)}, "DependencyFailed", id="S19 no flavor of that name"),
-            pytest.param({FLAVORS: (Flavor(id="f"),)}, "DependencyFailed", id="S20 no image of that name"),
+            pytest.param({IMAGES: (Image(id="i"),)}, "DependencyFailed", id="no flavor of that name"),
+            pytest.param({FLAVORS: (Flavor(id="f"),)}, "DependencyFailed", id="no image of that name"),
             pytest.param(
                 {FLAVORS: (Flavor(id="f"),), IMAGES: (Image(id="i"), Image(id="j"))},
                 "DependencyFailed",
-                id="S20 two images of that name",
+                id="two images of that name",
             ),
             pytest.param(
                 {FLAVORS: (Flavor(id="f"),), IMAGES: Unavailable("image", "down", code=503)},
                 "DependencyFailed",
-                id="S20 API error",
+                id="API error",
             ),
         ],
     )
@@ -262,7 +262,7 @@ class TestResolving:
         found = after(found, stopped)
         assert rests(seen(found, asked(answers=answers, answered=NOW)), now=NOW + timedelta(seconds=5))
 
-    def test_s31_a_port_without_a_network_is_told_of(self) -> None:
+    def test_a_port_without_a_network_is_told_of(self) -> None:
         found = server(spec={"ports": []})
         stopped = plan(found, asked())
         assert told(stopped, INSTANCE_READY, found).reason == "InvalidConfiguration"
@@ -272,7 +272,7 @@ class TestResolving:
         "spec",
         [
             pytest.param({"floatingIPPoolRef": {"kind": "K", "name": "n"}}, id="a pool of no API group"),
-            pytest.param({"image": {"imageRef": {"name": "i"}}}, id="S21 image by reference"),
+            pytest.param({"image": {"imageRef": {"name": "i"}}}, id="image by reference"),
         ],
     )
     def test_what_is_not_supported_is_told_before_the_cloud_is_asked(self, spec: dict[str, Any]) -> None:
@@ -335,10 +335,10 @@ class TestTrouble:
     @pytest.mark.parametrize(
         ("failure", "reason", "by_itself", "seconds"),
         [
-            pytest.param(Unavailable("compute", "down", code=503), "InstanceCreateFailed", True, 1, id="S9 503"),
-            pytest.param(Doubtful("compute", "lost"), "InstanceCreateFailed", True, 1, id="S28 lost answer"),
+            pytest.param(Unavailable("compute", "down", code=503), "InstanceCreateFailed", True, 1, id="503"),
+            pytest.param(Doubtful("compute", "lost"), "InstanceCreateFailed", True, 1, id="lost answer"),
             pytest.param(
-                Throttled("compute", "slow", code=429, retry_after=30), "InstanceCreateFailed", True, 30, id="S29 429"
+                Throttled("compute", "slow", code=429, retry_after=30), "InstanceCreateFailed", True, 30, id="429"
             ),
             pytest.param(OverQuota("compute", "10 of 10", code=403), "QuotaExceeded", True, 60, id="quota"),
             pytest.param(Rejected("compute", "bad zone", code=400), "InvalidConfiguration", False, 600, id="400"),
@@ -381,7 +381,7 @@ class TestTrouble:
         assert isinstance(again.next, RequeueAfter)
         assert again.next.seconds == pytest.approx(64)
 
-    def test_s3_a_port_that_cannot_be_made_is_told_of_as_such(self) -> None:
+    def test_a_port_that_cannot_be_made_is_told_of_as_such(self) -> None:
         found = intended()
         stopped = plan(found, asked(weather=refusal(Unavailable("network", "down", code=503), "create port", "a-0")))
         assert not requests(stopped)
@@ -391,7 +391,7 @@ class TestTrouble:
         _, goes = self.boot(refusal(Unavailable("network", "down"), "create port", "a-0"))
         assert verbs(goes) == ["create server"]
 
-    def test_s29_nothing_is_sent_through_a_closed_gate(self) -> None:
+    def test_nothing_is_sent_through_a_closed_gate(self) -> None:
         until = NOW + timedelta(seconds=30)
         closed = Weather(gates={"compute": Closed(until, Throttled("compute", "slow", code=429, retry_after=30))})
         found, stopped = self.boot(closed)
@@ -440,8 +440,8 @@ class TestAccess:
     @pytest.mark.parametrize(
         "trouble",
         [
-            pytest.param(IdentityTrouble("Secret shop/cloud does not exist: create it"), id="S16 Secret missing"),
-            pytest.param(IdentityTrouble("identity x is not for namespace shop"), id="S17 denied"),
+            pytest.param(IdentityTrouble("Secret shop/cloud does not exist: create it"), id="Secret missing"),
+            pytest.param(IdentityTrouble("identity x is not for namespace shop"), id="denied"),
             pytest.param(Unauthenticated("identity", "wrong password", code=401), id="wrong password"),
         ],
     )
@@ -461,7 +461,7 @@ class TestAccess:
         found = after(found, plan(found, standing()))
         assert conditions(found)[READY] == "True Ready"
 
-    def test_s7_a_server_stays_ready_while_a_service_is_down_for_a_moment(self) -> None:
+    def test_a_server_stays_ready_while_a_service_is_down_for_a_moment(self) -> None:
         found = made()
         found = after(found, plan(found, standing()))
         down = Unavailable("compute", "down", code=503)
@@ -472,7 +472,7 @@ class TestAccess:
         found = after(found, stopped)
         assert told(plan(found, down, now=NOW + timedelta(minutes=4)), READY, found).status == "True"
 
-    def test_s7_after_five_minutes_nothing_is_known_about_it(self) -> None:
+    def test_after_five_minutes_nothing_is_known_about_it(self) -> None:
         found = made()
         found = after(found, plan(found, standing()))
         down = Unavailable("compute", "down", code=503)
@@ -494,8 +494,8 @@ class TestStates:
     @pytest.mark.parametrize(
         ("state", "more", "ready", "reason", "seconds"),
         [
-            pytest.param("ACTIVE", {}, "True", "Ready", None, id="S4 ACTIVE"),
-            pytest.param("ERROR", {}, "False", "InstanceStateError", 60, id="S5 ERROR"),
+            pytest.param("ACTIVE", {}, "True", "Ready", None, id="ACTIVE"),
+            pytest.param("ERROR", {}, "False", "InstanceStateError", 60, id="ERROR"),
             pytest.param("DELETED", {}, "False", "InstanceDeleted", 60, id="DELETED"),
             pytest.param("BUILD", {}, "False", "InstanceNotReady", 10, id="BUILD"),
             pytest.param("SHUTOFF", {}, "Unknown", "InstanceNotReady", 60, id="SHUTOFF"),
@@ -517,7 +517,7 @@ class TestStates:
         assert (status.instance_state, status.ready) == (state, state == "ACTIVE")
         assert told(said, READY, found).status == ready
 
-    def test_s30_the_fault_is_told_in_nova_s_words(self) -> None:
+    def test_the_fault_is_told_in_nova_s_words(self) -> None:
         found = made(state="BUILD")
         fault = Fault(code=500, message="No valid host was found. There are not enough hosts available.")
         said = plan(found, standing("ERROR", fault=fault))
@@ -542,7 +542,7 @@ class TestLost:
         waits = plan(made(), self.gone(seconds))
         assert waits == Plan(next=RequeueAfter(30.0 - seconds, "the server is missing: look again"))
 
-    def test_s6_one_that_is_missing_twice_is_not_found_and_never_made_again(self) -> None:
+    def test_one_that_is_missing_twice_is_not_found_and_never_made_again(self) -> None:
         found = made()
         lost = plan(found, self.gone(30.0))
         assert not requests(lost)
@@ -629,7 +629,7 @@ class TestPause:
             pytest.param(server(status={"conditions": []}), id="never visited"),
         ],
     )
-    def test_s32_nothing_is_sent_while_paused(self, found: Any) -> None:
+    def test_nothing_is_sent_while_paused(self, found: Any) -> None:
         assert not requests(decide(seen(found, asked(), cluster=cluster(paused=True)), now=NOW))
 
     def test_a_server_that_stands_is_paused_at_once(self) -> None:
@@ -642,7 +642,7 @@ class TestPause:
         found = made(annotations={PAUSED_ANNOTATION: ""})
         assert told(plan(found), PAUSED, found).status == "True"
 
-    def test_s32_in_mid_build_what_was_made_is_stored_before_it_is_paused(self) -> None:
+    def test_in_mid_build_what_was_made_is_stored_before_it_is_paused(self) -> None:
         found = intended(cluster="c")
         unsure = asked(Inventory(certain=False, certain_in=20.0))
         waits = plan(found, unsure, cluster=cluster(paused=True))

@@ -48,7 +48,7 @@ def is_released(done: Plan) -> bool:
     return any(isinstance(action, RemoveFinalizers) for action in done.needed)
 
 
-def test_s10_m12_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
+def test_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
     found = made(**GOING)
     first = plan(found, standing())
     assert verbs(first) == ["delete server"]
@@ -81,24 +81,24 @@ def test_s10_m12_the_server_goes_first_then_its_port_then_the_finalizer() -> Non
             made(**GOING, spec={"rootVolume": {"sizeGiB": 1}}),
             asked(Inventory((nova(volumes=[AttachedVolume("volume-a-root")]),), (), (cinder(status="in-use"),))),
             ["delete server"],
-            id="S11 a volume of a server goes with it",
+            id="a volume of a server goes with it",
         ),
         pytest.param(
             intended(**GOING, spec={"rootVolume": {"sizeGiB": 1}}),
             asked(Inventory(ports=(neutron(),), volumes=(cinder(),))),
             ["delete port", "delete volume"],
-            id="S12 a volume without a server",
+            id="a volume without a server",
         ),
-        pytest.param(intended(**GOING), standing(), ["delete server"], id="S13 no ID is recorded"),
-        pytest.param(server(**GOING), standing(), ["delete server"], id="C20 no status at all"),
+        pytest.param(intended(**GOING), standing(), ["delete server"], id="no ID is recorded"),
+        pytest.param(server(**GOING), standing(), ["delete server"], id="no status at all"),
         pytest.param(
-            made(**GOING, cluster="c"), asked(Inventory(ports=(neutron(),))), ["delete port"], id="S25 server is gone"
+            made(**GOING, cluster="c"), asked(Inventory(ports=(neutron(),))), ["delete port"], id="server is gone"
         ),
         pytest.param(
             server(**GOING, spec={"image": {}, "flavorID": None}),
             standing(),
             ["delete server"],
-            id="S26 a spec that cannot be resolved",
+            id="a spec that cannot be resolved",
         ),
         pytest.param(
             made(**GOING),
@@ -114,7 +114,7 @@ def test_what_has_the_mark_goes(found: Any, cloud: Any, sent: list[str]) -> None
     assert not is_released(done)
 
 
-def test_s27_what_has_another_mark_stays() -> None:
+def test_what_has_another_mark_stays() -> None:
     foreign = Inventory((nova(metadata={MARK: "theirs"}),), (neutron(description=described("", "theirs")),))
     done = plan(made(**GOING), asked(foreign))
     assert not requests(done)
@@ -164,7 +164,7 @@ def test_while_an_earlier_request_may_still_arrive_the_finalizer_stays() -> None
         IdentityTrouble("Secret shop/cloud does not exist: create it"),
         Unauthenticated("identity", "wrong password", code=401),
     ],
-    ids=["S16 the Secret is gone", "wrong password"],
+    ids=["the Secret is gone", "wrong password"],
 )
 def test_without_credentials_nobody_knows_what_is_left_so_it_stays_and_says_who_must_act(trouble: Any) -> None:
     found = made(**GOING)
@@ -178,7 +178,7 @@ def test_without_credentials_nobody_knows_what_is_left_so_it_stays_and_says_who_
     assert verbs(plan(found, standing())) == ["delete server"], "the credentials are right again"
 
 
-def test_s14_i12_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
+def test_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
     found = made(**GOING)
     waits = plan(found, Unavailable("compute", "down", code=503))
     assert not requests(waits)
@@ -187,7 +187,7 @@ def test_s14_i12_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
     assert told(waits, PROGRESSING, found).reason == "TransientError"
 
 
-def test_i12_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
+def test_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
     found = made(**GOING)
     weather = Weather(refusals=(Refusal("delete server", "a", InConflict("compute", "task pending", code=409), NOW),))
     cloud = asked(standing().inventory, weather=weather)
@@ -233,7 +233,7 @@ def test_a_volume_that_hangs_on_another_server_stays() -> None:
     assert is_released(plan(intended(**GOING), asked(Inventory(volumes=(elsewhere,)))))
 
 
-def test_s32_a_paused_object_is_not_deleted() -> None:
+def test_a_paused_object_is_not_deleted() -> None:
     found = made(**GOING, annotations={PAUSED_ANNOTATION: "true"})
     stays = plan(found, standing())
     assert not requests(stays)

@@ -68,7 +68,7 @@ def test_choices_come_back_as_they_were_stored(resolved: Resolved) -> None:
     assert from_status(stored, spec) == resolved
 
 
-def test_s19_choices_that_are_not_complete_are_made_again() -> None:
+def test_choices_that_are_not_complete_are_made_again() -> None:
     whole = capo_server.ResolvedServer(image_id="i", flavor_id="f", ports=[capo_server.ResolvedPort(name="a-0")])
     assert from_status(whole, SPEC) is not None
     assert from_status(None, SPEC) is None

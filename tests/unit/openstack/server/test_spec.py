@@ -48,12 +48,12 @@ def test_a_minimal_server() -> None:
 @pytest.mark.parametrize(
     ("spec", "field", "value"),
     [
-        pytest.param({"image": {"id": IMAGE}}, "image", Query("image", id=IMAGE), id="S20 image by id"),
+        pytest.param({"image": {"id": IMAGE}}, "image", Query("image", id=IMAGE), id="image by id"),
         pytest.param(
             {"image": {"filter": {"name": "a", "tags": ["x", "y"]}}},
             "image",
             Query("image", filters=(("name", "a"), ("tag", "x"), ("tag", "y"))),
-            id="S20 image by tags",
+            id="image by tags",
         ),
         pytest.param({"flavorID": "7"}, "flavor", Query("flavor", id="7"), id="the ID of a flavor wins"),
         pytest.param(
@@ -80,13 +80,13 @@ def test_a_minimal_server() -> None:
             {"rootVolume": {"sizeGiB": 20, "type": "fast", "availabilityZone": {"from": "Machine"}}},
             "root",
             VolumeSpec(name="root", size=20, type="fast", zone_of_server=True),
-            id="I4 root volume in the zone of the server",
+            id="root volume in the zone of the server",
         ),
         pytest.param(
             {"rootVolume": {"sizeGiB": 20, "availabilityZone": {"from": "Name", "name": "az2"}}},
             "root",
             VolumeSpec(name="root", size=20, zone="az2"),
-            id="I3 root volume in a zone of its own",
+            id="root volume in a zone of its own",
         ),
         pytest.param(
             {
@@ -97,7 +97,7 @@ def test_a_minimal_server() -> None:
             },
             "disks",
             (VolumeSpec(name="etcd", size=5, type="ssd"), LocalDisk(name="scratch", size=9)),
-            id="I8 a volume and a local disk",
+            id="a volume and a local disk",
         ),
         pytest.param(
             {
@@ -109,7 +109,7 @@ def test_a_minimal_server() -> None:
             },
             "hints",
             {"a": False, "b": 3, "c": "x"},
-            id="I10 hints of each type",
+            id="hints of each type",
         ),
     ],
 )
@@ -117,7 +117,7 @@ def test_each_field_arrives(spec: dict[str, Any], field: str, value: Any) -> Non
     assert getattr(made(**spec), field) == value
 
 
-def test_p1_a_port_with_all_its_options() -> None:
+def test_a_port_with_all_its_options() -> None:
     port = {
         "network": {"filter": {"name": "n", "tags": ["a", "b"], "notTagsAny": ["c"]}},
         "nameSuffix": "api",
@@ -172,7 +172,7 @@ def test_port_security_is_as_the_network_has_it_unless_the_port_says_so() -> Non
         pytest.param(
             {"floatingIPPoolRef": {"kind": "K", "name": "n"}}, "floatingIPPoolRef.apiGroup", id="pool without a group"
         ),
-        pytest.param({"image": {"imageRef": {"name": "i"}}}, "image.imageRef", id="S21 image by reference"),
+        pytest.param({"image": {"imageRef": {"name": "i"}}}, "image.imageRef", id="image by reference"),
         pytest.param({"image": {}}, "image", id="no image"),
         pytest.param({"flavor": ""}, "flavor", id="no flavor"),
         pytest.param({"securityGroups": [{}]}, "securityGroups[0]", id="no security group"),
@@ -184,7 +184,7 @@ def test_port_security_is_as_the_network_has_it_unless_the_port_says_so() -> Non
         pytest.param(
             {"additionalBlockDevices": [{"name": "a", "sizeGiB": 1, "storage": {"type": "Tape"}}]},
             "additionalBlockDevices[0].storage.type",
-            id="I9 a device of another type",
+            id="a device of another type",
         ),
     ],
 )

@@ -94,7 +94,7 @@ async def test_a_server_that_is_deleted_takes_three_requests_and_shared_lists() 
     assert len([each for each in asked(world, since=since) if not each.startswith("GET")]) <= 3
 
 
-async def test_c20_status_that_a_move_drops_is_written_again_and_nothing_is_created() -> None:
+async def test_status_that_a_move_drops_is_written_again_and_nothing_is_created() -> None:
     world = World()
     await built(world, rootVolume={"sizeGiB": 5})
     before, posts = world.server, world.posts("")
@@ -107,7 +107,7 @@ async def test_c20_status_that_a_move_drops_is_written_again_and_nothing_is_crea
     assert conditions(world)["Ready"] == "True Ready"
 
 
-async def test_c20_status_dropped_in_mid_build_makes_nothing_twice() -> None:
+async def test_status_dropped_in_mid_build_makes_nothing_twice() -> None:
     world = World()
     world.cloud.fault(method="POST", path="^/servers$", status=503, count=3)
     world.api.load(server(world))
@@ -196,7 +196,7 @@ async def test_a_server_is_adopted_with_its_ports_and_volumes_and_goes_with_the_
     assert (is_gone(world), world.held()) == (True, {})
 
 
-async def test_s27_a_server_of_the_same_name_stays_when_ours_goes() -> None:
+async def test_a_server_of_the_same_name_stays_when_ours_goes() -> None:
     world = World()
     tree = server(world)
     tree["metadata"]["annotations"] = {ADOPT_ANNOTATION: "none"}
@@ -212,7 +212,7 @@ async def test_s27_a_server_of_the_same_name_stays_when_ours_goes() -> None:
     assert list(world.cloud.services.servers) == [made["server"]["id"]]
 
 
-async def test_m5_a_server_deleted_by_hand_is_told_of_and_not_made_again() -> None:
+async def test_a_server_deleted_by_hand_is_told_of_and_not_made_again() -> None:
     world = World()
     process = await built(world)
     [which] = world.cloud.services.servers
@@ -260,7 +260,7 @@ async def test_a_quota_that_is_reached_is_tried_rarely_and_goes_on_when_it_is_ra
     assert conditions(world)["Ready"] == "True Ready"
 
 
-async def test_s30_no_valid_host_is_told_in_nova_s_words() -> None:
+async def test_no_valid_host_is_told_in_nova_s_words() -> None:
     world = World()
     world.cloud.services.flavor("huge", fits=False)
     process = await built(world, flavor="huge")
@@ -283,7 +283,7 @@ async def test_a_volume_that_fails_twice_stops_the_server_with_a_sentence() -> N
     assert (is_gone(world), world.held()) == (True, {})
 
 
-async def test_s16_credentials_that_are_missing_and_then_there() -> None:
+async def test_credentials_that_are_missing_and_then_there() -> None:
     world = World()
     world.api.load(server(world))
     await world.api.delete(Secret, "credentials", namespace=NAMESPACE)
@@ -326,7 +326,7 @@ async def test_user_data_is_awaited_and_sent_as_it_is() -> None:
     assert made["body"]["server"]["user_data"] == text
 
 
-async def test_s32_paused_in_mid_build_nothing_is_sent_until_it_goes_on() -> None:
+async def test_paused_in_mid_build_nothing_is_sent_until_it_goes_on() -> None:
     world = World()
     world.cloud.fault(method="POST", path="^/servers$", status=503, count=2)
     world.api.load(server(world))
@@ -347,7 +347,7 @@ async def test_s32_paused_in_mid_build_nothing_is_sent_until_it_goes_on() -> Non
     assert world.held() == {"servers": 1, "ports": 1}
 
 
-async def test_s7_a_cloud_that_is_down_does_not_make_a_server_unready_at_once() -> None:
+async def test_a_cloud_that_is_down_does_not_make_a_server_unready_at_once() -> None:
     world = World()
     await built(world)
     for service in ("compute", "network"):

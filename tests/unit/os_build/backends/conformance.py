@@ -172,7 +172,7 @@ class BackendConformance:
             causes[pool] = failed.cause if failed else None
         assert causes == {"worker": Cause.PULL_DENIED, "infra": Cause.PUSH_DENIED}
 
-    async def test_p12_a_build_that_the_infrastructure_lost_is_interrupted_and_begins_again(
+    async def test_a_build_that_the_infrastructure_lost_is_interrupted_and_begins_again(
         self, other_side: OtherSide
     ) -> None:
         state = await self._started(other_side)
@@ -250,7 +250,7 @@ class BackendConformance:
         await other_side.settle()
         assert list(other_side.left()) == others
 
-    async def test_c6_builds_of_a_pool_are_listed_with_the_oldest_first(self, other_side: OtherSide) -> None:
+    async def test_builds_of_a_pool_are_listed_with_the_oldest_first(self, other_side: OtherSide) -> None:
         orders = [order(), order(attempt=2), order(config=f"rendered-worker-{'2' * 32}", attempt=3)]
         for each in orders:
             await other_side.apply(*other_side.backend.start(each))

@@ -153,7 +153,7 @@ async def test_the_config_map_has_the_context_and_the_script() -> None:
     assert dict(contents(config_map.decode())) == {**order().context.files, "job_build.sh": script()}
 
 
-async def test_c4_a_deleted_pod_is_replaced_and_the_build_goes_on() -> None:
+async def test_a_deleted_pod_is_replaced_and_the_build_goes_on() -> None:
     side = JobSide()
     await side.spec()
     name = order().name
@@ -164,7 +164,7 @@ async def test_c4_a_deleted_pod_is_replaced_and_the_build_goes_on() -> None:
     assert [(state.phase, state.attempt) for state in side.backend.look("worker")] == [("Running", 2)]
 
 
-async def test_c3_files_that_are_left_over_are_replaced_since_they_may_be_gone_by_now() -> None:
+async def test_files_that_are_left_over_are_replaced_since_they_may_be_gone_by_now() -> None:
     side = JobSide()
     await side.spec()
     await side.api.delete(Job, order().name, namespace=NAMESPACE)

@@ -40,19 +40,19 @@ def pod(exit_code: int | None = None, message: str = "", *, at: str = NOW, **mor
 @pytest.mark.parametrize(
     ("found", "phase", "retries"),
     [
-        pytest.param(counted(0, 0, 0), P, 0, id="B13 0-0-0"),
-        pytest.param(counted(1, 0, 0), R, 0, id="B13 1-0-0"),
+        pytest.param(counted(0, 0, 0), P, 0, id="0-0-0"),
+        pytest.param(counted(1, 0, 0), R, 0, id="1-0-0"),
         pytest.param(
-            counted(0, 0, 0, uncountedTerminatedPods={"failed": ["uid"]}), R, 0, id="B13 0-0-0 and an uncounted Pod"
+            counted(0, 0, 0, uncountedTerminatedPods={"failed": ["uid"]}), R, 0, id="and an uncounted Pod"
         ),
-        pytest.param(counted(0, 0, 2), R, 2, id="B13 0-0-2"),
+        pytest.param(counted(0, 0, 2), R, 2, id="0-0-2"),
         pytest.param(counted(1, 0, 3), R, 3, id="the last attempt"),
-        pytest.param(counted(0, 1, 0), S, 0, id="B13 0-1-0"),
+        pytest.param(counted(0, 1, 0), S, 0, id="0-1-0"),
         pytest.param(counted(0, 1, 0, conditions=condition("Complete")), S, 0, id="row 5"),
         pytest.param(counted(0, 1, 2, conditions=condition("Complete")), S, 2, id="the third attempt succeeded"),
         pytest.param(counted(0, 1, 0, conditions=condition("Failed")), F, 0, id="row 6"),
         pytest.param(counted(0, 1, 0, conditions=condition("SuccessCriteriaMet")), S, 0, id="deviation: row 7"),
-        pytest.param(counted(0, 0, 4), F, 3, id="B13 0-0-4"),
+        pytest.param(counted(0, 0, 4), F, 3, id="0-0-4"),
         pytest.param(
             counted(0, 0, 1, conditions=condition("Failed", "PodFailurePolicy")), F, 0, id="deviation: Pod policy"
         ),
@@ -89,7 +89,7 @@ def test_the_phase_follows_from_conditions_and_counters(found: Job, phase: Phase
                      Cause.DISK, "Error: no space left on device", id="the last Pod decides"),
         pytest.param("DeadlineExceeded", [pod(143, "STEP 2/9")], Cause.DEADLINE, "STEP 2/9", id="deadline"),
         pytest.param("DeadlineExceeded", [], Cause.DEADLINE, "", id="deadline, Pod gone"),
-        pytest.param("BackoffLimitExceeded", [], Cause.UNKNOWN, "BackoffLimitExceeded: played", id="C7 Pods deleted"),
+        pytest.param("BackoffLimitExceeded", [], Cause.UNKNOWN, "BackoffLimitExceeded: played", id="Pods deleted"),
         pytest.param("BackoffLimitExceeded", [pod(137, "", reason="OOMKilled")], Cause.UNKNOWN,
                      "BackoffLimitExceeded: played\nOOMKilled, exit code 137", id="out of memory"),
         pytest.param("BackoffLimitExceeded", [pod(0, DIGEST), pod(75, "Error: EOF")], Cause.UNREACHABLE, "Error: EOF",

@@ -63,7 +63,7 @@ class TestOpenShiftBuilds(BackendConformance):
         return OpenShiftSide()
 
 
-async def test_a2_the_build_has_all_that_openshift_needs() -> None:
+async def test_the_build_has_all_that_openshift_needs() -> None:
     side = OpenShiftSide()
     wanted = order(deadlines=Deadlines(build=100.0, push=20.0))
     await side.apply(*side.backend.start(wanted))
@@ -149,7 +149,7 @@ async def test_cancelling_writes_the_build_itself_since_it_has_no_status_subreso
     assert side.backend.cancel(asked, why="again") == ()
 
 
-async def test_c3_of_a_build_that_somebody_deleted_the_files_are_left_and_it_is_interrupted() -> None:
+async def test_of_a_build_that_somebody_deleted_the_files_are_left_and_it_is_interrupted() -> None:
     side = OpenShiftSide()
     await side.apply(*side.backend.start(order()))
     await side.api.delete(Build, order().name, namespace=NAMESPACE)

@@ -59,7 +59,7 @@ async def test_a_built_pool_says_its_image_and_has_no_problem(apply_by: ApplyBy)
     assert any("Normal BuildCompleted Image" in line for line in said)
 
 
-async def test_p1_a_failed_build_says_step_exit_code_log_and_remedy() -> None:
+async def test_a_failed_build_says_step_exit_code_log_and_remedy() -> None:
     cluster = Cluster()
     await cluster.end(FAILED)
     said = words(await page(cluster))
@@ -104,7 +104,7 @@ async def test_what_a_registry_answered_the_controller_is_a_problem_although_non
     assert await reasons(cluster) == ["PushDenied"]
 
 
-async def test_a4_a_condition_that_keeps_builds_back_is_a_problem_and_among_the_conditions() -> None:
+async def test_a_condition_that_keeps_builds_back_is_a_problem_and_among_the_conditions() -> None:
     cluster = Cluster()
     degraded = {"type": "RenderDegraded", "status": "True", "reason": "X", "message": "unknown field"}
     await cluster.api.patch(

@@ -44,7 +44,7 @@ def test_nothing_in_a_label_is_replaced_or_ends_it() -> None:
     assert 'LABEL releaseversion="4 \\"\\$HOME\\" \\\\ RUN x"\n' in text
 
 
-def test_a12_by_ignition() -> None:
+def test_by_ignition() -> None:
     document = machine_config(extensions=["usbguard"], baseOSExtensionsContainerImage=EXTENSIONS)
     made = context(document, request("RUN true\n"), apply_by=IGNITION)
     assert list(made.files) == ["Containerfile", "machineconfig.json.gz", "ignition.sh", "extensions.sh"]
@@ -70,7 +70,7 @@ def test_a12_by_ignition() -> None:
     assert current["spec"] == json.loads(document)["spec"]
 
 
-@pytest.mark.parametrize("images", [{}, {"extensions": EXTENSIONS}], ids=["A12 B16 no image", "nothing to install"])
+@pytest.mark.parametrize("images", [{}, {"extensions": EXTENSIONS}], ids=["B16 no image", "nothing to install"])
 def test_nothing_is_mounted_if_nothing_is_installed(images: dict[str, str]) -> None:
     made = context(machine_config(), request(**images), apply_by=IGNITION)
     assert "--mount" not in made.containerfile
@@ -120,7 +120,7 @@ def test_an_image_that_nobody_names_has_two_places_to_be_set() -> None:
 
 
 UNKNOWN = {
-    "B16 unknown extensions": (
+    "unknown extensions": (
         {"extensions": ["usbguard", "b", "a"]},
         "spec.extensions: invalid extensions found: [a b]: use some of two-node-ha, ipsec,",
     ),
@@ -156,7 +156,7 @@ def test_a_tree_has_no_packages(spec: dict[str, str]) -> None:
     assert "only ignition can install them" in found.text
 
 
-def test_b16_extensions_become_packages_each_once() -> None:
+def test_extensions_become_packages_each_once() -> None:
     wanted = Wanted.of(["usbguard", "kerberos", "usbguard"], "")
     assert wanted.packages == ("krb5-workstation", "libkadm5", "usbguard")
     assert "\nrpm-ostree install krb5-workstation libkadm5 usbguard\n" in script(wanted)

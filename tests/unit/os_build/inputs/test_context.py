@@ -18,7 +18,7 @@ from windlass.os_build.inputs.context import (
 
 
 @pytest.mark.parametrize("apply_by", ApplyBy)
-def test_p19_a_wrong_users_part_is_refused_with_config_map_key_and_line(apply_by: ApplyBy) -> None:
+def test_a_wrong_users_part_is_refused_with_config_map_key_and_line(apply_by: ApplyBy) -> None:
     found = problem(with_files(), request("RUN true\nRUNN make\nENV a b\n"), apply_by=apply_by)
     assert found.reason == "ContainerfileInvalid"
     assert found.text == (

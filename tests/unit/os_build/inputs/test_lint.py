@@ -23,21 +23,21 @@ ARGUMENTS = {
 
 
 RIGHT = {
-    "B17 empty": "",
-    "B17 comments": "# only\n\n  # comments\n",
-    "B17 FROM": "FROM base",
-    "P19 no FROM continues the last stage": "RUN true\n",
-    "B17 any case, leading blanks": "  from base AS x\n\trun true\n",
+    "empty": "",
+    "comments": "# only\n\n  # comments\n",
+    "FROM": "FROM base",
+    "no FROM continues the last stage": "RUN true\n",
+    "any case, leading blanks": "  from base AS x\n\trun true\n",
     "ARG before FROM": "ARG A=1\nFROM $A\n",
-    "B17 HEALTHCHECK NONE": "FROM base\nHEALTHCHECK NONE\n",
+    "HEALTHCHECK NONE": "FROM base\nHEALTHCHECK NONE\n",
     "HEALTHCHECK": "FROM base\nHEALTHCHECK --interval=5s CMD true\n",
-    "B17 blanks in values": 'FROM base\nENV a=b c="d e" f=g h\nLABEL a=b c\n',
+    "blanks in values": 'FROM base\nENV a=b c="d e" f=g h\nLABEL a=b c\n',
     "continued nothing": "FROM base\n\\",
     "continued": "FROM base\nRUN a && \\\n  # why\n\n  b \\  \n && c\nUSER x",
     "CRLF": "FROM base\r\nRUN a \\\r\n b\r\n",
     "JSON form": 'FROM base\nCOPY ["a b", "/c"]\nCMD []\n',
     "others": 'FROM base\nMAINTAINER me\nONBUILD RUN x\nSHELL ["sh"]\nVOLUME /a',
-    "B17 heredoc": "FROM base\nRUN <<EOF\nnot an instruction\nEOF\nRUN b",
+    "heredoc": "FROM base\nRUN <<EOF\nnot an instruction\nEOF\nRUN b",
     "quoted heredoc": "FROM base\nRUN cat <<-'EOF' > a\nx\n\tEOF\nRUN b",
     "two heredocs": "FROM base\nCOPY <<a <<b /c\n1\na\n2\nb\nRUN b",
     "open heredoc": "FROM base\nRUN cat <<EOF\nnever closed\n",
@@ -56,7 +56,7 @@ def test_a_right_text_has_no_findings(text: str) -> None:
 
 WRONG = {
     "no FROM": ("RUN a\n\nBOGUS b\n", [(3, "unknown Dockerfile instruction: BOGUS")]),
-    "B17 unknown": ("FROM base\n\n# x\nrunn make\n", [(4, "unknown Dockerfile instruction: RUNN")]),
+    "unknown": ("FROM base\n\n# x\nrunn make\n", [(4, "unknown Dockerfile instruction: RUNN")]),
     "after a continuation": ("FROM base\nRUN a \\\n# x\n b\nBOGUS\n", [(5, "unknown Dockerfile instruction: BOGUS")]),
     "line of the first part": (
         "FROM base\nRUN a \\\n  BOGUS\nCOPY \\\n  a\n",
@@ -66,8 +66,8 @@ WRONG = {
         "# x\n# escape=`\nFROM base\nRUN a `\nBOGUS\n",
         [(5, "unknown Dockerfile instruction: BOGUS")],
     ),
-    "B17 ENV": ("FROM base\nENV key value\n", [(2, "ENV instruction must use key=value form")]),
-    "B17 LABEL": ("FROM base\nLABEL key\n", [(2, "LABEL instruction must use key=value form")]),
+    "ENV": ("FROM base\nENV key value\n", [(2, "ENV instruction must use key=value form")]),
+    "LABEL": ("FROM base\nLABEL key\n", [(2, "LABEL instruction must use key=value form")]),
     "only a flag": ("FROM base\nRUN --mount=type=cache\n", [(2, "RUN instruction requires a command")]),
     "after a heredoc": ("FROM base\nRUN <<EOF\nx\nEOF\nBOGUS", [(5, "unknown Dockerfile instruction: BOGUS")]),
     "after an indented one": (

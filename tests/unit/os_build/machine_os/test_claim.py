@@ -61,21 +61,21 @@ ASKED = build(State.INITIAL, annotations={REBUILD: ""})
 
 ROWS: dict[str, tuple[Claim, Standing]] = {
     "cannot be named": (claim(name=PROBLEM), PROBLEM),
-    "C5 is being deleted": (claim(GOES), Wait("MachineOSBuild worker-1 to be deleted")),
+    "is being deleted": (claim(GOES), Wait("MachineOSBuild worker-1 to be deleted")),
     "current": (claim(DONE, status=NAMED), Current(DONE)),
     "current is never asked for": (claim(DONE, status=NAMED, registry=Gone("")), Current(DONE)),
-    "C10 earlier, and there": (claim(DONE, registry=THERE), Current(DONE)),
-    "C10 earlier, and gone": (claim(DONE, registry=Gone("gone")), Again(DONE, "gone")),
+    "earlier, and there": (claim(DONE, registry=THERE), Current(DONE)),
+    "earlier, and gone": (claim(DONE, registry=Gone("gone")), Again(DONE, "gone")),
     "earlier, not asked yet": (claim(DONE), Wait("the registry to be asked", asks=True)),
     "interrupted": (claim(LOST), Again(LOST, "it was interrupted")),
     "failed, the Secrets have changed": (claim(REFUSED), Again(REFUSED, "the Secrets have changed since it failed")),
     "failed": (claim(BROKEN), Failed(BROKEN)),
-    "B8 failed in the operator's hands": (claim(THEIRS), Failed(THEIRS)),
+    "failed in the operator's hands": (claim(THEIRS), Failed(THEIRS)),
     "missing": (claim(), Missing("worker-1")),
     "only that of something else": (claim(build(name="worker-2")), Missing("worker-1")),
-    "B11 C14 the current image serves": (claim(NEW, serves=IMAGE, registry=THERE), Reuse(NEW, IMAGE)),
-    "C10 it serves, and is gone": (claim(NEW, serves=IMAGE, registry=Gone("")), Building(NEW)),
-    "C2 it serves, a build is asked for": (claim(ASKED, serves=IMAGE, registry=THERE), Building(ASKED)),
+    "the current image serves": (claim(NEW, serves=IMAGE, registry=THERE), Reuse(NEW, IMAGE)),
+    "it serves, and is gone": (claim(NEW, serves=IMAGE, registry=Gone("")), Building(NEW)),
+    "it serves, a build is asked for": (claim(ASKED, serves=IMAGE, registry=THERE), Building(ASKED)),
     "it serves, the build runs": (claim(RUNS, serves=IMAGE, registry=THERE), Building(RUNS)),
     "it does not serve": (claim(NEW), Building(NEW)),
 }
@@ -92,7 +92,7 @@ def test_the_first_row_that_fits_is_where_a_claim_stands(given: Claim, expected:
 
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.INITIAL], ids=str)
-def test_c2_a_rebuild_that_is_asked_for_begins_whatever_the_build_is(state: State) -> None:
+def test_a_rebuild_that_is_asked_for_begins_whatever_the_build_is(state: State) -> None:
     found = standing(claim(build(state), status=NAMED, asks={REBUILD: ""}, registry=THERE))
     assert isinstance(found, Again)
 

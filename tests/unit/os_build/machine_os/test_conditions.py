@@ -75,7 +75,7 @@ def test_only_conditions_that_change_get_a_new_time() -> None:
 
 
 def expected(before: State | None, after: State) -> bool:
-    """B12, as the operator's page has it."""
+    """As the operator's page has it."""
     if before is None:
         return True
     if before is State.INITIAL:
@@ -87,19 +87,19 @@ def expected(before: State | None, after: State) -> bool:
 
 @pytest.mark.parametrize("after", State, ids=lambda state: state or "initial")
 @pytest.mark.parametrize("before", [None, *State], ids=lambda state: "none" if state is None else state or "initial")
-def test_b12_a_state_follows_another_only_if_it_is_further(before: State | None, after: State) -> None:
+def test_a_state_follows_another_only_if_it_is_further(before: State | None, after: State) -> None:
     assert may_move(before, after) is expected(before, after)
 
 
 @pytest.mark.parametrize(
     ("seen", "again", "state"),
     [
-        pytest.param(build(Phase.PENDING), False, State.PREPARED, id="B13-pending"),
-        pytest.param(build(Phase.RUNNING), False, State.BUILDING, id="B13-running"),
-        pytest.param(build(Phase.SUCCEEDED), False, State.SUCCEEDED, id="B13-succeeded"),
+        pytest.param(build(Phase.PENDING), False, State.PREPARED, id="pending"),
+        pytest.param(build(Phase.RUNNING), False, State.BUILDING, id="running"),
+        pytest.param(build(Phase.SUCCEEDED), False, State.SUCCEEDED, id="succeeded"),
         pytest.param(build(Phase.SUCCEEDED, digest=""), False, State.BUILDING, id="succeeded-without-a-digest"),
-        pytest.param(build(Phase.FAILED), False, State.FAILED, id="B13-failed"),
-        pytest.param(build(Phase.FAILED), True, State.BUILDING, id="B13-failed-and-tried-again"),
+        pytest.param(build(Phase.FAILED), False, State.FAILED, id="failed"),
+        pytest.param(build(Phase.FAILED), True, State.BUILDING, id="failed-and-tried-again"),
         pytest.param(build(Phase.INTERRUPTED), False, State.INTERRUPTED, id="interrupted"),
         pytest.param(build(Phase.INTERRUPTED), True, State.BUILDING, id="interrupted-and-started-again"),
         pytest.param(build(Phase.SUCCEEDED), True, State.SUCCEEDED, id="nothing-follows-success"),
@@ -140,12 +140,12 @@ def test_a_builder_that_the_api_has_no_word_for_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("started", "ended", "times"),
     [
-        pytest.param(ago(60), ago(0), (ago(60), NOW), id="B14-begun-a-minute-ago"),
-        pytest.param(ago(0), ago(0), (NOW, NOW + timedelta(seconds=1)), id="B14-at-the-same-instant"),
-        pytest.param(ago(0.3), ago(0), (NOW, NOW + timedelta(seconds=1)), id="B14-within-a-second"),
-        pytest.param(ago(5), ago(9), (ago(5), ago(4)), id="B14-by-a-clock-that-is-behind"),
-        pytest.param(None, ago(9), (ago(9), ago(8)), id="B14-its-start-is-unknown"),
-        pytest.param(None, None, (NOW, NOW + timedelta(seconds=1)), id="B14-nothing-is-known"),
+        pytest.param(ago(60), ago(0), (ago(60), NOW), id="begun-a-minute-ago"),
+        pytest.param(ago(0), ago(0), (NOW, NOW + timedelta(seconds=1)), id="at-the-same-instant"),
+        pytest.param(ago(0.3), ago(0), (NOW, NOW + timedelta(seconds=1)), id="within-a-second"),
+        pytest.param(ago(5), ago(9), (ago(5), ago(4)), id="by-a-clock-that-is-behind"),
+        pytest.param(None, ago(9), (ago(9), ago(8)), id="its-start-is-unknown"),
+        pytest.param(None, None, (NOW, NOW + timedelta(seconds=1)), id="nothing-is-known"),
     ],
 )
 def test_a_build_that_is_first_seen_over_ends_later_than_it_began(
@@ -156,8 +156,7 @@ def test_a_build_that_is_first_seen_over_ends_later_than_it_began(
     assert (status.build_start, status.build_end) == tuple(map(rfc3339, times))
 
 
-def test_b11_a_build_that_takes_the_image_of_another_succeeds_without_a_builder() -> None:
-    """C13, C14."""
+def test_a_build_that_takes_the_image_of_another_succeeds_without_a_builder() -> None:
     status = reused(MachineOSBuildStatus(), f"{REPOSITORY}@{DIGEST}", now=NOW)
     assert msgspec.to_builtins(status) == {
         "conditions": msgspec.to_builtins(vector(State.SUCCEEDED, now=NOW)),
@@ -201,15 +200,13 @@ FAILURE = "Failed to build OS image for pool worker (MachineOSBuild: worker-1): 
 @pytest.mark.parametrize(
     ("state", "why", "told"),
     [
-        pytest.param(State.FAILED, "", ("True", "BuildFailed", f"{FAILURE}Failed: Build Failed"), id="C8-failed"),
+        pytest.param(State.FAILED, "", ("True", "BuildFailed", f"{FAILURE}Failed: Build Failed"), id="failed"),
         pytest.param(
-            State.FAILED, "exit code 1", ("True", "BuildFailed", f"{FAILURE}Failed: exit code 1"), id="C8-and-says-why"
+            State.FAILED, "exit code 1", ("True", "BuildFailed", f"{FAILURE}Failed: exit code 1"), id="and-says-why"
         ),
-        pytest.param(State.PREPARED, "", ("False", "Building", "Build started for pool worker"), id="C8-prepared"),
-        pytest.param(State.BUILDING, "", ("False", "Building", "Build started for pool worker"), id="C8-building"),
-        pytest.param(
-            State.SUCCEEDED, "", ("False", "BuildSuccess", "Build succeeded for pool worker"), id="C8-succeeded"
-        ),
+        pytest.param(State.PREPARED, "", ("False", "Building", "Build started for pool worker"), id="prepared"),
+        pytest.param(State.BUILDING, "", ("False", "Building", "Build started for pool worker"), id="building"),
+        pytest.param(State.SUCCEEDED, "", ("False", "BuildSuccess", "Build succeeded for pool worker"), id="succeeded"),
         pytest.param(State.INTERRUPTED, "", None, id="interrupted-stays"),
         pytest.param(State.INITIAL, "", None, id="initial-stays"),
         pytest.param(None, "", None, id="no-conditions-stays"),

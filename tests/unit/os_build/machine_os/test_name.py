@@ -1,4 +1,4 @@
-"""Names of MachineOSBuilds are those that the Machine Config Operator gives: its own vector, and what counts (B18)."""
+"""Names of MachineOSBuilds are those that the Machine Config Operator gives: its own vector, and what counts."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_the_name_is_that_of_the_operators_own_vector() -> None:
 
 
 SAME: dict[str, dict[str, Any]] = {
-    "B18-paused": {"pool": {"paused": True}},
+    "paused": {"pool": {"paused": True}},
     "labels-of-the-pool": {"pool": {"annotations": {"a": "b"}, "labels": {"c": "d"}}},
     "status": {"config": {"status": {"observedGeneration": 3}}},
     "files": {"rendered": {"config": {"storage": {"files": [{"path": "/etc/a"}]}}}},
@@ -66,12 +66,12 @@ def test_whatever_counts_gives_another_name_each() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
-    "B18-pool-of-another": (
+    "pool-of-another": (
         {"pool": {"name": "infra"}},
         "PoolMismatch",
         "MachineOSConfig worker is for MachineConfigPool worker, not for infra: correct spec.machineConfigPool.name",
     ),
-    "B18-not-rendered": (
+    "not-rendered": (
         {"rendered": {"name": "50-worker"}},
         "NotRendered",
         "MachineConfig 50-worker is not a rendered one: its name begins with rendered-",

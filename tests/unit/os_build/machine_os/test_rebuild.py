@@ -24,7 +24,7 @@ CHANGES: dict[str, tuple[dict[str, Any], bool]] = {
     "extension": ({"extensions": ["usbguard"]}, True),
     "kernel-argument": ({"kernelArguments": ["nosmt", "quiet", "debug"]}, True),
     "order-of-kernel-arguments": ({"kernelArguments": ["quiet", "nosmt"]}, True),
-    "C14-B11-files-and-keys": ({"config": {"storage": {"files": [{"path": "/etc/a"}]}, "passwd": {}}}, False),
+    "files-and-keys": ({"config": {"storage": {"files": [{"path": "/etc/a"}]}, "passwd": {}}}, False),
     "fips": ({"fips": True}, False),
     "extensions-image": ({"baseOSExtensionsContainerImage": "r.example.com/extensions:2"}, False),
     "missing-list-as-an-empty-one": ({"extensions": None}, False),
@@ -48,12 +48,12 @@ OTHER = machine_os_build("worker-3", digest=f"sha256:{'cd' * 32}", made=3)
 @pytest.mark.parametrize(
     ("status", "builds", "found"),
     [
-        pytest.param(CURRENT, [OTHER, FIRST], FIRST, id="C14-the-build-of-the-current-image"),
+        pytest.param(CURRENT, [OTHER, FIRST], FIRST, id="the-build-of-the-current-image"),
         pytest.param(CURRENT, [SECOND, FIRST, OTHER], SECOND, id="the-newest-of-those-that-share-it"),
         pytest.param(CURRENT, [OTHER], None, id="no-build-of-it-is-left"),
         pytest.param(CURRENT, [machine_os_build(state=State.FAILED)], None, id="a-build-that-failed"),
         pytest.param({}, [FIRST], None, id="no-image-yet"),
-        pytest.param({**CURRENT, "observedGeneration": 1}, [FIRST], None, id="C17-the-spec-changed-since"),
+        pytest.param({**CURRENT, "observedGeneration": 1}, [FIRST], None, id="the-spec-changed-since"),
     ],
 )
 def test_the_image_of_the_current_build_is_the_one_to_reuse(

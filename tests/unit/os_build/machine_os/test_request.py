@@ -26,7 +26,7 @@ ASKED = Request(
     named_in="MachineOSConfig worker",
 )
 GOOD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "C20-the-clusters-pull-secret": ({}, {}),
+    "the-clusters-pull-secret": ({}, {}),
     "own-pull-secret": ({"baseImagePullSecret": {"name": "pull"}}, {"pull_secret": "pull"}),
     "no-namespace": ({"renderedImagePushSpec": "r.example.com/os:1"}, {"target": Target("r.example.com", "os")}),
     "address-and-port": (

@@ -106,7 +106,7 @@ async def test_a_build_reads_on_its_objects_from_the_first_moment_to_the_last(wo
     assert world.api.version == version
 
 
-async def test_b18_what_an_operator_up_to_4_19_has_built_is_current(world: World) -> None:
+async def test_what_an_operator_up_to_4_19_has_built_is_current(world: World) -> None:
     """Its status names no build; the registry is not asked, which may not even be reachable."""
     build = await built(world)
     await world.api.patch(
@@ -145,7 +145,7 @@ async def test_a_closed_door_serves_none(world: World) -> None:
     assert world.builders.begun == []
 
 
-async def test_b11_c14_files_alone_take_the_image_that_there_is(world: World) -> None:
+async def test_files_alone_take_the_image_that_there_is(world: World) -> None:
     first = await built(world)
     world.process.registries.found = Found(DIGEST)
     await renders(world, "rendered-worker-2")
@@ -158,7 +158,7 @@ async def test_b11_c14_files_alone_take_the_image_that_there_is(world: World) ->
     assert len(builds(world)) == 2
 
 
-async def test_c10_files_alone_are_built_if_the_image_is_gone(world: World) -> None:
+async def test_files_alone_are_built_if_the_image_is_gone(world: World) -> None:
     await built(world)
     world.process.registries.found = Gone("manifest unknown")
     await renders(world, "rendered-worker-2")
@@ -166,7 +166,7 @@ async def test_c10_files_alone_are_built_if_the_image_is_gone(world: World) -> N
     assert config(world).status.current_image_pull_spec.endswith(OTHER)
 
 
-async def test_p8_an_image_is_not_taken_or_built_while_the_registry_does_not_tell(world: World) -> None:
+async def test_an_image_is_not_taken_or_built_while_the_registry_does_not_tell(world: World) -> None:
     first = await built(world)
     world.process.registries.found = NotAsked("no route to host")
     await renders(world, "rendered-worker-2")
@@ -182,7 +182,7 @@ async def test_p8_an_image_is_not_taken_or_built_while_the_registry_does_not_tel
     [{"kernelArguments": ["quiet"]}, {"osImageURL": "registry.example.com/base/os@sha256:" + "1" * 64}],
     ids=lambda spec: next(iter(spec)),
 )
-async def test_b3_b7_what_the_image_stands_for_is_built_and_earlier_successes_stay(
+async def test_what_the_image_stands_for_is_built_and_earlier_successes_stay(
     world: World, spec: dict[str, Any]
 ) -> None:
     await built(world)
@@ -191,7 +191,7 @@ async def test_b3_b7_what_the_image_stands_for_is_built_and_earlier_successes_st
     assert [true(each) for each in builds(world)] == [["Succeeded"], ["Succeeded"]]
 
 
-async def test_b2_c6_a_change_in_mid_build_leaves_one_build_and_one_builder(world: World) -> None:
+async def test_a_change_in_mid_build_leaves_one_build_and_one_builder(world: World) -> None:
     await world.settle()
     [first] = builds(world)
     await patch_config(world, {"spec": {"containerFile": [{"content": "RUN true"}]}})
@@ -202,7 +202,7 @@ async def test_b2_c6_a_change_in_mid_build_leaves_one_build_and_one_builder(worl
     await built(world)
 
 
-async def test_b5_b6_a_failed_build_stays_until_the_next_change(world: World) -> None:
+async def test_a_failed_build_stays_until_the_next_change(world: World) -> None:
     await world.settle()
     [builder] = world.builders.builds
     world.builders.fail(builder, Cause.STEP, step="RUN false", exit_code=1, tail="it broke")
@@ -220,7 +220,7 @@ async def test_b5_b6_a_failed_build_stays_until_the_next_change(world: World) ->
     assert degraded(world)[:2] == ("False", "BuildSuccess")
 
 
-async def test_c8_a_bad_containerfile_fails_without_a_builder(world: World) -> None:
+async def test_a_bad_containerfile_fails_without_a_builder(world: World) -> None:
     await patch_config(world, {"spec": {"containerFile": [{"content": "RUNN true"}]}})
     await world.settle()
     assert world.builders.begun == []
@@ -231,7 +231,7 @@ async def test_c8_a_bad_containerfile_fails_without_a_builder(world: World) -> N
     assert degraded(world)[0] == "False"
 
 
-async def test_c15_a_missing_secret_starts_no_builder_and_heals(world: World) -> None:
+async def test_a_missing_secret_starts_no_builder_and_heals(world: World) -> None:
     await world.api.delete(Secret, "push", namespace=NAMESPACE)
     await world.settle()
     assert world.builders.begun == []
@@ -240,7 +240,7 @@ async def test_c15_a_missing_secret_starts_no_builder_and_heals(world: World) ->
     await built(world)
 
 
-async def test_p5_refused_credentials_start_no_builder_and_heal(world: World) -> None:
+async def test_refused_credentials_start_no_builder_and_heal(world: World) -> None:
     world.process.registries.answer = Answer(Kind.DENIED, "registry.example.com refuses Secret push")
     await world.settle()
     assert world.builders.begun == []
@@ -252,7 +252,7 @@ async def test_p5_refused_credentials_start_no_builder_and_heal(world: World) ->
     await built(world)
 
 
-async def test_c2_the_annotation_rebuild_builds_under_the_same_name_and_goes(world: World) -> None:
+async def test_the_annotation_rebuild_builds_under_the_same_name_and_goes(world: World) -> None:
     first = await built(world)
     await patch_config(world, {"metadata": {"annotations": {REBUILD: ""}}})
     again = await built(world, digest=OTHER)
@@ -261,7 +261,7 @@ async def test_c2_the_annotation_rebuild_builds_under_the_same_name_and_goes(wor
     assert config(world).status.current_image_pull_spec.endswith(OTHER)
 
 
-async def test_c2_a_rebuild_is_a_build_even_if_an_earlier_image_would_serve(world: World) -> None:
+async def test_a_rebuild_is_a_build_even_if_an_earlier_image_would_serve(world: World) -> None:
     await built(world)
     world.process.registries.found = Found(DIGEST)
     await renders(world, "rendered-worker-2")
@@ -271,7 +271,7 @@ async def test_c2_a_rebuild_is_a_build_even_if_an_earlier_image_would_serve(worl
     assert config(world).status.current_image_pull_spec.endswith(OTHER)
 
 
-async def test_c5_a_deleted_build_begins_again_under_its_name(world: World) -> None:
+async def test_a_deleted_build_begins_again_under_its_name(world: World) -> None:
     await world.settle()
     [first] = builds(world)
     [builder] = world.builders.builds
@@ -283,7 +283,7 @@ async def test_c5_a_deleted_build_begins_again_under_its_name(world: World) -> N
     await built(world)
 
 
-async def test_c10_going_back_takes_the_earlier_image_or_builds_it_again(world: World) -> None:
+async def test_going_back_takes_the_earlier_image_or_builds_it_again(world: World) -> None:
     first = await built(world)
     await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
     await built(world, digest=OTHER)
@@ -297,7 +297,7 @@ async def test_c10_going_back_takes_the_earlier_image_or_builds_it_again(world: 
     assert len(world.builders.begun) == 3
 
 
-async def test_p8_going_back_waits_for_a_registry_that_does_not_tell(world: World) -> None:
+async def test_going_back_waits_for_a_registry_that_does_not_tell(world: World) -> None:
     first = await built(world)
     await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
     await built(world, digest=OTHER)
@@ -326,14 +326,14 @@ async def test_going_back_takes_no_image_of_a_build_that_is_being_deleted(world:
     assert (again.name, again.uid != first.uid) == (first.name, True)
 
 
-async def test_c17_another_target_is_built(world: World) -> None:
+async def test_another_target_is_built(world: World) -> None:
     await built(world)
     await patch_config(world, {"spec": {"renderedImagePushSpec": "registry.example.com/other/os:latest"}})
     await built(world)
     assert config(world).status.current_image_pull_spec == f"registry.example.com/other/os@{DIGEST}"
 
 
-async def test_c18_a_deleted_config_leaves_no_builder(world: World) -> None:
+async def test_a_deleted_config_leaves_no_builder(world: World) -> None:
     await world.settle()
     assert len(world.builders.builds) == 1
     await world.api.delete(MachineOSConfig, "worker")
@@ -350,7 +350,7 @@ async def test_a_target_that_the_api_would_refuse_is_refused_at_once(world: Worl
     assert "renderedImagePushSpec" in event.message
 
 
-async def test_b8_builds_of_others_are_left_alone(world: World) -> None:
+async def test_builds_of_others_are_left_alone(world: World) -> None:
     foreign = {
         "apiVersion": API,
         "kind": "MachineOSBuild",
@@ -376,7 +376,7 @@ async def test_what_the_infrastructure_lost_stays_one_build(world: World) -> Non
     assert (await built(world)).uid == build.uid
 
 
-async def test_b4_a_superseded_build_goes_and_earlier_successes_stay(world: World) -> None:
+async def test_a_superseded_build_goes_and_earlier_successes_stay(world: World) -> None:
     first = await built(world)
     await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
     await world.settle()
@@ -403,7 +403,7 @@ async def test_a_config_names_its_build_again_while_that_runs(world: World) -> N
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["it still runs", "it ended meanwhile"])
-async def test_c9_a_restarted_process_goes_on_with_the_build_that_runs(world: World, ended: bool) -> None:
+async def test_a_restarted_process_goes_on_with_the_build_that_runs(world: World, ended: bool) -> None:
     await world.settle()
     [builder] = world.builders.builds
     world.builders.run(builder)
@@ -419,7 +419,7 @@ async def test_c9_a_restarted_process_goes_on_with_the_build_that_runs(world: Wo
     assert config(world).status.current_image_pull_spec.endswith(DIGEST)
 
 
-async def test_c11_the_image_of_a_paused_pool_is_built_and_shown(world: World) -> None:
+async def test_the_image_of_a_paused_pool_is_built_and_shown(world: World) -> None:
     await world.patch_pool({"spec": {"paused": True}})
     await built(world)
     assert degraded(world)[:2] == ("False", "BuildSuccess")

@@ -58,7 +58,7 @@ def events(world: World) -> list[str]:
     return [each.decode().reason for each in world.api.listing(Event)]
 
 
-async def test_a1_pools_that_are_not_opted_in_are_left_alone(world: World) -> None:
+async def test_pools_that_are_not_opted_in_are_left_alone(world: World) -> None:
     world.add_pool("worker", annotations={})
     world.add_pool("infra", annotations={}, labels={"unrelated": "label"})
     before = world.api.version
@@ -68,7 +68,7 @@ async def test_a1_pools_that_are_not_opted_in_are_left_alone(world: World) -> No
 
 
 @pytest.mark.parametrize("where", ["annotations", "labels"])
-async def test_a2_conditions_follow_the_build_and_the_result_is_on_the_pool(world: World, where: str) -> None:
+async def test_conditions_follow_the_build_and_the_result_is_on_the_pool(world: World, where: str) -> None:
     metadata: dict[str, Any] = {"annotations": {}, where: {LAYERING: "anything"}}
     world.add_pool(**metadata)
     await world.settle()
@@ -98,7 +98,7 @@ async def test_a_build_that_was_never_seen_running_leaves_no_old_condition_true(
     assert [each for each in world.true() if each in OURS] == ["BuildSuccess"]
 
 
-async def test_a3_a_failure_reads_on_the_pool_and_its_builder_stays(world: World) -> None:
+async def test_a_failure_reads_on_the_pool_and_its_builder_stays(world: World) -> None:
     world.add_pool()
     await world.settle()
     [build] = world.builders.builds
@@ -120,7 +120,7 @@ async def test_a3_a_failure_reads_on_the_pool_and_its_builder_stays(world: World
 @pytest.mark.parametrize(
     "blocking", ["RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded"]
 )
-async def test_a9_a_degraded_pool_starts_no_build_and_says_why(world: World, blocking: str) -> None:
+async def test_a_degraded_pool_starts_no_build_and_says_why(world: World, blocking: str) -> None:
     world.add_pool()
     degraded = {"type": blocking, "status": "True", "reason": "", "message": "node-1 is broken"}
     await world.patch_pool({"status": {"conditions": [degraded]}}, subresource="status")
@@ -133,7 +133,7 @@ async def test_a9_a_degraded_pool_starts_no_build_and_says_why(world: World, blo
     assert len(world.builders.begun) == 1
 
 
-async def test_a4_degraded_alone_holds_nothing_back_and_stays(world: World) -> None:
+async def test_degraded_alone_holds_nothing_back_and_stays(world: World) -> None:
     """Deviation: upstream's first builder started none. A failed build may be the cause of `Degraded`."""
     world.add_pool()
     degraded = {"type": "Degraded", "status": "True", "reason": "", "message": ""}
@@ -144,7 +144,7 @@ async def test_a4_degraded_alone_holds_nothing_back_and_stays(world: World) -> N
 
 @pytest.mark.parametrize("phase", ["resting", "pending", "running", "succeeded", "failed", "built"])
 @pytest.mark.parametrize("end", ["opt-out", "deletion"])
-async def test_a5_nothing_is_left_in_any_phase(phase: str, end: str) -> None:
+async def test_nothing_is_left_in_any_phase(phase: str, end: str) -> None:
     world = World(debounce=60.0 if phase == "resting" else 0.0)
     world.add_pool()
     await world.settle()
@@ -168,7 +168,7 @@ async def test_a5_nothing_is_left_in_any_phase(phase: str, end: str) -> None:
         assert set(world.conditions()) == {"Updated"}
 
 
-async def test_a6_an_unrelated_change_of_a_built_pool_writes_nothing(world: World) -> None:
+async def test_an_unrelated_change_of_a_built_pool_writes_nothing(world: World) -> None:
     world.add_pool()
     await built(world)
     await world.patch_pool({"metadata": {"annotations": {"a": "b"}, "labels": {"c": "d"}}})
@@ -177,7 +177,7 @@ async def test_a6_an_unrelated_change_of_a_built_pool_writes_nothing(world: Worl
     assert (world.api.version, world.builders.begun) == (version, begun)
 
 
-async def test_a7_nine_configurations_in_a_row_are_each_built(world: World) -> None:
+async def test_nine_configurations_in_a_row_are_each_built(world: World) -> None:
     world.add_pool()
     await built(world)
     for number in range(2, 10):
@@ -188,7 +188,7 @@ async def test_a7_nine_configurations_in_a_row_are_each_built(world: World) -> N
     assert world.pool()["spec"]["configuration"]["source"]
 
 
-async def test_a8_two_pools_do_not_know_of_each_other(world: World) -> None:
+async def test_two_pools_do_not_know_of_each_other(world: World) -> None:
     world.add_pool("worker")
     world.add_pool("infra")
     await world.settle()
@@ -199,7 +199,7 @@ async def test_a8_two_pools_do_not_know_of_each_other(world: World) -> None:
     assert (world.says("worker")[0], world.says("infra")[0]) == ("BuildFailed", "BuildSuccess")
 
 
-async def test_b2_b3_changes_in_mid_build_leave_one_builder_and_make_one_image(world: World) -> None:
+async def test_changes_in_mid_build_leave_one_builder_and_make_one_image(world: World) -> None:
     world.add_pool()
     await world.settle()
     [first] = world.builders.builds
@@ -213,7 +213,7 @@ async def test_b2_b3_changes_in_mid_build_leave_one_builder_and_make_one_image(w
     assert first not in world.builders.builds
 
 
-async def test_b6_a_failure_does_not_stick_to_other_inputs(world: World) -> None:
+async def test_a_failure_does_not_stick_to_other_inputs(world: World) -> None:
     world.add_pool()
     await world.settle()
     [failed] = world.builders.builds
@@ -225,7 +225,7 @@ async def test_b6_a_failure_does_not_stick_to_other_inputs(world: World) -> None
     assert failed not in world.builders.builds
 
 
-async def test_b9_a_change_while_the_process_was_down_is_built(world: World) -> None:
+async def test_a_change_while_the_process_was_down_is_built(world: World) -> None:
     world.add_pool()
     await built(world)
     await change(world, "rendered-worker-2")
@@ -235,7 +235,7 @@ async def test_b9_a_change_while_the_process_was_down_is_built(world: World) -> 
 
 
 @pytest.mark.parametrize("ended", [False, True], ids=["it still runs", "it ended meanwhile"])
-async def test_b10_a_restarted_process_goes_on_with_the_build_that_runs(world: World, ended: bool) -> None:
+async def test_a_restarted_process_goes_on_with_the_build_that_runs(world: World, ended: bool) -> None:
     world.add_pool()
     await world.settle()
     [build] = world.builders.builds
@@ -322,7 +322,7 @@ async def test_a_changed_secret_heals_what_credentials_can_heal(world: World, ca
     assert (len(world.builders.begun) == 2) == (cause != Cause.STEP)
 
 
-async def test_c2_the_annotation_rebuild_builds_the_same_again_and_its_removal_does_not(world: World) -> None:
+async def test_the_annotation_rebuild_builds_the_same_again_and_its_removal_does_not(world: World) -> None:
     world.add_pool()
     first = await built(world)
     await world.patch_pool({"metadata": {"annotations": {REBUILD: "monday"}}})
@@ -355,7 +355,7 @@ async def test_another_backend_takes_over_a_build_that_runs(world: World) -> Non
     assert [each.backend for each in world.builders.builds.values()] == [BackendName.JOB]
 
 
-async def test_c17_a_changed_target_is_built(world: World) -> None:
+async def test_a_changed_target_is_built(world: World) -> None:
     world.add_pool()
     await built(world)
     other = {"data": {"finalImagePullspec": "registry.example.com/other/os"}}
@@ -546,7 +546,7 @@ async def test_a_base_image_that_is_named_later_suffices(world: World) -> None:
     await built(world)
 
 
-async def test_c11_the_image_of_a_paused_pool_is_built(world: World) -> None:
+async def test_the_image_of_a_paused_pool_is_built(world: World) -> None:
     world.add_pool()
     await world.patch_pool({"spec": {"paused": True}})
     await built(world)
