@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import pytest
 from msgspec import Struct, field
 
+import windlass.model
 from tests.patience import PATIENCE
 from windlass.api.core import Event, ServiceAccount
 from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
@@ -29,7 +30,7 @@ from windlass.model import MemoryApi
 from windlass.model.checks import EVENT
 from windlass.model.garbage import collect_garbage
 from windlass.model.schema import Rules, rules_of_crd
-from windlass.testing import crds, memory
+from windlass.testing import crds
 from windlass.testing.plane.facade import PlaneAccess
 
 pytestmark = pytest.mark.plane
@@ -590,6 +591,6 @@ async def test_the_model_answers_like_the_real_api_server(
 
 
 def test_the_table_of_rules_names_every_script_and_no_other() -> None:
-    table = [line for line in (memory.__doc__ or "").splitlines() if line.startswith("|")][2:]
+    table = [line for line in (windlass.model.__doc__ or "").splitlines() if line.startswith("|")][2:]
     proofs = [name for line in table for name in re.findall(r"`(\w+)`", line.split("|")[2])]
     assert {*proofs} == {play.__name__ for play in SCRIPTS}

@@ -189,10 +189,15 @@ class Run(ABC, Generic[S]):
                     "apiVersion": owner["apiVersion"],
                     "kind": owner["kind"],
                     "metadata": {"name": owner["name"], "uid": owner["uid"]},
+                    # A set of machines that are synchronized is synchronized, too.
+                    **({"status": self._synchronized()} if owner["kind"] == "MachineSet" else {}),
                 }
             )
             for owner in missing
         ]
+
+    def _synchronized(self) -> Tree:
+        return {"authoritativeAPI": "MachineAPI" if self.of_machine_api else "ClusterAPI", "synchronizedGeneration": 1}
 
     async def compared(self) -> list[Tree]:
         """The objects that recordings show, in the words of the recording."""
