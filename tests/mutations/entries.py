@@ -565,7 +565,7 @@ _DECIDING = (
     ),
     *_in(
         "machine_sync/machine/deletion.py",
-        "machine_sync/machine/test_properties.py",
+        "machine_sync/machine/test_deletion.py",
         ("    if len(kept) == len(infra.owner_references):", "    if False:"),
     ),
     *_in(

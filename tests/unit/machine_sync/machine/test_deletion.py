@@ -219,6 +219,11 @@ class TestMirrorsThatTheCollectorDeleted:
         assert isinstance(orphan, Delete)
         assert (orphan.target.kind, orphan.propagation) == (capo.OpenStackMachine, "Orphan")
 
+    def test_an_infra_machine_without_an_owner_is_not_written(self) -> None:
+        case = self.collected()
+        case["infra_machine"] = changed(case["infra_machine"], metadata__ownerReferences=None)
+        assert writes(decided(**case, cluster_api_set=None)) == [("RemoveFinalizers", "cluster_api")]
+
     def test_when_its_set_goes_in_the_foreground_that_set_decides(self) -> None:
         goes = going(CAPI_SET, metadata__annotations=MARKED, metadata__finalizers=["foregroundDeletion", SYNC])
         plan = decided(**self.collected(), cluster_api_set=goes)

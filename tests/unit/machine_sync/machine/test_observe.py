@@ -12,7 +12,19 @@ from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.model.reader import MemoryReader
 
 from .aws_cases import on_aws
-from .cases import CAPI_MACHINE, GONE, MAPI_MACHINE, NOW, Tree, changed, objects, snapshot, under_machine_api
+from .cases import (
+    CAPI_MACHINE,
+    GONE,
+    MACHINE_API_FINALIZER,
+    MAPI_MACHINE,
+    NOW,
+    SYNC,
+    Tree,
+    changed,
+    objects,
+    snapshot,
+    under_machine_api,
+)
 from .migration_cases import (
     aws_under_cluster_api,
     aws_under_machine_api,
@@ -29,8 +41,8 @@ FIRST: Final = changed(MAPI_MACHINE, spec__authoritativeAPI="ClusterAPI", status
 UNOWNED: Final = changed(MAPI_MACHINE, metadata__ownerReferences=None)
 
 
-def deleted(case: Tree, *sides: str) -> Tree:
-    gone = {side: changed(case[side], metadata={**case[side]["metadata"], **GONE}) for side in sides}
+def deleted(case: Tree, *sides: str, **metadata: Any) -> Tree:
+    gone = {side: changed(case[side], metadata={**case[side]["metadata"], **GONE, **metadata}) for side in sides}
     return {**case, **gone}
 
 
@@ -45,6 +57,10 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     "deleted in Cluster API": (deleted(under_cluster_api(), "cluster_api"), {"cluster"}),
     "its mirror deleted": (deleted(under_cluster_api(), "machine_api"), {"cluster"}),
     "deleted in the Machine API": (deleted(under_machine_api(), "machine_api"), {"cluster"}),
+    "deleted in the Machine API, whose controller still holds it, and owned by nobody": (
+        deleted(under_machine_api(machine_api=UNOWNED), "machine_api", finalizers=[MACHINE_API_FINALIZER, SYNC]),
+        SETS,
+    ),
     "deleted in both": (deleted(under_machine_api(), "machine_api", "cluster_api", "infra_machine"), {"cluster"}),
     "on its way to Cluster API": (says_paused(moving(under_machine_api()), "machine_api"), {"cluster"}),
     "on its way to the Machine API": (says_paused(moving(under_cluster_api()), "cluster_api"), {"cluster"}),
