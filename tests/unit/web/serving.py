@@ -11,11 +11,14 @@ from aiohttp import ClientSession, CookieJar
 
 from windlass.api.authorization import ResourceAttributes
 from windlass.kube.process.serving import TlsFiles
+from windlass.machine_sync.view import machines
+from windlass.update_status.view import update
 from windlass.web import service
 from windlass.web.board import Board
 from windlass.web.service import WebSettings
 from windlass.web.view import View
 
+SCRIPTS = {machines.NAME: machines.SCRIPTS, update.NAME: update.SCRIPTS}
 RULE = ResourceAttributes(verb="get", group="example.com", resource="things")
 
 
@@ -26,7 +29,7 @@ def a_view(
     publish: Callable[[Board], Awaitable[None]] | None = None,
     rule: ResourceAttributes = RULE,
 ) -> View:
-    """A view that shows `document`, or whatever `publish` does."""
+    """A view that shows `document`, or whatever `publish` does. One with the name of a view of ours has its scripts."""
 
     async def source(board: Board) -> None:
         if document is not None:
@@ -35,7 +38,7 @@ def a_view(
             await publish(board)
         await asyncio.Event().wait()
 
-    return View(name=name, title=name.title(), rule=(rule,), source=source)
+    return View(name=name, title=name.title(), scripts=SCRIPTS.get(name, ""), rule=(rule,), source=source)
 
 
 @asynccontextmanager
