@@ -5,6 +5,7 @@ import pytest
 from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.core import Event
 from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
@@ -76,6 +77,21 @@ async def test_a_copy_that_is_deleted_before_anybody_looked_at_it_leaves_the_ori
         world.api.load(copy)
         await delete(world, name)
     assert (list(world.cloud.services.servers), writes(world, before)) == ([had], [])
+    told = [found.decode() for found in world.api.listing(Event)]
+    assert "LeftInCloud" not in {each.reason for each in told if each.involved_object.name == "two"}
+
+
+async def test_the_deletion_of_a_machine_leaves_all_that_a_newer_one_has_begun_to_take_over() -> None:
+    world = Fleet()
+    world.cloud.fault(method="POST", path="^/servers$", status=400, count=9)
+    world.api.load(machine(world))
+    await Life(world).settle()
+    (port,) = world.cloud.services.ports.values()
+    root, _, at = port["description"].partition("windlass-owner=")[2].split("/", 2)
+    made = {"network_id": world.network, "description": f"windlass-owner={root}/ffffffffffffffff/{at}"}
+    world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": made}))
+    await delete(world, NAME)
+    assert (len(world.cloud.services.ports), deletions(world)) == (2, [])
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["with providerID", "without"])
