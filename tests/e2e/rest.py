@@ -1,6 +1,7 @@
 """What Windlass writes on a ground, and that it stops: in the end nothing is written any more."""
 
 import time
+from collections.abc import Callable
 
 from tests.patience import PATIENCE, QUIET
 from tests.waiting import eventually
@@ -17,13 +18,18 @@ def writes(ground: Ground) -> int:
 
 
 async def at_rest(ground: Ground) -> None:
-    """Return when Windlass has written nothing for a while; fails if that does not come true."""
-    last = (writes(ground), time.monotonic())
+    """Wait until Windlass has written nothing for `QUIET` seconds."""
+    await unchanged(lambda: writes(ground), what="no write by Windlass")
 
-    async def look() -> float:
+
+async def unchanged(count: Callable[[], int], *, what: str) -> None:
+    """Wait until the count has stayed the same for `QUIET` seconds; fail after `PATIENCE` more."""
+    last = (count(), time.monotonic())
+
+    async def look() -> tuple[int, float]:
         nonlocal last
-        if (count := writes(ground)) != last[0]:
-            last = (count, time.monotonic())
-        return time.monotonic() - last[1]
+        if (now := count()) != last[0]:
+            last = (now, time.monotonic())
+        return now, time.monotonic() - last[1]
 
-    await eventually(look, lambda seconds: seconds >= QUIET, within=PATIENCE + QUIET, what="no write by Windlass")
+    await eventually(look, lambda found: found[1] >= QUIET, within=PATIENCE + QUIET, what=what)

@@ -9,13 +9,12 @@ waits for a minute of silence after each change, and says how many writes there 
 """
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from tests.patience import PATIENCE, QUIET
+from tests.patience import QUIET
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject
@@ -25,6 +24,7 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import CLUSTER
 from .ground import Actors, Ground, assert_one_instance
 from .history import History, recorded
+from .rest import unchanged
 
 pytestmark = pytest.mark.plane
 
@@ -127,17 +127,8 @@ def _within(found: Any, wanted: Any) -> bool:
 
 
 async def quiet(history: History, *names: str) -> None:
-    """Return when nothing was written to the objects of these names for a while; fails if that does not come true."""
-    last = (0, time.monotonic())
-
-    async def look() -> tuple[int, float]:
-        nonlocal last
-        count = len(states(history, *names))
-        if count != last[0]:
-            last = (count, time.monotonic())
-        return count, time.monotonic() - last[1]
-
-    await eventually(look, lambda found: found[1] >= QUIET, within=PATIENCE + QUIET, what=f"silence about {names}")
+    """Wait until nothing is written to the objects of these names."""
+    await unchanged(lambda: len(states(history, *names)), what=f"silence about {names}")
 
 
 @pytest.mark.parametrize("platform", ["AWS", "OpenStack"])

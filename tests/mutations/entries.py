@@ -1843,11 +1843,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/recorded.py",
         "openstack/pool/test_whose.py",
-        ("            return each\n        known", "            pass\n        known"),
-        (
-            "(first := first_of(pools, names=lambda _: True)).metadata.uid == found",
-            "(first := found).metadata.uid == found",
-        ),
+        ("            return each\n        address", "            pass\n        address"),
+        ("if first is None or first.metadata.uid == found.metadata.uid:", "if True:"),
     ),
     *_in(
         "openstack/ownership.py",
@@ -1857,11 +1854,19 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/recorders.py",
         "openstack/server/test_recorded.py",
-        ("        if not holders or self._is_same_machine(", "        if not holders or not self._is_same_machine("),
-        ("first_of(holders, names=lambda _: True)", "holders[-1]"),
-        ("Present) and _has(each, which)]", "Present)]"),
+        ("if first is None or self._is_same_machine(", "if first is None or not self._is_same_machine("),
+        ("has=lambda each: _has(each, which)", "has=lambda each: True"),
         ("each.metadata.namespace == self._mirrors for", "True for"),
         ("        if found.metadata.name != other.metadata.name:\n            return False\n", ""),
+    ),
+    *_in(
+        "openstack/owners.py",
+        "openstack/server/test_recorded.py",
+        (
+            "return first_of(holders, names=lambda _: True) if holders else None",
+            "return holders[-1] if holders else None",
+        ),
+        ("isinstance(each, Present) and has(each)]", "isinstance(each, Present)]"),
     ),
     *_in(
         "openstack/instance/next.py",
@@ -1972,11 +1977,12 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/machine/deletion.py",
         "openstack/test_collected.py",
-        ("    if is_machine_collected(found, seen.owner):", "    if False:"),
+        ("    if is_machine_collected(found, owner):", "    if False:"),
         (
-            "    if isinstance(seen.owner, Present) and is_of_set_collected(seen.owner, MachineSet, seen.machine_set):",
-            "    if False:",
+            "    if above is None or not is_of_set_collected(owner, MachineSet, seen.machine_set):",
+            "    if True:",
         ),
+        (" or not is_of_set_collected(owner, MachineSet, seen.machine_set):", ":"),
         ("    if server is not None and server.metadata.owner_references:", "    if False:"),
         (
             "    if server is not None and server.deleting:\n        return Plan.nothing()",
@@ -2281,7 +2287,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/recorded.py",
         "openstack/cluster/test_copied.py",
-        ("(first := first_of(clusters, names=lambda _: True))", "(first := found)"),
+        ("if first is None or first.metadata.uid == found.metadata.uid else", "if True else"),
         ("networks=_without(owner, unmarked.networks)", "networks=unmarked.networks"),
         ("balancers=_without(owner, unmarked.balancers)", "balancers=unmarked.balancers"),
     ),

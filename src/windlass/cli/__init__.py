@@ -15,7 +15,6 @@ Nothing slow is imported here: a Ctrl-C before `main` runs would print a Python 
 """
 
 import os
-import re
 import sys
 
 
@@ -41,13 +40,20 @@ def _other_program() -> str | None:
             names = os.listdir(folder or ".")
         except OSError:
             continue
-        if found := next((name for name in names if re.fullmatch(r"windlass-[^-]+\.(dist|egg)-info", name)), None):
+        if found := next(filter(_is_of_the_other, names), None):
             return (
                 f"{os.path.join(folder, found)} is of a distribution named windlass, which shares the files of this "
                 "program: an AI framework from PyPI, or this program from before it was called windlass-machines. Run "
                 "`pip uninstall windlass`, and install Windlass again from its checkout, or give each an environment"
             )
     return None
+
+
+def _is_of_the_other(name: str) -> bool:
+    """`windlass-VERSION.dist-info`, or `.egg-info`. Without `re`, which takes longer to import than all this."""
+    before, _, ending = name.rpartition(".")
+    version = before.removeprefix("windlass-")
+    return ending in ("dist-info", "egg-info") and version not in ("", before) and "-" not in version
 
 
 def run_update_status(args: list[str] | None = None) -> int:

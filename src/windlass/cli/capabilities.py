@@ -14,8 +14,8 @@ from windlass.capability.conventions.options import adopt
 class Command(NamedTuple):
     """A command: its module, and its line in `windlass --help`.
 
-    `offline`: it uses no cluster of the user, so it has no options that select one. `before`: for a command of a
-    capability, that one of the frame before which it stands in the list.
+    `offline`: it uses no cluster of the user, so it has no options that select one. `before`: the command of the frame
+    that follows a capability's command in the list.
     """
 
     module: str

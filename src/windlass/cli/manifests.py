@@ -65,13 +65,14 @@ def command(ctx: click.Context, /, *, write: Path | None, check: Path | None) ->
         raise click.UsageError("--write DIR and --check DIR stand alone: give one of them, or a COMMAND", ctx)
     if folder is None:
         return Exit.OK
-    differ = [(folder / path, made) for path, made in _deployed() if _read(folder / path) != made]
-    for path, made in differ:
+    files = ((folder / path, made) for path, made in _deployed())
+    differ = [(path, there, made) for path, made in files if (there := _read(path)) != made]
+    for path, there, made in differ:
         if write:
             path.write_text(made, encoding="utf-8")
             click.echo(path)
         else:
-            lines = unified_diff(_read(path).splitlines(), made.splitlines(), str(path), "generated", lineterm="")
+            lines = unified_diff(there.splitlines(), made.splitlines(), str(path), "generated", lineterm="")
             click.echo("\n".join(lines))
     return Exit.FAILED if check and differ else Exit.OK
 

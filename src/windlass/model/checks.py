@@ -3,7 +3,7 @@
 As on the server: metadata of all kinds (`of_metadata`), the declared schema (`of_shape`), and rules that compare old
 and new (`Rule`, the model's stand-in for CEL), which are not evaluated on an object of wrong types.
 
-`EVENT` is the rule of core Events. Those of other kinds come from their CRDs, or from whoever knows them.
+`EVENT` is the rule of core Events. The rules of other kinds come from their CRDs, or from a capability.
 """
 
 import json

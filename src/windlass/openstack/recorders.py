@@ -12,12 +12,13 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from windlass.api.mapi import Machine
-from windlass.kube.control.seen import IndexedReader, Present, read
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.machine_api.constants import ID_ANNOTATION
-from windlass.openstack.ownership import first_of, presumed_mark
+from windlass.openstack.owners import oldest_recorder
+from windlass.openstack.ownership import presumed_mark
 
 BY_SERVER: Final = "server"
 """Index of objects: by the ID of the server that they have recorded, or name."""
@@ -60,9 +61,8 @@ class Recorders:
     def counted(self, found: Present[Any], inventory: Inventory, which: str) -> Inventory:
         """The inventory of the object, which names this server. If the server has no mark, and another object here has
         recorded it, it counts as that object's."""
-        known = (read(each) for kind in self._kinds for each in self._reader.known(kind, BY_SERVER, which))
-        holders = [each for each in known if isinstance(each, Present) and _has(each, which)]
-        if not holders or self._is_same_machine(found, first := first_of(holders, names=lambda _: True)):
+        first = oldest_recorder(self._reader, self._kinds, BY_SERVER, which, has=lambda each: _has(each, which))
+        if first is None or self._is_same_machine(found, first):
             return inventory
         return inventory.counted(which, presumed_mark(first))
 

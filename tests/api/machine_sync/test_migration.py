@@ -1,7 +1,7 @@
 """Authority over a machine moves, both ways, on a real API server with the CRDs of Cluster API and its providers.
 
-The controllers of both APIs are played by hand, one step at a time, so that the order shows: nobody is let go before
-the others have said that they stand still.
+The controllers of both APIs are played by hand, one step at a time, so that the order shows: nobody works on before
+the others have said that they are paused.
 """
 
 from typing import Any

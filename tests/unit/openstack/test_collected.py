@@ -4,6 +4,7 @@ owners have other uids. On models of an API server, of the collector and of a cl
 A story stops the controllers, loses objects, applies what was exported, lets the collector pass, and goes on.
 """
 
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from typing import Any
 
@@ -338,19 +339,6 @@ async def test_a_machine_whose_machineset_is_applied_again_leaves_its_server_and
     assert story.tree(mapi.Machine)["status"]["phase"] == "Provisioned"
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and made again under its name"])
-async def test_a_machine_of_a_machineset_that_a_person_deletes_takes_its_server_with_it(again: bool) -> None:
-    story = await of_a_set()
-    made = story.tree(mapi.MachineSet)
-    story.site.stop()
-    await story.delete(mapi.MachineSet)
-    story.sites.cloud.pass_time(5.0)
-    await story.apply([made] if again else [])
-    await story.go_on()
-    assert (story.servers, story.left()) == ({}, [])
-    assert story.find(mapi.Machine) is None
-
-
 async def of_a_set_of_cluster_api() -> Story:
     """A Machine of Cluster API, of a MachineSet."""
     story = Story()
@@ -396,12 +384,20 @@ async def test_a_machine_of_cluster_api_whose_machineset_is_applied_again_leaves
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and made again under its name"])
-async def test_a_machine_of_cluster_api_whose_machineset_a_person_deletes_takes_its_server_with_it(again: bool) -> None:
-    story = await of_a_set_of_cluster_api()
-    made = story.tree(capi.MachineSet)
+@pytest.mark.parametrize(
+    ("begun", "kind", "machine_kind"),
+    [(of_a_set, mapi.MachineSet, mapi.Machine), (of_a_set_of_cluster_api, capi.MachineSet, capi.Machine)],
+    ids=["Machine API", "Cluster API"],
+)
+async def test_a_machine_of_a_machineset_that_a_person_deletes_takes_its_server_with_it(
+    begun: Callable[[], Awaitable[Story]], kind: Kind, machine_kind: Kind, again: bool
+) -> None:
+    story = await begun()
+    made = story.tree(kind)
     story.site.stop()
-    await story.delete(capi.MachineSet)
+    await story.delete(kind)
     story.sites.cloud.pass_time(5.0)
     await story.apply([made] if again else [])
     await story.go_on()
     assert (story.servers, story.left()) == ({}, [])
+    assert story.find(machine_kind) is None

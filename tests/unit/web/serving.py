@@ -18,7 +18,8 @@ from windlass.web.board import Board
 from windlass.web.service import WebSettings
 from windlass.web.view import View
 
-SCRIPTS = {machines.NAME: machines.SCRIPTS, update.NAME: update.SCRIPTS}
+OURS = {machines.NAME: machines.SCRIPTS, update.NAME: update.SCRIPTS}
+"""Our views, with the packages that have their scripts."""
 RULE = ResourceAttributes(verb="get", group="example.com", resource="things")
 
 
@@ -38,7 +39,7 @@ def a_view(
             await publish(board)
         await asyncio.Event().wait()
 
-    return View(name=name, title=name.title(), scripts=SCRIPTS.get(name, ""), rule=(rule,), source=source)
+    return View(name=name, title=name.title(), scripts=OURS.get(name, ""), rule=(rule,), source=source)
 
 
 @asynccontextmanager

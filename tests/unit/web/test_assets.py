@@ -6,18 +6,10 @@ from collections.abc import Iterator
 import pytest
 from aiohttp import ClientSession, CookieJar
 
-from tests.unit.web.serving import a_view, browsing, serving
-from windlass.api.authorization import ResourceAttributes
-from windlass.machine_sync.view.machines import SCRIPTS as OF_MACHINES
-from windlass.update_status.view.update import SCRIPTS as OF_UPDATE
+from tests.unit.web.serving import OURS, a_view, browsing, serving
 from windlass.web.assets import assets, indexes
-from windlass.web.view import View
 
-RULE = ResourceAttributes(verb="get", group="example.com", resource="things")
-VIEWS = {
-    name: View(name=name, title="", scripts=scripts, rule=(RULE,), source=lambda board: board.newer_than(""))
-    for name, scripts in (("update-status", OF_UPDATE), ("machine-sync", OF_MACHINES))
-}
+VIEWS = {name: a_view(name) for name in OURS}
 SCRIPTS = {name: asset.plain.decode() for name, asset in assets(VIEWS.values()).items() if name.endswith(".js")}
 
 

@@ -173,8 +173,8 @@ def _acts(machine_api_set: Seen[mapi.MachineSet]) -> TypeGuard[Present[mapi.Mach
 def _twin(
     kind: type[KubernetesObject], twin: ObjectMeta, owner: OwnerReference, mirror: ObjectMeta | None
 ) -> OwnerReference:
-    """The reference to `twin`. While that set acts, the one that its `mirror` has stays: the controller of the set
-    writes it again and again, or adopts the machine again."""
+    """The owner reference to `twin`. A reference that `mirror` has already stays as it is, for a set that acts would
+    overwrite another one in each pass. `mirror` None: the set does not act."""
     found = (one for one in (mirror.owner_references if mirror is not None else ()) if one.uid == twin.uid)
     made = owner_reference(kind, twin, controller=owner.controller, block_owner_deletion=owner.block_owner_deletion)
     return next(found, made)

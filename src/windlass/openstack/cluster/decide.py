@@ -160,8 +160,8 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
 
 
 def _instead(seen: Snapshot, found: Present[OpenStackCluster]) -> str:
-    """The OpenStackCluster that its Cluster refers to, if that is another one and this one has no mark of its own: a
-    copy with label or owner of the original would find what that has in the cloud, which is called by the Cluster."""
+    """The name of the OpenStackCluster that the Cluster refers to, if this object is another one and has no mark. Names
+    in the cloud follow from the Cluster, so a copy with the original's label or owner would find its parts."""
     if not isinstance(seen.cluster, Present) or mark_of(found):
         return ""
     name = seen.cluster.object.spec.infrastructure_ref.name

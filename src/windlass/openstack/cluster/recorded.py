@@ -12,14 +12,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.kube.control.seen import IndexedReader, Present, read
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
 from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server, Volume
 from windlass.openstack.cluster.bastion_address import addresses_of, pinned
 from windlass.openstack.cluster.snapshot import recorded
-from windlass.openstack.ownership import first_of, presumed_mark
+from windlass.openstack.owners import oldest_recorder
+from windlass.openstack.ownership import presumed_mark
 
 BY_RESOURCE: Final = "resource"
 """Index of OpenStackClusters: by the IDs and addresses that their status has."""
@@ -82,11 +83,10 @@ def counted(reader: IndexedReader, found: Present[OpenStackCluster], estate: Est
         which = each.floating_ip_address if isinstance(each, FloatingIp) else each.id
         if mark_of(each) or which in users:
             return ""
-        known = map(read, reader.known(OpenStackCluster, BY_RESOURCE, which))
-        clusters = [one for one in known if isinstance(one, Present) and which in _had(one.object)]
-        if not clusters or (first := first_of(clusters, names=lambda _: True)).metadata.uid == found.metadata.uid:
-            return ""
-        return presumed_mark(first)
+        first = oldest_recorder(
+            reader, (OpenStackCluster,), BY_RESOURCE, which, has=lambda cluster: which in _had(cluster.object)
+        )
+        return "" if first is None or first.metadata.uid == found.metadata.uid else presumed_mark(first)
 
     def with_owner(each: T) -> T:
         mark = owner(each)

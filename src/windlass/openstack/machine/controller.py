@@ -16,7 +16,7 @@ from windlass.kube.conditions import find
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import emits_events, permission, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader
+from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader, Seen
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.collected import named_owner, refers_to
@@ -48,13 +48,7 @@ class Observer:
         if not isinstance(found, Present):
             self._fresh.forget(key)
             return Snapshot(machine=found, server=Absent(), last=last)
-        owner = owner_name(found.metadata, Machine)
-        machine = await self._reader.see(Machine, owner, namespace=namespace) if owner else None
-        if found.deleting:
-            machine = await named_owner(self._reader, found, Machine)
-        if found.deleting and machine is None:  # core deletes it with a Machine that it has not made its owner yet
-            namesake = await self._reader.see(Machine, name, namespace=namespace)
-            machine = namesake if refers_to(namesake, found) else None
+        machine = await self._machine(found)
         above = None
         if found.deleting and isinstance(machine, Present) and machine.deleting:
             above = await named_owner(self._reader, machine, MachineSet)
@@ -82,6 +76,17 @@ class Observer:
         decides = is_held(found) and (found.deleting or is_paused(found, cluster))
         server = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=decides)
         return replace(seen, server=server, fresh_mark=mark)
+
+    async def _machine(self, found: Present[OpenStackMachine]) -> Seen[Machine] | None:
+        """Its owner. Core deletes it also with a Machine that refers to it and is not its owner yet."""
+        name, namespace = found.metadata.name, found.metadata.namespace
+        if not found.deleting:
+            owner = owner_name(found.metadata, Machine)
+            return await self._reader.see(Machine, owner, namespace=namespace) if owner else None
+        if (machine := await named_owner(self._reader, found, Machine)) is not None:
+            return machine
+        namesake = await self._reader.see(Machine, name, namespace=namespace)
+        return namesake if refers_to(namesake, found) else None
 
 
 def machine_controller(

@@ -45,10 +45,8 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     server = own_server(seen, found)
-    if is_machine_collected(found, seen.owner):
-        return _leave(seen, found, server)
-    if isinstance(seen.owner, Present) and is_of_set_collected(seen.owner, MachineSet, seen.machine_set):
-        return _leave(seen, found, server)
+    if note := _collected(seen, found):
+        return _leave(seen, found, server, note)
     if server is not None:
         return _delete_server(seen, found, server, now=now)
     match seen.server:
@@ -60,7 +58,32 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
     return _without_server(seen, found, now=now)
 
 
-def _leave(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer] | None) -> Plan:
+def _collected(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+    """Why what it has stays, as a sentence; empty if its deletion was meant."""
+    owner = seen.owner
+    if not isinstance(owner, Present):
+        return ""
+    if is_machine_collected(found, owner):
+        again = "apply this object again without ownerReferences, and it has that again"
+        return why_left(found, Machine, owner.metadata, f"{_what_stays(seen, found)} stays; {again}")
+    above = other_owner(owner, MachineSet, seen.machine_set)
+    if above is None or not is_of_set_collected(owner, MachineSet, seen.machine_set):
+        return ""
+    again = "apply the Machine and this object again without ownerReferences, and they have that again"
+    stays = f"{_what_stays(seen, found)} stays; {again}"
+    return why_left(found, MachineSet, above, stays, deleted="the Machine of this object")
+
+
+def _what_stays(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+    if isinstance(seen.server, Present):
+        return f"OpenStackServer {seen.server.metadata.name}"
+    known = existing_server(seen, found)
+    return f"server {known}" if isinstance(known, str) and known else "what it had"
+
+
+def _leave(
+    seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer] | None, note: str
+) -> Plan:
     """Its OpenStackServer stays with the server. One that the collector deletes too goes first: it looks for its
     machine."""
     if isinstance(seen.server, Unreadable | NotServedKind):
@@ -69,16 +92,6 @@ def _leave(seen: Snapshot, found: Present[OpenStackMachine], server: Present[Ope
         return Plan.nothing().then(WaitFor(f"OpenStackServer {server.metadata.name} to go"))
     if server is not None and server.metadata.owner_references:
         return Plan.of(_orphaned(server))
-    known = existing_server(seen, found)
-    stays = f"server {known}" if isinstance(known, str) and known else "what it had"
-    if isinstance(seen.server, Present):
-        stays = f"OpenStackServer {seen.server.metadata.name}"
-    assert isinstance(seen.owner, Present)
-    again = f"{stays} stays; apply this object again without ownerReferences, and it has that again"
-    note = why_left(found, Machine, seen.owner.metadata, again)
-    if (above := other_owner(seen.owner, MachineSet, seen.machine_set)) is not None:
-        both = "apply the Machine and this object again without ownerReferences, and they have that again"
-        note = why_left(found, MachineSet, above, f"{stays} stays; {both}", deleted="the Machine of this object")
     return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
 
 

@@ -11,12 +11,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from windlass.api.capo_pool import OpenStackFloatingIPPool
-from windlass.kube.control.seen import IndexedReader, Present, read
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
 from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.resources import FloatingIp
-from windlass.openstack.ownership import first_of, presumed_mark
+from windlass.openstack.owners import oldest_recorder
+from windlass.openstack.ownership import presumed_mark
 
 BY_ADDRESS: Final = "address"
 """Index of pools: by the addresses that their status records."""
@@ -47,9 +48,9 @@ def counted(reader: IndexedReader, found: Present[OpenStackFloatingIPPool], esta
     def with_owner(each: FloatingIp) -> FloatingIp:
         if mark_of(each) or each.floating_ip_address in users:
             return each
-        known = map(read, reader.known(OpenStackFloatingIPPool, BY_ADDRESS, each.floating_ip_address))
-        pools = [pool for pool in known if isinstance(pool, Present)]
-        if not pools or (first := first_of(pools, names=lambda _: True)).metadata.uid == found.metadata.uid:
+        address = each.floating_ip_address
+        first = oldest_recorder(reader, (OpenStackFloatingIPPool,), BY_ADDRESS, address, has=lambda _: True)
+        if first is None or first.metadata.uid == found.metadata.uid:
             return each
         return replace(each, description=described(each.description, presumed_mark(first)))
 
