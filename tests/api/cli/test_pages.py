@@ -22,12 +22,15 @@ INTO_A_CLUSTER = ("| kubectl apply -f -", "| kubectl delete -f -")
 TO_A_FILE = " > "
 """Of a folder that is applied."""
 
+OTHERS = ("...", "[", " --write ", " --check ")
+"""Of commands that are a usage line, and of those that print no document."""
+
 COMMANDS = [one for page in PAGES for one in typed(page)]
 PIPED = [one for one in COMMANDS if one.command.endswith(INTO_A_CLUSTER) and not one.command.startswith("|")]
 PRINTED = [
     one
     for one in COMMANDS
-    if one.command.startswith(OURS) and "..." not in one.command and "[" not in one.command and one not in PIPED
+    if one.command.startswith(OURS) and one not in PIPED and not any(mark in one.command for mark in OTHERS)
 ]
 PLURALS = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies",

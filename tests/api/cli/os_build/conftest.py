@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.builder import require_builder
+from tests.left import files_of_builds
 from windlass.testing.builder import push_base
 from windlass.testing.registry import Registry
 
@@ -42,7 +43,7 @@ class Desk:
 
     def left(self) -> list[str]:
         """The files of builds."""
-        return [str(path) for part in ("builds", "trash") for path in (self.store / part).rglob("*")]
+        return files_of_builds(self.store)
 
 
 @pytest.fixture
