@@ -6,6 +6,7 @@ matter any more, and the server is known by `spec.providerID`.
 | the cloud | what is done |
 |---|---|
 | has no server | what the instance core says; a server group that is missing is created |
+| has the server, and somebody removed the finalizer of the Machine | the finalizer is added again |
 | has the server | providerID, labels and annotations are stored, then addresses and phase |
 | does not have the server that providerID names, twice | phase Failed: no other one is made |
 """
@@ -53,7 +54,7 @@ from windlass.openstack.machine_api.snapshot import (
     spec_of,
 )
 from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
-from windlass.openstack.objects import event
+from windlass.openstack.objects import event, intend, is_held
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.server.holding import hold
 from windlass.openstack.server.sending import admit, look_again
@@ -80,6 +81,8 @@ def build(visit: MachineVisit) -> Plan:
             waiting = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
             told = (AUTHENTIC, NOT_CREATED, waiting, progressing(what))
             return Plan.of(write(found, told, phase=PROVISIONING, now=visit.now)).then(look_again(visit, what))
+        case Standing() if not is_held(found):  # a deletion would leave the server where it is
+            return Plan.of(intend(found, visit.mark))
         case Standing(server):
             return _with_floating_ip(visit, server, _standing(visit, server))
         case Stuck(reason, message):

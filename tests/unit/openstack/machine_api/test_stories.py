@@ -361,6 +361,19 @@ async def test_a_machine_with_a_mark_and_without_the_finalizer_gets_it_before_it
     assert world.machine["metadata"]["finalizers"] == [MACHINE_API_FINALIZER]
 
 
+async def test_a_finalizer_that_somebody_removes_from_a_running_machine_is_added_again() -> None:
+    world = Fleet()
+    process = await built(world)
+    (server,) = world.cloud.services.servers
+    await world.change({"metadata": {"finalizers": None}})
+    await process.settle()
+    assert world.machine["metadata"]["finalizers"] == [MACHINE_API_FINALIZER]
+    assert list(world.cloud.services.servers) == [server]
+    await world.delete()
+    await process.settle()
+    assert (world.is_gone, list(world.cloud.services.servers)) == (True, [])
+
+
 async def test_a_server_that_nobody_can_ask_for_is_unknown_after_five_minutes() -> None:
     world = Fleet()
     await built(world)
