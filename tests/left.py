@@ -1,4 +1,4 @@
-"""What builds on this machine leave in their folder."""
+"""What is left of builds in the folder that `windlass` keeps them in on this machine."""
 
 import os
 from pathlib import Path
@@ -13,3 +13,8 @@ def files_of_builds(folder: Path) -> list[str]:
         for at, folders, names in os.walk(folder / part)
         for name in (*folders, *names)
     ]
+
+
+def mounts_below(folder: Path) -> list[str]:
+    """The mounts below the folder, a line of /proc/mounts each."""
+    return [line for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line]

@@ -28,7 +28,8 @@ def oldest_recorder(
     reader: IndexedReader, kinds: Iterable[type[Any]], index: str, which: str, *, has: Callable[[Any], bool]
 ) -> Present[Any] | None:
     """The object that a resource without a mark belongs to: the oldest of these kinds that has recorded it, since a
-    copy has the status of the original. `index` finds those that may have recorded it, and `has` says which have."""
+    copy has the status of the original. `index` may list objects that only name the resource: `has` tells whether an
+    object has recorded the resource."""
     known = (read(each) for kind in kinds for each in reader.known(kind, index, which))
     holders = [each for each in known if isinstance(each, Present) and has(each)]
     return first_of(holders, names=lambda _: True) if holders else None

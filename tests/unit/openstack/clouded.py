@@ -210,6 +210,18 @@ def server(world: World, **spec: Any) -> dict[str, Any]:
 def attached(world: World, *, mark: str) -> None:
     """One more port of the server, which no list has shown yet."""
     (owner,) = world.cloud.services.servers
+    world.cloud.services.ports[_port(world, mark=mark)].update(device_id=owner, device_owner="compute:az1")
+
+
+def begun_by_a_newer_one(world: World) -> None:
+    """One more port, beside the one that there is: of an object of the same name that was made later."""
+    (port,) = world.cloud.services.ports.values()
+    root, _, place = port["description"].partition("windlass-owner=")[2].split("/", 2)
+    _port(world, mark=f"{root}/ffffffffffffffff/{place}")
+
+
+def _port(world: World, *, mark: str) -> str:
+    """Create a port with the mark; returns the ID of the port."""
     body = {"network_id": world.network, "description": f"windlass-owner={mark}"}
     _, made = world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": body}))
-    world.cloud.services.ports[made["port"]["id"]].update(device_id=owner, device_owner="compute:az1")
+    return str(made["port"]["id"])

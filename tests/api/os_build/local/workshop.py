@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from tests.left import files_of_builds
+from tests.left import files_of_builds, mounts_below
 from tests.waiting import until
 from windlass.os_build.backends.local.buildah import Buildah
 from windlass.os_build.backends.local.builds import Builds
@@ -104,8 +104,7 @@ class Workshop:
 
     def left(self) -> list[str]:
         """What is left of builds: processes, mounts, files."""
-        mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if str(self.folder) in line]
-        return [*self.processes(), *mounts, *files_of_builds(self.folder)]
+        return [*self.processes(), *mounts_below(self.folder), *files_of_builds(self.folder)]
 
     def images(self) -> list[list[str]]:
         """The names of the images of each slot."""

@@ -11,7 +11,7 @@ import yaml
 
 from tests import program
 from tests.authorizer import until_allowed
-from tests.left import files_of_builds
+from tests.left import files_of_builds, mounts_below
 from tests.program import Program
 from windlass.os_build.installation import HOME
 from windlass.testing import BlockingAccess
@@ -77,5 +77,4 @@ def alive(folder: Path) -> list[str]:
 
 def left(folder: Path) -> list[str]:
     """What is left of builds on this machine: processes, mounts and files. Stores of images may stay."""
-    mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line]
-    return [*alive(folder), *mounts, *files_of_builds(folder)]
+    return [*alive(folder), *mounts_below(folder), *files_of_builds(folder)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT
+from tests.unit.openstack.clouded import MARK, NAMESPACE, PROJECT, begun_by_a_newer_one
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
@@ -86,10 +86,7 @@ async def test_the_deletion_of_a_machine_leaves_all_that_a_newer_one_has_begun_t
     world.cloud.fault(method="POST", path="^/servers$", status=400, count=9)
     world.api.load(machine(world))
     await Life(world).settle()
-    (port,) = world.cloud.services.ports.values()
-    root, _, at = port["description"].partition("windlass-owner=")[2].split("/", 2)
-    made = {"network_id": world.network, "description": f"windlass-owner={root}/ffffffffffffffff/{at}"}
-    world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": made}))
+    begun_by_a_newer_one(world)
     await delete(world, NAME)
     assert (len(world.cloud.services.ports), deletions(world)) == (2, [])
 

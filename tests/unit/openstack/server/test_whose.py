@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.openstack.clouded import NAMESPACE, PROJECT, World, server
+from tests.unit.openstack.clouded import NAMESPACE, PROJECT, World, begun_by_a_newer_one, server
 from tests.unit.openstack.server.lives import (
     NAME,
     Life,
@@ -200,10 +200,7 @@ async def test_the_deletion_of_an_object_leaves_all_that_a_newer_one_has_begun_t
     world.cloud.fault(method="POST", path="^/servers$", status=400, count=9)
     world.api.load(server(world))
     await Life(world).settle()
-    (port,) = world.cloud.services.ports.values()
-    root, _, place = port["description"].partition("windlass-owner=")[2].split("/", 2)
-    made = {"network_id": world.network, "description": f"windlass-owner={root}/ffffffffffffffff/{place}"}
-    world.cloud.services.handle(PROJECT, Http("network", "POST", "/v2.0/ports", body={"port": made}))
+    begun_by_a_newer_one(world)
     await delete(world, NAME)
     assert (len(world.cloud.services.ports), deletions(world)) == (2, [])
 
