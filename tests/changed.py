@@ -4,7 +4,7 @@
 
 | changed | tests |
 |---|---|
-| `src/windlass/a/b/c.py` | `tests/unit/a/b/test_c.py`, or the nearest folder of `tests/unit` that mirrors its package |
+| `windlass/a/b/c.py` below `packages` | `tests/unit/a/b/test_c.py`, or the nearest folder of `tests/unit` |
 | a test of `tests/unit` | itself; another module there: its folder |
 | anything else of `docs`, `deploy` or a page beside them | `tests/unit/deploy` |
 
@@ -42,7 +42,7 @@ def mirrors_of(files: Iterable[str]) -> set[str]:
 
 def _test_of(file: Path) -> str | None:
     match file.parts:
-        case ("src", "windlass", *folders, name) if name.endswith(".py"):
+        case ("packages", _, "src", "windlass", *folders, name) if name.endswith(".py"):
             own = Path("tests", "unit", *folders, f"test_{name}")
             return str(own) if (ROOT / own).exists() else _nearest(folders)
         case ("tests", "unit", *folders, name) if name.endswith(".py"):

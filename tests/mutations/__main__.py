@@ -1,7 +1,7 @@
 """Break the program on purpose, one line at a time, and see that a test notices: `make mutate`.
 
-Each `Mutation` of `entries` is applied to a copy of `src` in a temporary folder, never in place, and the tests that it
-names are run against that copy: killed if one fails, survived if all pass. First they are run against an unchanged
+Each `Mutation` of `entries` is applied to a copy of the program in a temporary folder, never in place, and the tests
+that it names are run against that copy: killed if one fails, survived if all pass. First they are run against an unchanged
 copy, since a test that fails anyway proves nothing. Exit code 1 if one survives, if its text is not found exactly once
 (the code has changed: change the entry too), or if its tests cannot be run.
 
@@ -26,9 +26,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from tests.house import ROOT, SOURCES, source
 from tests.mutations.entries import MUTATIONS, Mutation
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
 """Seconds after which tests that hang are taken for tests that fail."""
 
@@ -83,12 +83,13 @@ def _tell(mutation: Mutation, verdict: Verdict) -> Verdict:
 
 
 def _copy(folder: Path) -> Path:
-    shutil.copytree(ROOT / "src", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for each in SOURCES:
+        shutil.copytree(each, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     return folder
 
 
 def _judge(mutation: Mutation, copies: "SimpleQueue[Path]") -> Verdict:
-    text = (ROOT / "src" / "windlass" / mutation.file).read_text()
+    text = source(mutation.file).read_text()
     count = text.count(mutation.text)
     if count != 1:
         return Verdict("NOT FOUND", output=f"its text is there {count} times; an entry's text must be there once")
@@ -97,22 +98,22 @@ def _judge(mutation: Mutation, copies: "SimpleQueue[Path]") -> Verdict:
 
 def _run(tests: Sequence[str], copies: "SimpleQueue[Path]", mutation: Mutation | None = None) -> Verdict:
     began = time.monotonic()
-    source = copies.get()
+    copy = copies.get()
     try:
-        with _mutated(source, mutation):
-            code, output = _pytest(tests, source)
+        with _mutated(copy, mutation):
+            code, output = _pytest(tests, copy)
     finally:
-        copies.put(source)
+        copies.put(copy)
     fate: Fate = {0: "SURVIVED", 1: "killed", None: "killed (hangs)"}.get(code, "NO TESTS")  # type: ignore[assignment]
     return Verdict(fate, time.monotonic() - began, "" if code in (0, 1) and mutation else output)
 
 
 @contextmanager
-def _mutated(source: Path, mutation: Mutation | None) -> Iterator[None]:
+def _mutated(copy: Path, mutation: Mutation | None) -> Iterator[None]:
     if mutation is None:
         yield
         return
-    file = source / "windlass" / mutation.file
+    file = copy / "windlass" / mutation.file
     whole = file.read_text()
     file.write_text(whole.replace(mutation.text, mutation.replacement))
     try:
@@ -121,11 +122,11 @@ def _mutated(source: Path, mutation: Mutation | None) -> Iterator[None]:
         file.write_text(whole)
 
 
-def _pytest(tests: Sequence[str], source: Path) -> tuple[int | None, str]:
+def _pytest(tests: Sequence[str], copy: Path) -> tuple[int | None, str]:
     """The exit code of pytest, None if it hangs, and the end of what it said."""
-    command = [sys.executable, "-c", _AGAINST_THE_COPY, str(source), "-x", "-q", "-p", "no:cacheprovider", *tests]
+    command = [sys.executable, "-c", _AGAINST_THE_COPY, str(copy), "-x", "-q", "-p", "no:cacheprovider", *tests]
     # CI: properties are judged by the same examples each time. No bytecode: it would outlive the change of a second.
-    settings = {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
+    settings = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -150,7 +151,7 @@ _AGAINST_THE_COPY = """
 import importlib.util, sys
 source = sys.argv.pop(1)
 # Found, not imported: pytest rewrites the assertions of its plugins, and windlass has one.
-found = importlib.util.find_spec("windlass").origin
+found = importlib.util.find_spec("windlass").submodule_search_locations[0]
 assert found.startswith(source), f"{found} is not in the copy in {source}"
 import pytest
 sys.exit(pytest.main(sys.argv[1:]))

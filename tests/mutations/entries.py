@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Mutation(Struct, frozen=True):
-    """In `file` (below `src/windlass`), `text` becomes `replacement`; one of `tests` (below `tests/unit`) must fail."""
+    """In `file` (below `windlass`), `text` becomes `replacement`; one of `tests` (below `tests/unit`) must fail."""
 
     file: str
     text: str

@@ -27,7 +27,7 @@ BARE = re.compile(
 
 def texts() -> Iterator[Path]:
     """What people read or run: pages, messages, examples, manifests, the build."""
-    for place in ("docs", "examples", "deploy", "bench", "src", ".ci", "tools"):
+    for place in ("docs", "examples", "deploy", "bench", "packages", ".ci", "tools"):
         yield from (file for file in (ROOT / place).rglob("*") if file.is_file() and file.suffix in WITH_TEXT)
     yield from (file for file in ROOT.iterdir() if file.is_file() and file.suffix in WITH_TEXT)
 

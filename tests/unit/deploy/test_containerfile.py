@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import windlass
+from windlass.kube.version import VERSION
 
 ROOT = Path(__file__).parents[3]
 LINES = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
@@ -19,19 +19,28 @@ def test_what_it_copies_exists(source: str) -> None:
 
 
 def test_what_the_build_reads_is_copied() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    workspace = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]["workspace"]
     copied = {source for *sources, _ in COPIES for source in sources}
-    assert {"pyproject.toml", "uv.lock", "src", project["readme"], *project["license-files"]} <= copied
+    members = {str(each.relative_to(ROOT)) for pattern in workspace["members"] for each in ROOT.glob(pattern)}
+    assert {"pyproject.toml", "uv.lock", *(f"{each}/pyproject.toml" for each in members)} <= copied
+
+
+def test_the_image_has_no_test_tools() -> None:
+    copied = {source for *sources, _ in COPIES for source in sources}
+    assert copied & {"packages/kube", "packages/machines", "packages/testing", "packages"} == {
+        "packages/kube",
+        "packages/machines",
+    }
 
 
 def test_its_entry_point_is_a_command_of_the_package() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "packages" / "machines" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (entry,) = [line for line in LINES if line.startswith("ENTRYPOINT ")]
     assert re.findall(r'"(.+?)"', entry)[0] in project["scripts"]
 
 
 def test_it_is_of_this_version() -> None:
-    assert f'org.opencontainers.image.version="{windlass.__version__}"' in " ".join(LINES)
+    assert f'org.opencontainers.image.version="{VERSION}"' in " ".join(LINES)
 
 
 def test_it_runs_as_a_user_with_a_number() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-import windlass
 from windlass.cli.capabilities import CAPABILITIES
+from windlass.kube.version import VERSION
 
 from .folder import Folder
 
@@ -92,7 +92,7 @@ def test_everything_is_at_home_but_what_is_cluster_wide_or_generated(folder: Fol
 @of_each
 def test_the_image_is_of_this_version(folder: Folder) -> None:
     (image,) = folder.read("base/kustomization.yaml")["images"]
-    assert (image["name"], image["newTag"]) == (folder.container()["image"], windlass.__version__)
+    assert (image["name"], image["newTag"]) == (folder.container()["image"], VERSION)
 
 
 @of_each

@@ -5,11 +5,11 @@ from typing import Any
 
 import yaml
 
-import windlass
 from examples.informer import informer
 from windlass.api.update_informer import UpdateInformer
 from windlass.informer import ASKER
 from windlass.kube.object import Object
+from windlass.kube.version import VERSION
 from windlass.update_status.installation import NAME
 
 from .folder import Folder
@@ -43,8 +43,8 @@ def container() -> dict[str, Any]:
 def test_every_file_is_mentioned_and_the_image_is_of_this_version() -> None:
     mentioned = only("kustomization.yaml")
     assert {*mentioned["resources"], "kustomization.yaml"} == {file.name for file in EXAMPLE.glob("*.yaml")}
-    assert mentioned["images"] == [{"name": container()["image"], "newTag": windlass.__version__}]
-    assert f"FROM windlass:{windlass.__version__}\n" in (EXAMPLE / "Containerfile").read_text(encoding="utf-8")
+    assert mentioned["images"] == [{"name": container()["image"], "newTag": VERSION}]
+    assert f"FROM windlass:{VERSION}\n" in (EXAMPLE / "Containerfile").read_text(encoding="utf-8")
 
 
 def test_everything_namespaced_is_at_home() -> None:

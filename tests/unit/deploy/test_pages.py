@@ -13,6 +13,7 @@ from typing import get_args, get_type_hints
 import click
 import pytest
 
+from tests.house import ROOT, source
 from windlass.api import update, update_insights, update_record
 from windlass.capability.conventions.options import cluster_options, program_options
 from windlass.cli.capabilities import CAPABILITIES
@@ -41,7 +42,6 @@ from windlass.update_status.informers import decide as informers
 from windlass.update_status.informers.admission import Reason as InformerReason
 from windlass.update_status.report import Impact
 
-ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 TOY = ROOT / "tests" / "unit" / "machine_sync" / "conversion" / "test_new_platform.py"
@@ -57,7 +57,7 @@ def rows(page: Path, heading: str) -> list[str]:
 
 def emitted() -> Iterator[str]:
     """Reasons of Events: what is passed as `reason` to `Emit(...)`."""
-    for file in (ROOT / "src" / "windlass" / "machine_sync").rglob("*.py"):
+    for file in source("machine_sync").rglob("*.py"):
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Emit":
                 (reason,) = [keyword.value for keyword in call.keywords if keyword.arg == "reason"]
@@ -99,7 +99,7 @@ def os_build_reasons() -> Iterator[str]:
     registries."""
     yield from Cause
     yield from REFUSED.values()
-    package = ROOT / "src" / "windlass" / "os_build"
+    package = source("os_build")
     for file in package.rglob("*.py"):
         if file.relative_to(package).parts[0] in ("cli", "demo"):
             continue

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-import windlass
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.cli.program import cli
 from windlass.cli.web import command as web
+from windlass.kube.version import VERSION
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.view import machines
 from windlass.update_status.view import update
@@ -115,7 +115,7 @@ def test_every_file_is_mentioned_and_the_image_is_of_this_version() -> None:
             mentioned.add(path / "kustomization.yaml" if path.is_dir() else path)
     assert mentioned == {*DEPLOY.rglob("*.yaml")}
     [base] = documents("base/kustomization.yaml")
-    assert base["images"] == [{"name": container("base/deployment.yaml")["image"], "newTag": windlass.__version__}]
+    assert base["images"] == [{"name": container("base/deployment.yaml")["image"], "newTag": VERSION}]
 
 
 def test_everything_namespaced_is_at_home() -> None:

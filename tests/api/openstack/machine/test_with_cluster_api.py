@@ -2,13 +2,12 @@
 
 import base64
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import windlass
 from tests.api.openstack.working import working
+from tests.house import ROOT
 from tests.waiting import eventually
 from windlass.api import capi
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
@@ -29,7 +28,7 @@ from windlass.testing.plane.pool import PlanePool
 
 Tree = dict[str, Any]
 
-CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
+CRDS = ROOT / "deploy" / "openstack" / "crds" / "crds.yaml"
 OURS = "infrastructure.cluster.x-k8s.io"
 NOWHERE = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 """The ID of nothing."""

@@ -1,19 +1,18 @@
 """One project and one pair of namespaces for all stories of whose a server is, on the shared plane."""
 
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
-import windlass
 from tests.api.openstack.ownership.stage import Places, Stage
+from tests.house import ROOT
 from windlass.kube import config
 from windlass.kube.client.client import Client
 from windlass.testing import PlaneAccess, crds
 from windlass.testing.cloud import Project
 from windlass.testing.cloud.access import CloudAccess
 
-CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
+CRDS = ROOT / "deploy" / "openstack" / "crds" / "crds.yaml"
 
 
 def with_machines(plane: PlaneAccess) -> PlaneAccess:

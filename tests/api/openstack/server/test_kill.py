@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import windlass
 from tests.api.openstack.server.stage import Stage, Writes, held
+from tests.house import ROOT
 from tests.program import ALONE, Program, starting
 from tests.waiting import eventually
 from windlass.kube import config
@@ -18,7 +18,7 @@ from windlass.testing.cloud import Project
 from windlass.testing.cloud.access import CloudAccess
 from windlass.testing.plane.pool import PlanePool
 
-CRDS = Path(windlass.__file__).parents[2] / "deploy" / "openstack" / "crds" / "crds.yaml"
+CRDS = ROOT / "deploy" / "openstack" / "crds" / "crds.yaml"
 POSTS = (("neutron", "/ports$"), ("neutron", "/trunks$"), ("cinder", "/volumes$"), ("nova", "/servers$"))
 
 

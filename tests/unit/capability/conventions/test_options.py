@@ -10,7 +10,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import windlass
 from windlass.capability.conventions.connection import impersonation
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.options import adopt
@@ -19,6 +18,7 @@ from windlass.cli import main
 from windlass.cli.program import COMMANDS, CommandTable, cli
 from windlass.kube.config import Impersonation
 from windlass.kube.errors import ConfigError
+from windlass.kube.version import VERSION
 
 OF_THE_PROGRAM = {"--log-level", "--version"}
 OF_A_CLUSTER = {"--kubeconfig", "--context", "--namespace", "-n", "--request-timeout", "--as", "--as-group"}
@@ -126,9 +126,9 @@ def test_groups_may_be_several_and_need_a_user(group: click.Group) -> None:
 
 def test_the_version_is_printed_for_people_and_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version"]) == Exit.OK
-    assert capsys.readouterr().out.startswith(f"windlass {windlass.__version__} (Python 3.")
+    assert capsys.readouterr().out.startswith(f"windlass {VERSION} (Python 3.")
     assert main(["version", "-o", "json"]) == Exit.OK
-    assert json.loads(capsys.readouterr().out)["windlass"] == windlass.__version__
+    assert json.loads(capsys.readouterr().out)["windlass"] == VERSION
 
 
 def test_adopting_twice_changes_nothing(group: click.Group) -> None:
@@ -143,7 +143,7 @@ def test_adopting_twice_changes_nothing(group: click.Group) -> None:
 def test_the_version_may_be_asked_for_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["--version"], ["machines", "--version"], ["dev", "up", "--version"]):
         assert main(arguments) == Exit.OK
-        assert capsys.readouterr().out == f"windlass {windlass.__version__}\n"
+        assert capsys.readouterr().out == f"windlass {VERSION}\n"
 
 
 @pytest.mark.parametrize(

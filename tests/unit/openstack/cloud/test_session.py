@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import windlass
 from tests.unit.kube.client.tls import AUTHORITY, tls_server
 from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, Seen, served
+from windlass.kube.version import VERSION
 from windlass.openstack.cloud.classify import classify
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Rejected, Throttled, Unauthenticated, Unavailable
@@ -74,10 +74,10 @@ async def test_a_request_names_program_controller_and_version_and_has_the_body_a
 ) -> None:
     await session.send(CREATE, seconds=5, agent="server")
     [call] = cloud.calls
-    assert call.headers["user-agent"] == f"windlass-openstack/{windlass.__version__} (server)"
+    assert call.headers["user-agent"] == f"windlass-openstack/{VERSION} (server)"
     assert call.headers["openstack-api-version"] == "compute 2.53"
     assert (call.headers["content-type"], call.body) == ("application/json", b'{"server":{"name":"a"}}')
-    assert cloud.seen[0].headers["user-agent"].startswith(f"windlass-openstack/{windlass.__version__} ")
+    assert cloud.seen[0].headers["user-agent"].startswith(f"windlass-openstack/{VERSION} ")
 
 
 async def test_names_that_are_regexes_or_urls_arrive_as_they_are(cloud: HttpCloud, session: CloudSession) -> None:
