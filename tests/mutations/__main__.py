@@ -1,9 +1,9 @@
 """Break the program on purpose, one line at a time, and see that a test notices: `make mutate`.
 
 Each `Mutation` of `entries` is applied to a copy of the program in a temporary folder, never in place, and the tests
-that it names are run against that copy: killed if one fails, survived if all pass. First they are run against an unchanged
-copy, since a test that fails anyway proves nothing. Exit code 1 if one survives, if its text is not found exactly once
-(the code has changed: change the entry too), or if its tests cannot be run.
+that it names are run against that copy: killed if one fails, survived if all pass. First they are run against an
+unchanged copy, since a test that fails anyway proves nothing. Exit code 1 if one survives, if its text is not found
+exactly once (the code has changed: change the entry too), or if its tests cannot be run.
 
     python -m tests.mutations                  all of them
     python -m tests.mutations lease queue      those whose file or text has one of these words

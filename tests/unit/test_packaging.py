@@ -1,41 +1,109 @@
-"""The wheel and the sdist: built from the files alone, without a network or git, and complete."""
+"""The distributions: built from the files alone, without a network or git, complete, and each with its own part."""
 
+import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.house import ROOT, SOURCES
+from windlass.kube.version import VERSION
+
+DISTRIBUTIONS = {"windlass_kube": "kube", "windlass_testing": "testing", "windlass_machines": "machines"}
+PACKAGES = {name: ROOT / "packages" / folder for name, folder in DISTRIBUTIONS.items()}
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "-d", str(into)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    for folder in PACKAGES.values():
+        command = [sys.executable, "-m", "hatchling", "build", "-d", str(into)]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return into
 
 
-def test_the_wheel_holds_what_the_package_needs_at_run_time(built: Path) -> None:
-    (wheel,) = built.glob("*.whl")
-    packed = set(zipfile.ZipFile(wheel).namelist())
-    source = ROOT / "src"
-    data = {
-        str(file.relative_to(source))
-        for file in (source / "windlass").rglob("*")
-        if file.is_file() and "__pycache__" not in file.parts
+def contents(built: Path, name: str) -> set[str]:
+    (wheel,) = built.glob(f"{name}-*.whl")
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_wheel_holds_what_its_part_needs_at_run_time(built: Path, name: str) -> None:
+    source = PACKAGES[name] / "src"
+    files = (file for file in source.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    assert {str(file.relative_to(source)) for file in files} <= contents(built, name)
+
+
+def test_no_file_is_in_two_wheels_and_none_makes_windlass_the_package_of_one(built: Path) -> None:
+    of_ours = [file for name in DISTRIBUTIONS for file in contents(built, name) if file.startswith("windlass/")]
+    assert len(of_ours) == len(set(of_ours))
+    assert "windlass/__init__.py" not in of_ours
+
+
+def test_an_sdist_has_its_licence_and_its_sources(built: Path) -> None:
+    for name, folder in PACKAGES.items():
+        with tarfile.open(built / f"{name}-{VERSION}.tar.gz") as packed:
+            names = {"/".join(each.split("/")[1:]) for each in packed.getnames()}
+        assert {"LICENSE", "README.md", "pyproject.toml"} <= names
+        assert {str(file.relative_to(folder)) for file in (folder / "src").rglob("*.py")} <= names
+
+
+def test_all_have_the_version_of_the_program(built: Path) -> None:
+    assert {f"{name}-{VERSION}-py3-none-any.whl" for name in DISTRIBUTIONS} == {
+        each.name for each in built.glob("*.whl")
     }
-    assert data <= packed
 
 
-def test_the_sdist_can_be_tested(built: Path) -> None:
-    (sdist,) = built.glob("*.tar.gz")
-    with tarfile.open(sdist) as packed:
-        names = {"/".join(name.split("/")[1:]) for name in packed.getnames()}
-    assert {"Makefile", "uv.lock", "tools/bootstrap", "tests/unit/test_packaging.py", "LICENSE"} <= names
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_it_is_not_uploaded_before_there_is_a_release(name: str) -> None:
+    project = tomllib.loads((PACKAGES[name] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "Private :: Do Not Upload" in project["classifiers"]
+    assert project["name"] == name.replace("_", "-")
+
+
+ABSENT = """
+import sys
+class Absent:
+    def find_spec(name, path=None, target=None):
+        if name == sys.argv[1]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent)
+from windlass.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "command"),
+    [
+        ("windlass.testing", "demo", ["dev", "status"]),
+        ("windlass.testing", "demo", ["dev", "cloud", "status"]),
+        ("windlass.testing", "demo", ["demo"]),
+        ("windlass.testing", "demo", ["demo", "openstack"]),
+        ("openstack", "openstack", ["plan", "openstack", "-f", "-"]),
+    ],
+)
+def test_a_command_says_which_extra_it_needs(module: str, extra: str, command: list[str], tmp_path: Path) -> None:
+    said = run(module, command, tmp_path)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr.startswith(f"error: {module}")
+    assert f"the extra '{extra}' of windlass-machines" in said.stderr
+
+
+@pytest.mark.parametrize("command", [["--help"], ["dev", "up", "--help"], ["demo", "--help"], ["openstack", "--help"]])
+@pytest.mark.parametrize("module", ["windlass.testing", "openstack"])
+def test_help_needs_no_extra(module: str, command: list[str], tmp_path: Path) -> None:
+    assert run(module, command, tmp_path).returncode == 0
+
+
+def run(absent: str, command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    """What the command says where a module is absent."""
+    argv = [sys.executable, "-c", ABSENT, absent, *command]
+    return subprocess.run(argv, env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -52,5 +120,8 @@ def test_it_refuses_to_start_beside_the_other_program_of_its_name(tmp_path: Path
         assert "pip uninstall windlass" in done.stderr
 
 
-def test_the_distribution_is_not_called_as_the_program_of_somebody_else(built: Path) -> None:
-    assert sorted(file.name.partition("-")[0] for file in built.iterdir()) == ["windlass_machines"] * 2
+def test_each_part_of_the_program_has_types() -> None:
+    packages = [
+        each for source in SOURCES for each in (source / "windlass").iterdir() if (each / "__init__.py").exists()
+    ]
+    assert [each for each in packages if not (each / "py.typed").exists()] == []

@@ -1,14 +1,12 @@
 """What pages tell people to type: Windlass from a checkout, an image before the first apply, true counts."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-import windlass
 from tests.pages import DOCS, PAGES, ROOT, typed
 from windlass.cli.capabilities import CAPABILITIES, capability
 from windlass.machine_sync.demo.story import STORY
@@ -74,11 +72,6 @@ def test_nothing_installs_the_package_of_somebody_else() -> None:
     assert not found, "Windlass is not on PyPI: install it from a checkout"
 
 
-def test_it_is_not_uploaded_under_the_name_of_somebody_else() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert "Private :: Do Not Upload" in project["classifiers"]
-
-
 SET_IMAGE = re.compile(r"\(cd deploy/(?P<name>[\w-]+)/base && kustomize edit set image |for base in deploy/\*/base; ")
 SHOWN = {"README.md", "install.md"}
 """Pages that show how the image is set; others refer to it."""
@@ -139,9 +132,3 @@ def test_the_proposal_counts_kinds_and_alerts() -> None:
     groups = yaml.safe_load(rules.read_text(encoding="utf-8"))["spec"]["groups"]
     assert f"applies {IN_WORDS[len(capability('update-status').install(home='any').owned)]} CRDs" in said
     assert f"{IN_WORDS[sum(len(group['rules']) for group in groups)]} alerts" in said
-
-
-def test_the_package_lists_every_package_of_a_capability() -> None:
-    assert windlass.__doc__
-    for name in CAPABILITIES:
-        assert f"`windlass.{name.replace('-', '_')}`" in windlass.__doc__

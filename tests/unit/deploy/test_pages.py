@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from types import ModuleType
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import click
 import pytest
@@ -166,17 +166,21 @@ def test_the_runbook_has_every_event_of_updates() -> None:
 
 
 def test_every_dependency_has_its_line() -> None:
-    tree = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
     def names(requirements: list[str]) -> set[str]:
-        return {f"`{re.split('[><=~! ;[]', requirement)[0]}`" for requirement in requirements}
+        found = {re.split("[><=~! ;[]", requirement)[0] for requirement in requirements}
+        return {f"`{name}`" for name in found if not name.startswith("windlass-")}
 
-    page = DOCS / "dependencies.md"
-    extra = names(tree["project"]["optional-dependencies"]["testing"])
-    assert set(rows(page, "## At run time")) == names(tree["project"]["dependencies"])
-    assert set(rows(page, "## Extra `testing`")) == extra
-    development = names(tree["dependency-groups"]["dev"]) | names(tree["build-system"]["requires"])
-    assert set(rows(page, "## To build and to develop")) == development - extra
+    def read(folder: Path) -> dict[str, Any]:
+        return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+    kube, testing, machines = (read(ROOT / "packages" / each) for each in ("kube", "testing", "machines"))
+    page, extra = DOCS / "dependencies.md", testing["project"]["optional-dependencies"]["pytest"]
+    assert set(rows(page, "## `windlass-kube`")) == names(kube["project"]["dependencies"])
+    of_machines = [*machines["project"]["dependencies"], *machines["project"]["optional-dependencies"]["openstack"]]
+    assert set(rows(page, "## `windlass-machines`")) == names(of_machines)
+    assert set(rows(page, "## Extra `pytest` of `windlass-testing`")) == names(extra)
+    development = names(read(ROOT)["dependency-groups"]["dev"]) | names(kube["build-system"]["requires"])
+    assert set(rows(page, "## To build and to develop")) == development - names(extra)
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)

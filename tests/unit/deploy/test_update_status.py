@@ -21,7 +21,8 @@ def test_the_program_looks_for_its_lease_at_home(path: str) -> None:
 
 
 def test_the_program_is_one_that_is_installed() -> None:
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    package = ROOT / "packages" / "machines" / "pyproject.toml"
+    scripts = tomllib.loads(package.read_text(encoding="utf-8"))["project"]["scripts"]
     (program,) = FOLDER.container()["command"]
     assert scripts[program] == "windlass.cli:run_update_status"
 

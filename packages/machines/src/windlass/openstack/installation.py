@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from windlass.capability.extras import require
 from windlass.capability.installation import Installation, account, permissions_of
 from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.controller import Controller
@@ -46,6 +47,7 @@ def installation(
         return (*declared, *beside_permissions(machine_api=machine_api))
 
     def frame() -> "Frame":
+        require("openstack")
         from windlass.openstack.service import frame
 
         return frame(
@@ -57,6 +59,7 @@ def installation(
         )
 
     def planner() -> "Planner":
+        require("openstack")
         from windlass.openstack.planning.planner import planner
 
         return planner(controllers, reader=Unread(), credentials=credentials, machine_api=machine_api)

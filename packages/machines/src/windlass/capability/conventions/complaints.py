@@ -3,7 +3,7 @@
 | error | exit code |
 |---|---|
 | kubeconfig or credentials cannot be used, or the API server refuses them (401) | 2 |
-| any other error of the API server, the network or the disk | 1 |
+| any other error of the API server, the network or the disk; an extra is not installed | 1 |
 | anything else | 70: a bug of Windlass |
 """
 
@@ -63,6 +63,7 @@ def explain(error: BaseException) -> str:
 
 def _explain(error: BaseException) -> tuple[str, Exit]:
     # Not imported above: errors of the command line itself need no Kubernetes.
+    from windlass.capability import extras
     from windlass.kube import errors
 
     match error:
@@ -76,6 +77,8 @@ def _explain(error: BaseException) -> tuple[str, Exit]:
             return f"{error}: {remedy}" if remedy else str(error), Exit.FAILED
         case OSError():
             return _os_error(error), Exit.FAILED
+        case ModuleNotFoundError() if (text := extras.remedy(error)) is not None:
+            return text, Exit.FAILED
         case _:
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             return f"{text}: this is a defect of Windlass; --log-level debug shows where", Exit.BUG

@@ -1,0 +1,28 @@
+"""What only some commands need is an extra of the distribution: a command says which one is absent."""
+
+from importlib.util import find_spec
+from typing import Final
+
+_MODULES: Final = {"windlass.testing": "demo", "openstack": "openstack", "keystoneauth1": "openstack"}
+"""What the extras bring, and the name of the extra."""
+
+
+class ExtraAbsent(ModuleNotFoundError):
+    """A module is absent that comes with an extra."""
+
+
+def require(module: str) -> None:
+    """Raises ExtraAbsent if `module` is absent: before work begins that would import it later."""
+    if find_spec(module) is None:
+        raise ExtraAbsent(name=module)
+
+
+def remedy(error: ModuleNotFoundError) -> str | None:
+    """The text for users if an extra brings the module that is absent."""
+    extra = next((extra for module, extra in _MODULES.items() if f"{error.name}.".startswith(f"{module}.")), None)
+    if extra is None:
+        return None
+    return (
+        f"{error.name} is not installed: it comes with the extra {extra!r} of windlass-machines, "
+        f"in a checkout of Windlass, run `uv tool install --reinstall './packages/machines[{extra}]'`"
+    )
