@@ -62,7 +62,7 @@ install-openstack: .venv/ready ## install the OpenStack that tests use into the 
 cross-compile: .venv/ready ## prove that the control plane builds for the platforms this machine is not
 	$(RUN)python -m windlass.testing.binaries --target linux/arm64 --target darwin/arm64 --into dist/cross
 
-.venv/ready: pyproject.toml uv.lock tools/bootstrap
+.venv/ready: pyproject.toml $(wildcard packages/*/pyproject.toml) uv.lock tools/bootstrap
 	@tools/bootstrap
 	@touch $@
 

@@ -5,6 +5,8 @@ from typing import Final
 
 _MODULES: Final = {"windlass.testing": "demo", "openstack": "openstack", "keystoneauth1": "openstack"}
 """What the extras bring, and the name of the extra."""
+_PACKAGES: Final = {"demo": ("kube", "testing"), "openstack": ("kube",)}
+"""The folders below packages/ that an extra needs beside machines."""
 
 
 class ExtraAbsent(ModuleNotFoundError):
@@ -22,7 +24,10 @@ def remedy(error: ModuleNotFoundError) -> str | None:
     extra = next((extra for module, extra in _MODULES.items() if f"{error.name}.".startswith(f"{module}.")), None)
     if extra is None:
         return None
+    # Without --no-sources, uv would link the other packages to the checkout instead of copying them.
+    others = " ".join(f"--with ./packages/{folder}" for folder in _PACKAGES[extra])
+    command = f"uv tool install --reinstall --no-sources {others} './packages/machines[{extra}]'"
     return (
-        f"{error.name} is not installed: it comes with the extra {extra!r} of windlass-machines, "
-        f"in a checkout of Windlass, run `uv tool install --reinstall './packages/machines[{extra}]'`"
+        f"{error.name} is not installed: it comes with the extra {extra!r} of windlass-machines. "
+        f"In a checkout of Windlass, run `{command}`"
     )
