@@ -4,7 +4,10 @@ What exploring finds comes back as an example that every run tries (`@example`, 
 """
 
 import os
+import subprocess
 from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any, Final, TypeVar
 
@@ -34,6 +37,22 @@ def seeds(*usual: int) -> list[int]:
     They follow from WINDLASS_EXPLORE, so that all workers collect the same tests and a run can be repeated.
     """
     return Random(_NUMBER).sample(range(1 << 32), 3) if EXPLORING else [*usual]
+
+
+def in_turn(*cases: T) -> list[T]:
+    """One of `cases`, which the id of the commit decides: a commit has always the same, and the next one often
+    another; all of them when exploring. For long stories that stand on the same parts."""
+    return [*cases] if EXPLORING else [cases[int(_commit(), 16) % len(cases)]]
+
+
+@cache
+def _commit() -> str:
+    """The id of the commit that is checked out; 0 outside a clone."""
+    asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "0"
 
 
 def on_one_platform_each(rows: Iterable[Any]) -> Iterator[Any]:

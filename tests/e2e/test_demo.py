@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.builder import require_builder
-from tests.explore import EXPLORING
+from tests.explore import EXPLORING, in_turn
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.demo.story import Step
 from windlass.machine_sync.demo.expectations import REFUSAL
@@ -26,10 +26,17 @@ pytestmark = pytest.mark.plane
 
 SERVICE_ACCOUNT = "system:serviceaccount:windlass-system:windlass-machine-sync"
 
+PLAYED = in_turn("machine-sync", "update-status", "openstack", "os-build")
+"""The demos that are played to their end: a minute each, and their parts have tests of their own."""
+
 PATIENCE = 900.0
 """Seconds; the longest demo takes 130. It has deadlines of its own, this is for a test machine in trouble."""
 WRITERS = ("openstack-server", "openstack-machine-api")
 """The controllers that have the servers of machines under Cluster API and under the Machine API."""
+
+
+def in_its_turn(demo: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(demo not in PLAYED, reason="the turn of another demo; all of them: make explore")
 
 
 @pytest.fixture
@@ -66,6 +73,7 @@ def assert_whole_story(output: str, story: Sequence[Step[Any, Any]] = STORY) -> 
     assert summary[len(story)].startswith(f"All {len(story)} steps came true in "), output
 
 
+@in_its_turn("machine-sync")
 def test_every_step_of_the_demo_comes_true_and_what_is_kept_can_be_used_and_stopped(
     environment: Mapping[str, str],
 ) -> None:
@@ -95,6 +103,7 @@ def test_every_step_of_the_demo_comes_true_and_what_is_kept_can_be_used_and_stop
     assert down.returncode == Exit.OK, down.stderr
 
 
+@in_its_turn("update-status")
 def test_the_demo_of_update_status_comes_true_and_its_record_can_be_read_afterwards(
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
@@ -119,6 +128,7 @@ def test_the_demo_of_update_status_comes_true_and_its_record_can_be_read_afterwa
     assert down.returncode == Exit.OK, down.stderr
 
 
+@in_its_turn("openstack")
 def test_the_demo_of_openstack_comes_true_and_takes_its_cloud_with_it(environment: Mapping[str, str]) -> None:
     demo = windlass("demo", "openstack", environment=environment)
     assert demo.returncode == Exit.OK, demo.stdout + demo.stderr
@@ -135,6 +145,7 @@ def test_the_demo_of_openstack_comes_true_and_takes_its_cloud_with_it(environmen
     assert "the project has what it had at first: security group workers" in demo.stdout
 
 
+@in_its_turn("os-build")
 def test_the_demo_of_os_build_comes_true_and_nothing_of_its_builds_is_left(environment: Mapping[str, str]) -> None:
     require_builder()
     demo = windlass("demo", "os-build", environment=environment)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.explore import seeds, usually
+from tests.explore import in_turn, seeds, usually
 from tests.waiting import eventually, patiently
 from windlass.api import capi, core, mapi
 from windlass.kube.errors import ApiError, KubeError
@@ -110,7 +110,7 @@ async def moved(ground: Ground, names: list[str], to: str, *, least: int) -> Non
 
 @pytest.mark.parametrize("seed", seeds(7))
 @pytest.mark.parametrize(
-    ("platform", "count"), [("AWS", usually(12, exploring=50)), ("OpenStack", usually(8, exploring=20))]
+    ("platform", "count"), in_turn(("AWS", usually(12, exploring=50)), ("OpenStack", usually(8, exploring=20)))
 )
 async def test_a_fleet_changes_hands_and_back_in_the_worst_of_weather(
     migration_plane: ControlPlane, ground: Ground, count: int, seed: int
