@@ -265,6 +265,7 @@ def story(start: Callable[[Land], Sequence[Tree]], *steps: Step) -> Callable[[],
             systems={OPENSTACK: land.clouds},
             unowned=unowned,
             compared=compared,
+            moment=lambda: land.now,
         )
 
     return make

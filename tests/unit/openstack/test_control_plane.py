@@ -135,6 +135,7 @@ async def test_a_crash_at_any_write_of_three_controllers_leaves_nothing() -> Non
             actors=[delete],
             systems={OPENSTACK: world.clouds},
             unowned=unowned,
+            moment=lambda: world.now,
         )
 
     report = await crash_everywhere(make)

@@ -82,6 +82,7 @@ def scenario(
             actors=actors(world),
             systems={OPENSTACK: world.clouds},
             unowned=unowned,
+            moment=lambda: world.now,
         )
 
     return make

@@ -69,6 +69,34 @@ async def test_a_process_dies_before_and_after_each_call() -> None:
     assert all(run == ["hall", "attic"] for run in runs)
 
 
+@pytest.mark.parametrize(
+    ("passes", "at_once", "runs"),
+    [(0.0, False, 1 + 3), (1.0, False, 1 + 4), (0.0, True, 1 + 4), (None, False, 1 + 4)],
+    ids=["nothing happens between", "time passes between", "they are sent at once", "unknown"],
+)
+async def test_of_two_points_that_leave_the_same_world_one_is_played(
+    passes: float | None, at_once: bool, runs: int
+) -> None:
+    made: list[Scenario] = []
+
+    def make() -> Scenario:
+        lit: list[str] = []
+        clock = [0.0]
+
+        async def settle(api: Api, reader: MemoryReader, systems: Systems) -> None:
+            missing = [lamp for lamp in ("hall", "attic") if lamp not in lit]
+            for lamps in [missing] if at_once else [[lamp] for lamp in missing]:
+                await light(api, reader, systems, *lamps)
+                clock[0] += passes or 0.0
+
+        made.append(house(settle, lit, moment=None if passes is None else lambda: clock[0]))
+        return made[-1]
+
+    assert (await crash_everywhere(make)).points == 4
+    # The first is the one without a crash, and the last looks for a third write.
+    assert len(made) == runs + 2
+
+
 async def test_of_calls_that_went_out_together_a_dead_process_hears_no_answer() -> None:
     lit: list[str] = []
     heard: list[Any] = []

@@ -59,6 +59,7 @@ def scenario(bastion: Any, *actors: Any) -> Scenario:
         actors=(*([change(world, bastion)] if bastion else []), *actors),
         systems={OPENSTACK: world.clouds},
         unowned=unowned,
+        moment=lambda: world.now,
         compared=lambda trees: comparable([json.loads(_HOLDER.sub("/holder/", json.dumps(each))) for each in trees]),
     )
 

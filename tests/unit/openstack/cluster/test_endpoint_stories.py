@@ -385,6 +385,7 @@ async def test_a_crash_at_any_write_leaves_one_of_each(spec: Tree, deleted: bool
             actors=[delete] if deleted else [],
             systems={OPENSTACK: world.clouds},
             unowned=unowned,
+            moment=lambda: world.now,
         )
 
     report = await crash_everywhere(make)

@@ -27,7 +27,9 @@ def scenario(*actors: Any) -> Scenario:
         held = world.held()
         return [] if held == expected else [f"the project has {dict(held)}, not {expected}"]
 
-    return Scenario(world.api, settle, actors=actors, systems={OPENSTACK: world.clouds}, unowned=unowned)
+    return Scenario(
+        world.api, settle, actors=actors, systems={OPENSTACK: world.clouds}, unowned=unowned, moment=lambda: world.now
+    )
 
 
 @pytest.mark.parametrize(("actors", "least"), [((), 26), ((delete,), 40)], ids=["created", "created and deleted"])

@@ -142,6 +142,7 @@ async def test_a_crash_while_a_moved_cluster_takes_over_makes_nothing_twice_and_
             actors=[delete] if deleted else [],
             systems={OPENSTACK: world.clouds},
             unowned=unowned,
+            moment=lambda: world.now,
         )
 
     report = await crash_everywhere(make)

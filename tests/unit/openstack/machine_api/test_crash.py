@@ -54,7 +54,14 @@ def scenario(value: dict[str, Any], actors: Sequence[Any], expected: dict[str, i
                 return [f"the project has {held}, not {wanted}, and {groups} server groups"]
             return [] if there else [f"Node {each.name}" for each in world.api.listing(Node)]
 
-        return Scenario(world.api, settle, actors=actors, systems={OPENSTACK: world.clouds}, unowned=unowned)
+        return Scenario(
+            world.api,
+            settle,
+            actors=actors,
+            systems={OPENSTACK: world.clouds},
+            unowned=unowned,
+            moment=lambda: world.now,
+        )
 
     return make
 

@@ -63,6 +63,7 @@ async def test_a_crash_at_any_write_gives_no_address_twice_and_leaves_nothing(
             actors=(*actors, collect_garbage),
             systems={OPENSTACK: world.clouds},
             unowned=unowned,
+            moment=lambda: world.now,
             compared=lambda trees: {
                 each["kind"]: each["metadata"]["name"] for each in trees if each["kind"] != "Event"
             },

@@ -25,6 +25,9 @@ Call is a write: the process dies before the other system has it, or after the e
 What a process remembers must live inside `settle`: it is called anew after a crash, and again whenever an actor has
 changed something. `make` is called once per run, so actors may have memory of their own; they survive the crash.
 
+A process that dies after one write, or before the next one, leaves the same world if nothing happened between the two.
+Of such points only the first is played, where `moment` tells the time of the models.
+
 Ends are compared after `comparable`: uids become the name of the object they belong to, times a word; resourceVersions
 and Events are left out (an Event is best effort, a crash may lose it).
 """
@@ -33,6 +36,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -87,7 +91,8 @@ class Scenario(Struct):
 
     `leaked` says what an object holds on to that it should not at the end, empty if nothing. `unowned` is given all
     objects, and names what other systems hold for none of them. `compared` is what of the objects must be the same at
-    each end.
+    each end. `moment`: what changes between two writes although nobody writes, such as the time of the models; None:
+    unknown, so every point is played.
     """
 
     world: MemoryApi
@@ -98,10 +103,12 @@ class Scenario(Struct):
     systems: Mapping[str, Callable[[], Carrier[Any]]] = field(default_factory=dict)
     unowned: Callable[[Sequence[Tree]], Iterable[str]] = lambda _: ()
     compared: Callable[[Sequence[Tree]], dict[str, Any]] = lambda trees: comparable(trees)
+    moment: Callable[[], object] | None = None
 
 
 class Report(Struct, frozen=True):
-    """`points`: writes after and before which the process was killed. `end`: the state all runs agree on."""
+    """`points`: writes after and before which the process was killed, or which leave the same world as such a one.
+    `end`: the state all runs agree on."""
 
     points: int
     end: Mapping[str, Any] = field(default_factory=dict)
@@ -116,15 +123,30 @@ class CrashPoint:
         self.writes: list[str] = []
         self.calls = 0
         self.reached = False
+        self.state: Callable[[], object] = object
+        """What a new process would find, for comparison; by default it never is the same."""
+        self._done = 0
+        self._left: list[object] = []
+        self._found: list[object] = []
+
+    def same_as_after_the_write_before(self, number: int) -> bool:
+        """Whether dying before this write leaves what dying after the one before it leaves."""
+        return number > 1 and self._found[number - 1] == self._left[number - 2]
 
     async def write(self, what: str, do: Callable[[], Awaitable[T]]) -> T:
         """Carry out `do`, the write `what`, unless the process dies on the way. A dead process does nothing more."""
         self.check()
         self.writes.append(what)
-        fatal = len(self.writes) == self.number
+        number = len(self.writes)
+        fatal = number == self.number
+        # How many writes are done tells writes that are sent at the same time from one after the other.
+        self._found.append((self._done, self.state()))
+        self._left.append(object())
         if fatal and self.when is When.BEFORE:
             self._die()
         answer = await do()
+        self._done += 1
+        self._left[number - 1] = self._done, self.state()
         if fatal:
             self._die()
         return answer
@@ -190,14 +212,22 @@ async def crash_everywhere(
     expected = await _end(make(), undisturbed)
     harms: list[str] = []
     points = 0
+    played: set[int] = set()
+    """The writes after which the process has died."""
     for number in range(first, limit + 1, 2 if sparse else 1):
         reached = False
         for when in [[*When][number // 2 % 2]] if sparse else When:
+            known = when is When.BEFORE and number - 1 in played and number <= len(undisturbed.writes)
+            if known and undisturbed.same_as_after_the_write_before(number):
+                points += 1
+                continue
             point = CrashPoint(number, when)
             end = await _end(make(), point)
             reached = reached or len(point.writes) >= number  # one that is refused cannot be crashed after
             if point.reached:
                 points += 1
+                if when is When.AFTER:
+                    played.add(number)
                 harms += [f"{point}: {harm}" for harm in differences(expected, end)]
         if not reached:
             break
@@ -212,8 +242,10 @@ async def play(scenario: Scenario, point: CrashPoint | None = None) -> None:
     """Take a scenario to rest, with one crash at `point` if it is reached."""
     world, fate = scenario.world, point or CrashPoint()
     process = _born(scenario, fate)
-    for _ in range(MAX_LAPS):
+    for lap in range(MAX_LAPS):
         before = world.version, fate.calls
+        if scenario.moment is not None:
+            fate.state = partial(_state, scenario, lap)
         with suppress(Crashed):
             await scenario.settle(*process)
         if fate.reached:
@@ -226,6 +258,10 @@ async def play(scenario: Scenario, point: CrashPoint | None = None) -> None:
             return
     last = "\n".join(str(change) for change in world.changes_since(0)[-10:])
     raise NoRest(f"no rest after {MAX_LAPS} laps; the last writes were:\n{last}")
+
+
+def _state(scenario: Scenario, lap: int) -> object:
+    return lap, scenario.world.version, scenario.moment and scenario.moment()
 
 
 def _born(scenario: Scenario, fate: CrashPoint) -> tuple[Any, ...]:
