@@ -1082,13 +1082,13 @@ _REPORTING = (
         ("        SETTLED.clear()\n", "        pass\n"),
     ),
     *_in(
-        "update_status/document/pen.py",
+        "update_status/document/writer.py",
         "update_status/document/test_merging.py",
         ("one.type == kind and one.status == status", "one.type == kind"),
         ("- end) <= max(MINUTE,", "- end) <= min(MINUTE,"),
     ),
     *_in(
-        "update_status/document/pen.py",
+        "update_status/document/writer.py",
         "update_status/document/test_causes.py",
         (", width // 10)", ")"),
     ),
@@ -1650,20 +1650,20 @@ _IN_THE_CLOUD = (
         ("            self.knowledge.sending(request, self._like(request))\n", "            pass\n"),
     ),
     *_in(
-        "openstack/cloud/listing.py",
+        "openstack/cloud/list_cache.py",
         "openstack/cloud/test_account.py",
         ("for which, own in self._own.items() if own.at >= began}", "for which, own in ()}"),
         ("            if item.id not in self._own:\n", "            if True:\n"),
     ),
     *_in(
-        "openstack/cloud/effect.py",
+        "openstack/cloud/list_updates.py",
         "openstack/cloud/test_account.py",
         ("lists[request.OF].drop(request.id)", "pass"),
         ('metadata=dict(request.body.get("metadata", {}))', "metadata={}"),
     ),
     *_in(
-        "openstack/cloud/effect.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/list_updates.py",
+        "openstack/cloud/test_network_inventory.py",
         ("            if isinstance(request, networks.DeleteNetwork):\n", "            if False:\n"),
         ("                    ports.drop(port.id)\n", "                    pass\n"),
         ("if each.id != without]", "if True]"),
@@ -1675,7 +1675,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/account.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/test_network_inventory.py",
         ("max(need.since, NEVER if again else now - age)", "NEVER if again else now - age"),
         ("moment = NEVER if again else now", "moment = NEVER"),
         ("certain=began >= need.certain,", "certain=True,"),
@@ -1689,7 +1689,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/balancers.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/test_network_inventory.py",
         ('        if found.provisioning_status != "ACTIVE":\n', "        if False:\n"),
     ),
     *_in(
@@ -1707,7 +1707,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/network_requests.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/test_network_inventory.py",
         ("len(self.rules) == 1 and isinstance", "isinstance"),
         ('and "already exists" in str(failure)', ""),
         ("return isinstance(failure, Missing)", "return False"),
@@ -2170,14 +2170,14 @@ _IN_THE_CLOUD = (
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
     ),
     *_in(
-        "openstack/cloud/room.py",
+        "openstack/cloud/server_slots.py",
         "openstack/cloud/test_account.py",
         ("return self._limit is not None and self._limit - self._made <= self._under_way", "return False"),
         ("self._limit = None if left is None else made + left", "self._limit = None if left is None else left"),
         ("elif self._at >= self._made_at + _COUNTED:", "elif True:"),
     ),
     *_in(
-        "openstack/server/telling.py",
+        "openstack/server/conditions.py",
         "openstack/server/test_stories.py",
         ("if before is not None and (before.status, before.reason) == (told.status, told.reason):", "if False:"),
         ("return news_of(found, told.reason, told)", "return None"),
@@ -2236,7 +2236,7 @@ _IN_THE_CLOUD = (
         ("annotations.get(PAUSED_ANNOTATION) != HANDED_DOWN", "PAUSED_ANNOTATION not in annotations"),
     ),
     *_in(
-        "openstack/machine/telling.py",
+        "openstack/machine/conditions.py",
         "openstack/machine",
         ("        if not addresses:\n", "        if False:\n"),
         ("    if said is not None and said.status == FALSE:", "    if False:"),
@@ -2252,7 +2252,7 @@ _IN_THE_CLOUD = (
         ("    if recorded(found.object):", "    if False:"),
     ),
     *_in(
-        "openstack/cluster/telling.py",
+        "openstack/cluster/conditions.py",
         "openstack/cluster",
         ("if not _stays(found, each, now=now)]", "]"),
         ("(now - since).total_seconds() < OVERDUE", "True"),

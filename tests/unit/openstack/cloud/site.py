@@ -7,9 +7,9 @@ from typing import Any, Final
 from tests.unit.openstack.clouded import PROJECT, no_answer
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.certainty import Times
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.gates import PAUSES
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.wire import Http
 from windlass.testing.memory_cloud import MemoryCloud

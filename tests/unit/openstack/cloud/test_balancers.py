@@ -9,8 +9,8 @@ from tests.unit.openstack.cloud.site import GOES_ON, MADE, MARK, NAMED, OURS, Si
 from tests.unit.openstack.clouded import PROJECT
 from windlass.openstack.cloud import balancer_requests as balancing
 from windlass.openstack.cloud.balancers import KEPT, QUIET
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import LoadBalancer
 from windlass.openstack.cloud.wire import Http, Method

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.openstack.cloud.estate import Balancer, Estate
+from windlass.openstack.cloud.network_inventory import Balancer, Estate
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import (
     FloatingIp,

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from windlass.kube.control.merge import FieldChange
 from windlass.openstack.cloud.balancer_requests import CreateListener, CreateLoadBalancer, DescribeBalancer
 from windlass.openstack.cloud.balancers import QUIET
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure, Rejected, Unavailable
 from windlass.openstack.cloud.inventory import Refusal, Weather
 from windlass.openstack.cloud.marks import described, mark_for
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, HealthMonitor, Network, Subnet
 from windlass.openstack.cluster.admitted import admitted

@@ -10,7 +10,7 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.plan import Create, Delete, Emit, Outcome
 from windlass.kube.control.seen import Absent, Present
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cluster.bastion import Step, bastion
 
 from .cases import Tree, infra, tree

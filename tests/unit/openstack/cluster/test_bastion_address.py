@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Unmarked
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.resources import FloatingIp, Port
 from windlass.openstack.cluster.bastion_address import next_step
 from windlass.openstack.cluster.names import of_provider

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Unmarked
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
 from windlass.openstack.cloud.requests import Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, OURS, TAGGED, bodies, sent, spec
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, InConflict, OverQuota
 from windlass.openstack.cloud.inventory import Refusal, Weather
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.resources import SecurityGroup, SecurityGroupRule, Subnet
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.network import Found

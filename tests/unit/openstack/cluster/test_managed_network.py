@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, TAGGED, bodies, sent, spec
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.resources import Gateway, Network, Port, PortAddress, Router, Subnet
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.network import Found

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, sent
-from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.marks import described, mark_for
+from windlass.openstack.cloud.network_inventory import Balancer, Estate
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,

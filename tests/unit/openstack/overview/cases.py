@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from windlass.kube.control.seen import Present, read
 from windlass.kube.object import Object
-from windlass.openstack.cloud.estate import Balancer
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Balancer
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.resources import LoadBalancer, Server, Volume
 from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION
 from windlass.openstack.overview.tree import Node

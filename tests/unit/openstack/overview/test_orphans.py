@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.network_inventory import Balancer, Estate
 from windlass.openstack.cloud.resources import Attachment, FloatingIp, LoadBalancer, Network, Port, Server, Volume
 from windlass.openstack.create import mark_of_owner
 from windlass.openstack.overview.orphans import Orphan, is_young, next_requests, orphans, still_there

@@ -7,7 +7,7 @@ import pytest
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.mapi import Machine
 from windlass.api.meta import Condition
-from windlass.openstack.cloud.holdings import Holdings
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.resources import AttachedVolume, FloatingIp, Port, Server, Trunk, Volume
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
 from windlass.openstack.overview.single import tree_of_machine, tree_of_pool

@@ -7,8 +7,8 @@ import pytest
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.openstack.cloud.estate import Balancer
-from windlass.openstack.cloud.holdings import Holdings
+from windlass.openstack.cloud.network_inventory import Balancer
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import (
     Fault,

@@ -11,8 +11,8 @@ from windlass.kube.errors import KubeError, NotServed, Status, TransportError, U
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import follow
 from windlass.update_status.cli.status.changes import changes, facts
+from windlass.update_status.cli.status.inspection import Sight
 from windlass.update_status.cli.status.show import StatusRequest
-from windlass.update_status.cli.status.sight import Sight
 from windlass.update_status.report import (
     ControlPlane,
     Health,

@@ -12,9 +12,9 @@ from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.document import read, write
 from windlass.update_status.document.limits import within_limits
-from windlass.update_status.document.pen import Pen
 from windlass.update_status.document.sections import sections
 from windlass.update_status.document.validity import trouble
+from windlass.update_status.document.writer import Pen
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import Health, Level, Node, Phase, Pool, Report, State, Versions
 

@@ -28,18 +28,18 @@ from windlass.kube.control.plan import Action, Call, Emit, Merge, Plan, target
 from windlass.kube.control.refused import ByEvent, Teller, telling
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
+from windlass.openstack.cluster import conditions as of_cluster
 from windlass.openstack.cluster import controller as clusters
-from windlass.openstack.cluster import telling as of_cluster
 from windlass.openstack.constants import EVENT_SOURCE
 from windlass.openstack.floating import controller as floating
 from windlass.openstack.identity import controller as identities
+from windlass.openstack.machine import conditions as of_machine
 from windlass.openstack.machine import controller as machines
-from windlass.openstack.machine import telling as of_machine
+from windlass.openstack.machine_api import conditions as of_machine_api
 from windlass.openstack.machine_api import controller as machine_api
-from windlass.openstack.machine_api import telling as of_machine_api
 from windlass.openstack.pool import controller as pools
+from windlass.openstack.server import conditions as of_server
 from windlass.openstack.server import controller as servers
-from windlass.openstack.server import telling as of_server
 from windlass.openstack.status import DELETING, FLOATING_READY, POOL_PARTS, PROGRESSING, Reason
 
 

@@ -19,20 +19,20 @@ from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.balancers import BALANCING, Balancers
 from windlass.openstack.cloud.certainty import NEVER, Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import after, port_gone
-from windlass.openstack.cloud.estate import Estate, Unmarked
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
 from windlass.openstack.cloud.kinds import KINDS, NEUTRON
-from windlass.openstack.cloud.limits import limits, network_limits
-from windlass.openstack.cloud.listing import Identified, Listing
+from windlass.openstack.cloud.list_cache import Identified, Listing
+from windlass.openstack.cloud.list_updates import after, port_gone
 from windlass.openstack.cloud.lookups import listed, matching, pages
 from windlass.openstack.cloud.marks import kin_of, mark_of, place_of
+from windlass.openstack.cloud.network_inventory import Estate, Unmarked
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
+from windlass.openstack.cloud.quotas import limits, network_limits
 from windlass.openstack.cloud.requests import (
     ATTACHMENTS,
     CloudRequest,
@@ -56,7 +56,7 @@ from windlass.openstack.cloud.resources import (
     Trunk,
     Volume,
 )
-from windlass.openstack.cloud.room import Room
+from windlass.openstack.cloud.server_slots import Room
 from windlass.openstack.cloud.unmarked import unmarked
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 

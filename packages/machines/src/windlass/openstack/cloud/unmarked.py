@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from windlass.openstack.cloud.estate import Unmarked
-from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.list_cache import Listing
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,

@@ -35,9 +35,9 @@ from windlass.openstack.cloud.balancer_requests import (
     PartOfBalancer,
 )
 from windlass.openstack.cloud.balancers import QUIET
-from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Balancer, Estate
 from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
 from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
 from windlass.openstack.cluster.names import balancer_name

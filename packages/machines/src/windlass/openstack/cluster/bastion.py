@@ -30,13 +30,13 @@ from windlass.kube.conditions import FALSE, TRUE, condition, find
 from windlass.kube.control.merge import changes
 from windlass.kube.control.plan import Action, Create, Delete, Outcome, Plan, WaitFor, target
 from windlass.kube.control.seen import Absent, Present, Seen
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cluster import bastion_address
 from windlass.openstack.cluster.bastion_address import ADDRESS
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.conditions import mirrored
 from windlass.openstack.machine.server_of import create, foreign, mapped, with_identity
-from windlass.openstack.machine.telling import mirrored
 from windlass.openstack.objects import event
 from windlass.openstack.status import AUTHENTICATED, BASTION_READY, DELETING, INSTANCE_READY, PROGRESSING, Reason
 

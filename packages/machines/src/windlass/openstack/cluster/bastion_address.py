@@ -20,8 +20,8 @@ from typing import Final
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import is_true
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Port

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, mark_of, place_of, root_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Markable
 from windlass.openstack.cluster.part import NETWORK, Ours, Part

@@ -24,10 +24,10 @@ from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import ESTATE, Account
 from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
 from windlass.openstack.cloud.clouds import Clouds
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.marks import place_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import (

@@ -36,10 +36,7 @@ from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cluster import deleting
 from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal, unfit
 from windlass.openstack.cluster.claiming import claiming, held
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
-from windlass.openstack.cluster.parts import parts
-from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
-from windlass.openstack.cluster.telling import (
+from windlass.openstack.cluster.conditions import (
     Trouble,
     conditions_of,
     pause,
@@ -49,6 +46,9 @@ from windlass.openstack.cluster.telling import (
     troubled,
     write,
 )
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.parts import parts
+from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
 from windlass.openstack.collected import is_cluster_collected, why_left
 from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.ownership import Ownership, claim_of

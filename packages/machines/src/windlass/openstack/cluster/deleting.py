@@ -12,13 +12,13 @@ from windlass.api.meta import Condition
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Outcome, Plan
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cluster import balancer
 from windlass.openstack.cluster.claiming import claiming, stranger
+from windlass.openstack.cluster.conditions import Trouble, pause, post_of, trouble_of, write
 from windlass.openstack.cluster.part import Ours
 from windlass.openstack.cluster.removal import removal, staying
 from windlass.openstack.cluster.snapshot import Cloud
-from windlass.openstack.cluster.telling import Trouble, pause, post_of, trouble_of, write
 from windlass.openstack.objects import event, release
 from windlass.openstack.ownership import Ownership
 from windlass.openstack.sending import THE_REST, at, calls

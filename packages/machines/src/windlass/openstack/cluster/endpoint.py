@@ -28,8 +28,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer

@@ -20,10 +20,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackClusterSpec
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import InConflict
 from windlass.openstack.cloud.inventory import Weather
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.network_requests import CreateRules, CreateSecurityGroup, DeleteRule
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup

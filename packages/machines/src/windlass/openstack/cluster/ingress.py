@@ -24,7 +24,7 @@ from msgspec import Struct
 from windlass.api.capo import OpenStackMachine
 from windlass.kube.control.plan import Merge, target_of
 from windlass.openstack.cloud.balancer_requests import CreateMember, DeleteMember
-from windlass.openstack.cloud.estate import Balancer
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.resources import FloatingIp, Member, Pool, Subnet
 from windlass.openstack.cluster.balancer import ERROR, made_for
 from windlass.openstack.cluster.part import ENDPOINT, Ours, Part

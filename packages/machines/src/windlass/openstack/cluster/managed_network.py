@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from windlass.api.capo_cluster import ManagedSubnet, OpenStackClusterSpec
 from windlass.openstack.cloud import network_requests as networks
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster import unmarked

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.balancer_requests import CreateLoadBalancer
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, Network, Router, Subnet
 from windlass.openstack.cluster import unmarked

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.openstack.cloud import upkeep
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent
 from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable
 from windlass.openstack.cloud.upkeep import TAGS

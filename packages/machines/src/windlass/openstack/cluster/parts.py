@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.ingress import is_led

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.plan import Merge
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cluster import ingress
 from windlass.openstack.cluster.balancer import balancer, is_wanted, leading, name_of, ports_of
 from windlass.openstack.cluster.endpoint import Endpoint, endpoint

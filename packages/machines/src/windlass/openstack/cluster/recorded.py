@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
-from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import Balancer, Estate
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server, Volume
 from windlass.openstack.cluster.bastion_address import addresses_of, pinned
 from windlass.openstack.cluster.snapshot import recorded

@@ -19,9 +19,9 @@ machines have. Everything else that the cluster did not make stays.
 from collections.abc import Collection, Iterable
 from typing import Final, TypeVar
 
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, mark_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.network_requests import RemoveInterface
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Network, Port, Router, SecurityGroup

@@ -12,9 +12,9 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen, Unreadable
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.query import Answers
 from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble

@@ -19,9 +19,9 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Estate, Unmarked
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Estate, Unmarked
 from windlass.openstack.cloud.requests import CloudRequest, Creation
 from windlass.openstack.cloud.resources import (
     FloatingIp,

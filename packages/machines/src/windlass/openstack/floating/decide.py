@@ -37,8 +37,8 @@ from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL, KEPT_AN
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
 from windlass.openstack.sending import Post, at
+from windlass.openstack.server.conditions import write
 from windlass.openstack.server.snapshot import recorded
-from windlass.openstack.server.telling import write
 from windlass.openstack.status import FLOATING_READY, Reason
 from windlass.openstack.trouble import Told, told, told_of_no_access, trouble_since, unmet
 

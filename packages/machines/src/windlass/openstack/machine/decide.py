@@ -7,7 +7,7 @@
 | it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
 | its OpenStackServer knows no server, and it does | it names the server to it | `existing` |
 | it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |
-| it has its OpenStackServer | what that one says is told | `telling` |
+| it has its OpenStackServer | what that one says is told | `conditions` |
 | an OpenStackServer of its name belongs to something else | InvalidConfiguration | |
 | no Machine owns it, or there is no Cluster or OpenStackCluster | wait | |
 | its providerID names no server in OpenStack | InvalidConfiguration | `existing` |
@@ -30,12 +30,12 @@ from windlass.kube.conditions import TRUE, find
 from windlass.kube.control.plan import Create, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.conditions import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, naming, own_server, provider_id, taken_back
 from windlass.openstack.machine.pause import pause, resume
 from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
 from windlass.openstack.machine.snapshot import Snapshot
-from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
 from windlass.openstack.status import INSTANCE_READY, Reason, progressing
 

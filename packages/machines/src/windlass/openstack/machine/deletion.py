@@ -25,10 +25,10 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.collected import is_machine_collected, is_of_set_collected, other_owner, why_left
 from windlass.openstack.constants import INGRESS_ANNOTATION, MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.conditions import said_by, write
 from windlass.openstack.machine.existing import existing_server, own_server
 from windlass.openstack.machine.server_of import foreign, make
 from windlass.openstack.machine.snapshot import Snapshot
-from windlass.openstack.machine.telling import said_by, write
 from windlass.openstack.objects import event, is_held, leads_to_machines, mark_of, release
 from windlass.openstack.status import (
     AUTHENTICATED,

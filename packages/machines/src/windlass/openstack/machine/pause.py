@@ -13,9 +13,9 @@ from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.constants import PAUSED_ANNOTATION
+from windlass.openstack.machine.conditions import write
 from windlass.openstack.machine.existing import own_server
 from windlass.openstack.machine.snapshot import HANDED_DOWN, Snapshot
-from windlass.openstack.machine.telling import write
 from windlass.openstack.status import PAUSED, RESTS, Reason
 
 _WAITS: Final = "Waiting for the OpenStackServer to stand still"

@@ -33,6 +33,7 @@ from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.state import addresses, verdict
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
+from windlass.openstack.machine_api.conditions import EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.machine_api.constants import (
     ID_ANNOTATION,
     INSTANCE_TYPE_LABEL,
@@ -53,7 +54,6 @@ from windlass.openstack.machine_api.snapshot import (
     recorded,
     spec_of,
 )
-from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.objects import event, intend, is_held
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.server.holding import hold

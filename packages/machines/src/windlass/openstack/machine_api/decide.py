@@ -31,6 +31,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api import building, deleting
+from windlass.openstack.machine_api.conditions import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.machine_api.constants import MACHINE_API
 from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.machine_api.snapshot import (
@@ -42,7 +43,6 @@ from windlass.openstack.machine_api.snapshot import (
     server_of,
     spec_of,
 )
-from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.objects import dropped, event, intend, is_held, mark_of, unseen
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.provider_spec_reading import MACHINE_API_CLUSTER_LABEL

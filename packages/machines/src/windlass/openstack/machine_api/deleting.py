@@ -25,8 +25,8 @@ from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
+from windlass.openstack.machine_api.conditions import DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, may_own, recorded
-from windlass.openstack.machine_api.telling import DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.objects import dropped, event, is_held, release
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.sending import admit, look_again

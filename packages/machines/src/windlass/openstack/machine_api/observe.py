@@ -30,6 +30,7 @@ from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send, Standing
 from windlass.openstack.machine_api.building import missing_group, step_of
+from windlass.openstack.machine_api.conditions import DRAINED
 from windlass.openstack.machine_api.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.machine_api.decide import without_cloud
 from windlass.openstack.machine_api.drain import (
@@ -42,12 +43,11 @@ from windlass.openstack.machine_api.drain import (
 from windlass.openstack.machine_api.floating_ip import floating_query
 from windlass.openstack.machine_api.provider_spec import foreign_secret, provider_spec
 from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, adopts, recorded, spec_of
-from windlass.openstack.machine_api.telling import DRAINED
 from windlass.openstack.machine_api.user_data import user_data
 from windlass.openstack.objects import FreshMarks, is_held, owner_name
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, may_be_unseen
-from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.quota_numbers import QuotaNumbers
 from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.observe import attached_to, has_mark, replaceable
 from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes

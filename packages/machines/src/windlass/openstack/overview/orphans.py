@@ -14,11 +14,11 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.kube.clock import rfc3339
-from windlass.openstack.cloud.estate import Estate
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import Inventory
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import is_root_of_object, root_of
+from windlass.openstack.cloud.network_inventory import Estate
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server
 from windlass.openstack.cluster import balancer

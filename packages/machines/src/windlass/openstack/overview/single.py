@@ -13,8 +13,8 @@ from itertools import chain
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.marks import mark_of as mark_in_cloud
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.resources import FloatingIp, Port, Server, Trunk, Volume
 from windlass.openstack.machine_api.constants import MACHINE_API
 from windlass.openstack.machine_api.snapshot import recorded

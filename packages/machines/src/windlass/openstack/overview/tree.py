@@ -21,8 +21,8 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.marks import mark_of as mark_in_cloud
+from windlass.openstack.cloud.project_inventory import Holdings
 from windlass.openstack.cloud.query import Kind, Query
 from windlass.openstack.cloud.resources import (
     FloatingIp,

@@ -21,7 +21,7 @@ from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.controller import NAME as IDENTITY
 from windlass.openstack.metrics import COUNTED
-from windlass.openstack.planning.quotas import AskedClouds, quotas
+from windlass.openstack.planning.quota_demand import AskedClouds, quotas
 from windlass.openstack.planning.stand_ins import READ, StandIns
 from windlass.openstack.status import READY, Reason
 

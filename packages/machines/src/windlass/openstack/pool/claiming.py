@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import in_words, mark_of, root_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.objects import dropped, intend

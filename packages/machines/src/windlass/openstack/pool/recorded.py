@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.owners import oldest_recorder
 from windlass.openstack.ownership import presumed_mark

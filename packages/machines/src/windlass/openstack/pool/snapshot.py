@@ -8,9 +8,9 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim, PoolReference
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.resources import Network
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.ownership import Facts

@@ -32,6 +32,17 @@ from windlass.openstack.objects import intend, is_held, machine_of, mark_of
 from windlass.openstack.owners import in_words as named
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held
+from windlass.openstack.server.conditions import (
+    LOST,
+    WAITING,
+    alarm,
+    going_on,
+    in_the_way,
+    made_of,
+    standing,
+    tell,
+    write,
+)
 from windlass.openstack.server.holding import hold
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
@@ -47,7 +58,6 @@ from windlass.openstack.server.snapshot import (
     ownership,
     recorded,
 )
-from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason, dead_end
 from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
 

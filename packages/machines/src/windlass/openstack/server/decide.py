@@ -13,8 +13,8 @@
 | its machine has a server that it does not know | wait for the machine to name it | |
 | its spec is wrong, and there is no server yet | say so | `building` |
 | finalizer and mark are missing where something is recorded | both are stored | `building` |
-| the credentials or the cloud fail | say so, and when it is tried again | `telling` |
-| else | resolve, create, tell | `building`, `sending`, `telling` |
+| the credentials or the cloud fail | say so, and when it is tried again | `conditions` |
+| else | resolve, create, tell | `building`, `sending`, `conditions` |
 """
 
 from datetime import datetime
@@ -28,9 +28,9 @@ from windlass.openstack.objects import dropped, intend, is_held, is_paused, unse
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import SOON
 from windlass.openstack.server import building, deleting
+from windlass.openstack.server.conditions import made_of, out_of_reach, write
 from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import TIMING, Cloud, ServerVisit, Snapshot, Timing, cluster_of, made, recorded
-from windlass.openstack.server.telling import made_of, out_of_reach, write
 from windlass.openstack.status import (
     INSTANCE,
     INSTANCE_READY,

@@ -30,9 +30,9 @@ from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.objects import dropped, event, intend, is_held, owner_name, release
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held, at
+from windlass.openstack.server.conditions import LOST, out_of_reach, write
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
-from windlass.openstack.server.telling import LOST, out_of_reach, write
 from windlass.openstack.status import (
     AUTHENTIC,
     AUTHENTICATED,

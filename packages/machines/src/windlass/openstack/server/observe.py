@@ -35,7 +35,7 @@ from windlass.openstack.instance.step import Send
 from windlass.openstack.objects import FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, may_be_unseen, replaced
-from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.quota_numbers import QuotaNumbers
 from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud

@@ -7,7 +7,7 @@
 | `insights` | each part of a report as the insight of its kind |
 | `causes` | why things wait |
 | `informed` | what informers of others told, in a room of its own |
-| `uids`, `pen`, `validity` | names, times and texts as the API takes them, and whether it would take them |
+| `uids`, `writer`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
 | `reading` | `read`: the report again; `health_insights`, `told_by_informers` |
 | `owned` | the CRD |

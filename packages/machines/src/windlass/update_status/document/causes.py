@@ -8,9 +8,9 @@ from msgspec import structs
 from windlass.api.update import MOST_ABOUT_CAUSE, MOST_AFFECTED, MOST_CAUSES, MOST_TEXT, CauseEntry
 from windlass.api.update_insights import MOST_RESOURCES
 from windlass.update_status.document.insights import about_ref
-from windlass.update_status.document.pen import Pen, written
 from windlass.update_status.document.uids import cause_uids
 from windlass.update_status.document.validity import trouble
+from windlass.update_status.document.writer import Pen, written
 from windlass.update_status.report import Cause, Level, Reference
 from windlass.update_status.times import ZERO
 

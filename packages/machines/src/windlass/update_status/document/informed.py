@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 
 from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS, ControlPlaneInformer
 from windlass.update_status.document.limits import Entry
-from windlass.update_status.document.pen import Pen, written_if_known
 from windlass.update_status.document.sections import CONTROL_PLANE, Before, Gathering
 from windlass.update_status.document.validity import holds
+from windlass.update_status.document.writer import Pen, written_if_known
 from windlass.update_status.report import Informed, Report
 from windlass.update_status.times import rfc3339
 

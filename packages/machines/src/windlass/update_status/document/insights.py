@@ -43,8 +43,8 @@ from windlass.api.update_insights import (
 )
 from windlass.update_status.assessment.alerts import NO_RUNBOOK
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
-from windlass.update_status.document.pen import Pen, fitting, settled_estimate, settles, written, written_if_known
 from windlass.update_status.document.validity import holds
+from windlass.update_status.document.writer import Pen, fitting, settled_estimate, settles, written, written_if_known
 from windlass.update_status.estimate import Progress, progress
 from windlass.update_status.report import (
     ControlPlane,

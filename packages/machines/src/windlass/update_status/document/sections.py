@@ -17,9 +17,9 @@ from windlass.api.update import (
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
 from windlass.update_status.document import insights
 from windlass.update_status.document.limits import Entry, Section
-from windlass.update_status.document.pen import Pen, written
 from windlass.update_status.document.uids import health_uids, uid
 from windlass.update_status.document.validity import trouble
+from windlass.update_status.document.writer import Pen, written
 from windlass.update_status.report import Insight, Pool, Report, Told
 
 CPI: Final = "cpi"

@@ -28,9 +28,9 @@ from windlass.update_status.document import insights
 from windlass.update_status.document.causes import causes
 from windlass.update_status.document.informed import acceptable, portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
-from windlass.update_status.document.pen import Pen, fitting
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
 from windlass.update_status.document.validity import holds
+from windlass.update_status.document.writer import Pen, fitting
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import Insight, Level, Pool, Report
 from windlass.update_status.text.control_plane import target_version

@@ -13,7 +13,7 @@
 | `archives` | prebuilt programs whose digest is pinned |
 | `compile` | the build from Go modules |
 | `toolchain` | the user's Go, or one from PyPI |
-| `room` | disk and memory, checked before a build |
+| `capacity` | disk and memory, checked before a build |
 | `progress` | progress lines |
 | `errors` | what can go wrong |
 """

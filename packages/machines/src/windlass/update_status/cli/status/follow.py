@@ -21,10 +21,10 @@ from windlass.capability.conventions.settings import Settings
 from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
-from windlass.update_status.cli.status import sight
+from windlass.update_status.cli.status import inspection
 from windlass.update_status.cli.status.changes import Facts, changes, facts
+from windlass.update_status.cli.status.inspection import Origin, Sight
 from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered
-from windlass.update_status.cli.status.sight import Origin, Sight
 from windlass.update_status.cli.status.verdict import is_over, is_stalled, needs_attention
 from windlass.update_status.reading.thanos import USER_AGENT
 from windlass.update_status.report import Level
@@ -46,7 +46,7 @@ async def follow(settings: Settings, request: StatusRequest, *, watch: bool, wai
     async with connect(settings, user_agent=USER_AGENT) as client:
 
         async def look() -> Sight:
-            return await sight.of_client(client, settings, steps=request.steps, origin=origin)
+            return await inspection.of_client(client, settings, steps=request.steps, origin=origin)
 
         try:
             async with asyncio.timeout(wait or None):

@@ -11,8 +11,8 @@ from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
-from windlass.update_status.cli.status import sight
-from windlass.update_status.cli.status.sight import Origin, Sight
+from windlass.update_status.cli.status import inspection
+from windlass.update_status.cli.status.inspection import Origin, Sight
 from windlass.update_status.cli.status.verdict import needs_attention
 from windlass.update_status.report import Level
 from windlass.update_status.text import Details, render
@@ -81,14 +81,14 @@ def _look(settings: Settings, request: StatusRequest) -> Sight:
     if request.mock is not None:
         from windlass.update_status.reading.mock import read_mock
 
-        return sight.of(read_mock(request.mock, wall=wall))
+        return inspection.of(read_mock(request.mock, wall=wall))
     if request.sources:
         import sys
 
         from windlass.update_status.reading.dump import read_dump
 
-        return sight.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
+        return inspection.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
 
     import asyncio
 
-    return asyncio.run(sight.of_cluster(settings, steps=request.steps, origin=request.origin))
+    return asyncio.run(inspection.of_cluster(settings, steps=request.steps, origin=request.origin))

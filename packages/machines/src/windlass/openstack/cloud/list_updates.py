@@ -12,7 +12,7 @@ from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, Descr
 from windlass.openstack.cloud.failures import Doubtful
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.kinds import KINDS, NEUTRON
-from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.list_cache import Listing
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,

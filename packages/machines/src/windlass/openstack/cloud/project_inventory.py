@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.resources import Markable
 
 R = TypeVar("R")

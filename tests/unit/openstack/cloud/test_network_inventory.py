@@ -11,9 +11,9 @@ from tests.unit.openstack.cloud.site import GOES_ON, MADE, MARK, NAMED, OURS, Si
 from tests.unit.openstack.clouded import PROJECT
 from windlass.openstack.cloud import balancer_requests as balancing
 from windlass.openstack.cloud import network_requests as networking
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, InConflict, Unavailable
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Estate
 from windlass.openstack.cloud.requests import CloudRequest, DeletePort, Describe, Intent, SetTags
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Network, Port, Router
 from windlass.testing.memory_cloud import MemoryWire
