@@ -1838,7 +1838,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/controller.py",
         "openstack/pool/test_whose.py",
-        ("counted(self._reader, found, await project.estate(", "(lambda *all: all[2])(0, 0, await project.estate("),
+        ("        inventory = counted(\n", "        inventory = (lambda *all: all[2])(\n"),
     ),
     *_in(
         "openstack/pool/recorded.py",
@@ -1938,7 +1938,10 @@ _IN_THE_CLOUD = (
         "openstack/instance/next.py",
         "openstack/server",
         ("return Vanished() if recorded.server else None", "return None"),
-        ("for some in (parts, Inventory(servers=(server,))):", "for some in (Inventory(servers=(server,)), parts):"),
+        (
+            "for some in (parts, ServerInventory(servers=(server,))):",
+            "for some in (ServerInventory(servers=(server,)), parts):",
+        ),
         ("ports=(*inventory.ports, *inventory.attached)", "ports=inventory.ports"),
     ),
     *_in(
@@ -2145,7 +2148,7 @@ _IN_THE_CLOUD = (
         "openstack/test_trouble.py",
         ("wait = min(max(age, self.limits.first), self.limits.most)", "wait = self.limits.first"),
         ("seconds=max(wait, self.pause)", "seconds=wait"),
-        ("return replace(about, limits=Limits(pause, pause), pause=pause)", "return about"),
+        ("return replace(about, limits=DelayRange(pause, pause), pause=pause)", "return about"),
     ),
     *_in(
         "openstack/status.py",
@@ -2270,7 +2273,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/test_bastion_stories.py",
         ("    if not _leads_to_ours(found, ports):\n", "    if False:\n"),
         ("    if theirs and mark_of(found) == ours.mark:", "    if False:"),
-        ("    if off := tuple(_taken_off(found, port, ours, estate)):", "    if off := ():"),
+        ("    if off := tuple(_taken_off(found, port, ours, inventory)):", "    if off := ():"),
     ),
     *_in(
         "openstack/cluster/decide.py",
@@ -2282,7 +2285,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/controller.py",
         "openstack/cluster/test_copied.py",
-        ("            estate = counted(self._reader, found, estate)\n", ""),
+        ("            inventory = counted(self._reader, found, inventory)\n", ""),
     ),
     *_in(
         "openstack/cluster/recorded.py",
@@ -2314,7 +2317,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/new_balancer.py",
         "openstack/cluster/test_balancer.py",
-        ("    if not estate.certain:\n", "    if False:\n"),
+        ("    if not inventory.certain:\n", "    if False:\n"),
         ("    if lookup.obstacles:\n", "    if False:\n"),
         ("each.enabled:", "True:"),
         ("if not address and spec.disable_api_server_floating_ip:", "if not address:"),
@@ -2322,7 +2325,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/endpoint.py",
         "openstack/cluster/test_endpoint.py",
-        ("        if not self.estate.certain:\n", "        if False:\n"),
+        ("        if not self.inventory.certain:\n", "        if False:\n"),
         ("stored = recorded is not None and recorded.ip == address", "stored = True"),
         ("            if not self._leads_to_ours(floating):\n", "            if False:\n"),
         ("and self._is_earlier(floating) and self._leads_to_ours(floating):", "and self._is_earlier(floating):"),
@@ -2363,7 +2366,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/claiming.py",
         "openstack/cluster/test_whose.py",
-        ("    if (other := stranger(estate, ownership)) is not None:\n", "    if False:\n"),
+        ("    if (other := stranger(inventory, ownership)) is not None:\n", "    if False:\n"),
         ("        if mark_of(each) not in ownership.formers:\n", "        if True:\n"),
         ("    if not claim.is_replacing:\n", "    if True:\n"),
         ("(*recorded, *others) if", "(*others,) if"),
@@ -2372,10 +2375,10 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/deleting.py",
         "openstack/cluster/test_whose.py",
-        ("    if (other := stranger(estate, ownership)) is not None:\n", "    if False:\n"),
+        ("    if (other := stranger(inventory, ownership)) is not None:\n", "    if False:\n"),
         (
-            "    step = claiming(estate, ours, ownership)\n",
-            "    step = claiming(estate, ours, Ownership(ownership.claim))\n",
+            "    step = claiming(inventory, ours, ownership)\n",
+            "    step = claiming(inventory, ours, Ownership(ownership.claim))\n",
         ),
     ),
     *_in(
@@ -2393,7 +2396,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/decide.py",
         "openstack/pool/test_whose.py",
-        ("        return claiming.unclaimed(self.cloud.estate)\n", "        return None\n"),
+        ("        return claiming.unclaimed(self.cloud.inventory)\n", "        return None\n"),
     ),
     *_in(
         "openstack/pool/addresses.py",
@@ -2426,8 +2429,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/managed_network.py",
         "openstack/cluster/test_managed_network.py",
-        ("    if not estate.certain:\n        return NETWORK.uncertain(estate)\n", ""),
-        ("        if not estate.certain:\n", "        if False:\n"),
+        ("    if not inventory.certain:\n        return NETWORK.uncertain(inventory)\n", ""),
+        ("        if not inventory.certain:\n", "        if False:\n"),
         ("if each.device_id == router.id)", "if each.device_id)"),
         ("    if spec.router is None:\n        requests += ours.tag", "    if True:\n        requests += ours.tag"),
         ("(spec.router is None or spec.external_router_ips) and not", "not"),
@@ -2436,11 +2439,11 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/groups.py",
         "openstack/cluster/test_groups.py",
-        ("    if missing and not estate.certain:\n", "    if False:\n"),
+        ("    if missing and not inventory.certain:\n", "    if False:\n"),
         ("complete=not obstacles)", "complete=True)"),
         ("if not spec.managed_subnets and any(", "if False and any("),
         ("            yield bulk\n        return\n", "            yield bulk\n"),
-        ("each.at >= estate.as_of)", "True)"),
+        ("each.at >= inventory.as_of)", "True)"),
         ("isinstance(each.failure, InConflict) and", ""),
         ("if any(rule.remote_group_id == gone.id", "if any(False"),
     ),
@@ -2456,14 +2459,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/removal.py",
         "openstack/cluster/test_removal.py",
-        ("        _interfaces(ours, estate),\n        _routers(ours, estate),\n", "        _routers(ours, estate),\n"),
+        (
+            "        _interfaces(ours, inventory),\n        _routers(ours, inventory),\n",
+            "        _routers(ours, inventory),\n",
+        ),
         ("        balancer,\n", ""),
-        ("    ports = left | own_ports(ours, estate)\n", "    ports = {each.id for each in estate.ports}\n"),
+        ("    ports = left | own_ports(ours, inventory)\n", "    ports = {each.id for each in inventory.ports}\n"),
         ("    if elsewhere:\n", "    if False:\n"),
         ("    if ports:\n", "    if False:\n"),
         ("        return mark == ours.mark\n", "        return True\n"),
         ('port.name.startswith(f"{name}-")', "port.name.startswith(name)"),
-        ("return _NETWORK if estate.certain else", "return _NETWORK if True else"),
+        ("return _NETWORK if inventory.certain else", "return _NETWORK if True else"),
     ),
     *_in(
         "openstack/cluster/part.py",
@@ -2535,8 +2541,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/decide.py",
         "openstack/pool/test_crash.py",
-        ("or not self.cloud.estate.certain or self", "or self"),
-        ("if not ours and estate.certain:", "if not ours:"),
+        ("or not self.cloud.inventory.certain or self", "or self"),
+        ("if not ours and inventory.certain:", "if not ours:"),
     ),
     *_in(
         "openstack/floating/decide.py",
@@ -2688,7 +2694,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/deleting.py",
         "openstack/cluster/test_network_stories.py",
-        ("        if left := staying(ours, estate):\n", "        if left := []:\n"),
+        ("        if left := staying(ours, inventory):\n", "        if left := []:\n"),
         ("    if about.type == AUTHENTICATED:", "    if False:"),
     ),
     *_in(
@@ -2707,8 +2713,8 @@ _IN_THE_CLOUD = (
         "openstack/cluster/bastion_address.py",
         "openstack/cluster/test_bastion_address.py",
         (
-            "    if not estate.certain:\n        return ADDRESS.uncertain(estate)",
-            "    if False:\n        return ADDRESS.uncertain(estate)",
+            "    if not inventory.certain:\n        return ADDRESS.uncertain(inventory)",
+            "    if False:\n        return ADDRESS.uncertain(inventory)",
         ),
         ("    if had is None or had.floating_ip != address:", "    if False:"),
         ("if each.floating_ip_address != keep)", "if True)"),
@@ -3393,7 +3399,7 @@ _OWNING = (
     *_in(
         "openstack/cluster/claiming.py",
         "openstack/ownership/test_found.py",
-        ("for each in estate.others if alone or place_of(mark_of(each)) == at)", "for each in estate.others)"),
+        ("for each in inventory.others if alone or place_of(mark_of(each)) == at)", "for each in inventory.others)"),
     ),
     *_in(
         "openstack/server/snapshot.py",

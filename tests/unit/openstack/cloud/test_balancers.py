@@ -53,13 +53,13 @@ class Octavia(Site):
     async def look(self, *, again: bool = False) -> tuple[Balancer, list[str]]:
         """The load balancer, and what Octavia was asked for, by the ends of the paths."""
         before = len(self.cloud.requests)
-        [found] = (await self.account.estate(MARK, kinds=[LoadBalancer], again=again)).balancers
+        [found] = (await self.account.network_inventory(MARK, kinds=[LoadBalancer], again=again)).balancers
         asked = [each.path.removesuffix(f"/{self.lb}").rpartition("/")[2] for each in self.cloud.requests[before:]]
         return found, sorted(asked)
 
     async def read(self) -> Balancer:
         """What another process finds."""
-        [found] = (await Site(self.cloud, born=False).account.estate(MARK, kinds=[LoadBalancer])).balancers
+        [found] = (await Site(self.cloud, born=False).account.network_inventory(MARK, kinds=[LoadBalancer])).balancers
         return found
 
 

@@ -35,7 +35,7 @@ from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import Recorded, ServerInventory
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import Server
 from windlass.openstack.instance.delete import next_deletion
@@ -214,7 +214,7 @@ async def wait_deleted(cloud: Cloud, *, owner: str, seconds: float, server_id: s
     await _until_done(visit, seconds, f"what {owner} had is not gone")
 
 
-def _sure(cloud: Cloud, mark: str, found: Inventory) -> Inventory:
+def _sure(cloud: Cloud, mark: str, found: ServerInventory) -> ServerInventory:
     """`found`; certain if it is empty. Then no late request of an earlier process can do harm.
 
     It cannot create a server: that request is sent only when the ports exist. If it creates a port or a volume, that is

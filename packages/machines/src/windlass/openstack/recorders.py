@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from windlass.api.mapi import Machine
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.machine_api.constants import ID_ANNOTATION
 from windlass.openstack.owners import oldest_recorder
@@ -58,7 +58,7 @@ class Recorders:
         self._kinds = tuple(kinds)
         self._mirrors = mirrors
 
-    def counted(self, found: Present[Any], inventory: Inventory, which: str) -> Inventory:
+    def counted(self, found: Present[Any], inventory: ServerInventory, which: str) -> ServerInventory:
         """The inventory of the object, which names this server. If the server has no mark, and another object here has
         recorded it, it counts as that object's."""
         first = oldest_recorder(self._reader, self._kinds, BY_SERVER, which, has=lambda each: _has(each, which))

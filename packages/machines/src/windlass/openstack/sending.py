@@ -10,7 +10,7 @@ from windlass.kube.control.plan import Action, Call, Outcome, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.gates import IDENTITY, quota_gate
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.trouble import Told
 
@@ -46,11 +46,11 @@ class Sending(Struct, frozen=True):
         return plan.then(THE_REST) if self.now else plan
 
 
-class Post(Struct, frozen=True, kw_only=True):
-    """What decides whether requests are sent: the `weather` for their owner, the outcome of the last round, and since
+class RequestGate(Struct, frozen=True, kw_only=True):
+    """What decides whether requests are sent: the `blockers` for their owner, the outcome of the last round, and since
     when the trouble with a condition lasts. `tell` turns the failure of a request into a trouble."""
 
-    weather: Weather
+    blockers: Blockers
     last: Outcome
     now: datetime
     since: Callable[[str], datetime | None]
@@ -72,7 +72,7 @@ class Post(Struct, frozen=True, kw_only=True):
     def _refused(self, request: CloudRequest) -> Iterable[Held]:
         remembered = [
             (each.failure, each.at)
-            for each in self.weather.refusals
+            for each in self.blockers.refusals
             if (each.what, each.subject) == (request.verb, request.subject)
         ]
         if remembered:
@@ -84,7 +84,7 @@ class Post(Struct, frozen=True, kw_only=True):
 
     def _gated(self, request: CloudRequest) -> Iterable[Held]:
         quota = quota_gate(request.http) if request.CREATES else ""
-        for name, closed in self.weather.gates.items():
+        for name, closed in self.blockers.gates.items():
             if name in (request.SERVICE, IDENTITY, quota):
                 yield Held(request, closed.until, self.tell(request, closed.why))
 

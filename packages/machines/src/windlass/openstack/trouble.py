@@ -49,7 +49,7 @@ _FIELDS: Final = {"groups": "securityGroups", "addresses": "fixedIPs", "server_g
 """Fields of `InstanceSpec` that the objects call otherwise."""
 
 
-class Limits(Struct, frozen=True):
+class DelayRange(Struct, frozen=True):
     """The shortest and the longest delay, in seconds."""
 
     first: float
@@ -59,12 +59,12 @@ class Limits(Struct, frozen=True):
 class Delays(Struct, frozen=True, kw_only=True):
     """The limits for each kind of trouble."""
 
-    unavailable: Limits = Limits(1.0, 300.0)
-    conflict: Limits = Limits(5.0, 300.0)
-    quota: Limits = Limits(60.0, 600.0)
-    dependency: Limits = Limits(60.0, 600.0)
-    credentials: Limits = Limits(300.0, 300.0)
-    invalid: Limits = Limits(600.0, 600.0)
+    unavailable: DelayRange = DelayRange(1.0, 300.0)
+    conflict: DelayRange = DelayRange(5.0, 300.0)
+    quota: DelayRange = DelayRange(60.0, 600.0)
+    dependency: DelayRange = DelayRange(60.0, 600.0)
+    credentials: DelayRange = DelayRange(300.0, 300.0)
+    invalid: DelayRange = DelayRange(600.0, 600.0)
 
 
 DELAYS: Final = Delays()
@@ -77,7 +77,7 @@ class Told(Struct, frozen=True, kw_only=True):
     reason: str
     message: str
     by_itself: bool
-    limits: Limits
+    limits: DelayRange
     pause: float = 0.0
 
     @property
@@ -118,7 +118,7 @@ def told(
     match failure:
         case NotSent(why=CloudFailure() as why):
             about = told(why, doing=doing, part=part, reason=reason, where=where, quotas=quotas, delays=delays)
-            return replace(about, limits=Limits(pause, pause), pause=pause)
+            return replace(about, limits=DelayRange(pause, pause), pause=pause)
         case Unauthenticated():
             return _unauthenticated(str(failure), where, delays)
         case Denied():

@@ -35,7 +35,7 @@ from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.observe import Registries
-from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.settings import OsBuildSettings
@@ -74,7 +74,7 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
     return make
 
 
-def _pool(seen: Snapshot) -> Target | None:
+def _pool(seen: PoolSnapshot) -> Target | None:
     """What Events are about, of a refused write that no condition tells: conditions of pools say how a build is."""
     return target(seen.pool) if isinstance(seen.pool, Present) else None
 

@@ -40,7 +40,7 @@ from windlass.openstack.cloud.balancer_requests import (
 )
 from windlass.openstack.cloud.certainty import NEVER
 from windlass.openstack.cloud.failures import Missing, Unavailable
-from windlass.openstack.cloud.list_cache import Listing
+from windlass.openstack.cloud.list_cache import ListCache
 from windlass.openstack.cloud.lookups import pages
 from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.requests import CloudRequest
@@ -102,7 +102,7 @@ class Balancers:
 
     def __init__(
         self,
-        listing: Listing[LoadBalancer],
+        listing: ListCache[LoadBalancer],
         ask: Callable[..., Awaitable[Answer]],
         *,
         project_id: str,

@@ -26,7 +26,7 @@ class _Own(Struct, Generic[R]):
     at: float
 
 
-class Listing(Generic[R]):
+class ListCache(Generic[R]):
     """`ask` lists all; `mark_of` is the mark of an item, `kin_of` what a mark has in common with others; `hosts_of` are
     the IDs of what an item is attached to; `clock` is monotonic, in seconds. `began`: when the last list began."""
 

@@ -12,7 +12,7 @@ from windlass.openstack.cloud.resources import Markable
 R = TypeVar("R")
 
 
-class Holdings(Struct, frozen=True, kw_only=True):
+class ProjectInventory(Struct, frozen=True, kw_only=True):
     """`project` is the key of the project. `resources`: by type and ID; those of other projects are there too if they
     were asked for. `balancers`: the load balancers that have a mark, by ID, with their parts."""
 

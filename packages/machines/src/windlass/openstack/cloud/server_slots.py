@@ -19,7 +19,7 @@ _COUNTED: Final = 5.0
 """Seconds after which Nova counts a server that it has accepted."""
 
 
-class Room:
+class ServerSlots:
     """`left` asks how many more servers fit, None if there is no limit. It is called only while several creations wait.
     `clock` is a monotonic one, in seconds."""
 

@@ -26,7 +26,7 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cluster.part import Obstacle, Part
 from windlass.openstack.cluster.snapshot import Cloud
-from windlass.openstack.sending import Post, at
+from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.status import (
     AUTHENTICATED,
     BASTION_READY,
@@ -108,7 +108,7 @@ def trouble(found: Present[OpenStackCluster], about: Told, failed: datetime) -> 
 
 def post_of(
     found: Present[OpenStackCluster], cloud: Cloud, parts: Sequence[Part], *, last: Outcome, now: datetime
-) -> Post:
+) -> RequestGate:
     """What decides which requests of `parts` are sent."""
 
     def tell(request: CloudRequest, failure: Failure) -> Told:
@@ -117,8 +117,8 @@ def post_of(
         return told(failure, doing=doing, part=part.condition, reason=part.reason, where=cloud.where)
 
     conditions = found.object.status.conditions
-    return Post(
-        weather=cloud.weather, last=last, now=now, since=lambda part: lasting_since(conditions, part), tell=tell
+    return RequestGate(
+        blockers=cloud.blockers, last=last, now=now, since=lambda part: lasting_since(conditions, part), tell=tell
     )
 
 

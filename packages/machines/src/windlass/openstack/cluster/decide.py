@@ -48,7 +48,7 @@ from windlass.openstack.cluster.conditions import (
 )
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
-from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
+from windlass.openstack.cluster.snapshot import Cloud, ClusterSnapshot, is_external, is_provisioned, recorded
 from windlass.openstack.collected import is_cluster_collected, why_left
 from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.ownership import Ownership, claim_of
@@ -76,7 +76,7 @@ REST: Final = 600.0
 """Seconds after which the cloud is asked again when all is well."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: ClusterSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     found = seen.infra
     if not isinstance(found, Present):
@@ -92,7 +92,7 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     return troubled(found, [no_access], now=now)
 
 
-def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
+def without_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if is_external(found):
         return Plan.nothing("it is managed by others")
@@ -129,7 +129,7 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
     return Plan.of(first, intend(found, seen.fresh_mark))
 
 
-def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
+def _delete(seen: ClusterSnapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if isinstance(seen.cluster, Present) and is_cluster_collected(found, seen.cluster):
@@ -159,7 +159,7 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
     return Plan.of(release(found, "no Machine of its Cluster is left, and nothing was made for it"))
 
 
-def _instead(seen: Snapshot, found: Present[OpenStackCluster]) -> str:
+def _instead(seen: ClusterSnapshot, found: Present[OpenStackCluster]) -> str:
     """The name of the OpenStackCluster that the Cluster refers to, if this object is another one and has no mark. Names
     in the cloud follow from the Cluster, so a copy with the original's label or owner would find its parts."""
     if not isinstance(seen.cluster, Present) or mark_of(found):
@@ -168,11 +168,11 @@ def _instead(seen: Snapshot, found: Present[OpenStackCluster]) -> str:
     return name if name != found.metadata.name else ""
 
 
-def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:
-    estate = cloud.estate
-    if isinstance(estate, CloudFailure):
-        part = ENDPOINT_READY if estate.service == BALANCING else NETWORK_READY
-        why = Obstacle(part, Reason.OPENSTACK_ERROR, estate, "list what the cluster has")
+def _with_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:
+    inventory = cloud.inventory
+    if isinstance(inventory, CloudFailure):
+        part = ENDPOINT_READY if inventory.service == BALANCING else NETWORK_READY
+        why = Obstacle(part, Reason.OPENSTACK_ERROR, inventory, "list what the cluster has")
         troubles = [trouble_of(found, why, now)]
         if found.deleting:
             return deleting.unreachable(found, troubles[0], now=now)
@@ -188,15 +188,15 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
     )
     ownership = Ownership(claim_of(found), cloud.facts, cloud.formers)
     if found.deleting:
-        return deleting.delete(found, cloud, estate, ours, ownership, last=seen.last, now=now)
-    if not (first := claiming(estate, ours, ownership)).is_there:
+        return deleting.delete(found, cloud, inventory, ours, ownership, last=seen.last, now=now)
+    if not (first := claiming(inventory, ours, ownership)).is_there:
         return _go_on(seen, found, cloud, [first], None, {}, now=now)
-    if (plan := held(found, estate, ownership, fresh_mark=seen.fresh_mark)) is not None:
+    if (plan := held(found, inventory, ownership, fresh_mark=seen.fresh_mark)) is not None:
         return plan
     exists = found.object.status.bastion is not None or own_server(found, seen.bastion) is not None
     has_bastion = is_wanted(found.object) or exists
-    made, reached = parts(found.object, cloud, estate, ours, machines=seen.control_plane, bastion=has_bastion)
-    guest = bastion(found, seen.bastion, ours, estate, cluster=seen.cluster_name, last=seen.last)
+    made, reached = parts(found.object, cloud, inventory, ours, machines=seen.control_plane, bastion=has_bastion)
+    guest = bastion(found, seen.bastion, ours, inventory, cluster=seen.cluster_name, last=seen.last)
     fields = _fields([*made, guest.part])
     if reached.where is not None and all(part.is_there for part in made):
         plan, fields = _with_endpoint(found, reached.where), {**fields, "initialization": {"provisioned": True}}
@@ -211,7 +211,7 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
 
 
 def _go_on(
-    seen: Snapshot,
+    seen: ClusterSnapshot,
     found: Present[OpenStackCluster],
     cloud: Cloud,
     made: Sequence[Part],

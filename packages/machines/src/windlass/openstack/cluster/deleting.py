@@ -12,7 +12,7 @@ from windlass.api.meta import Condition
 from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Outcome, Plan
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.network_inventory import Estate
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cluster import balancer
 from windlass.openstack.cluster.claiming import claiming, stranger
 from windlass.openstack.cluster.conditions import Trouble, pause, post_of, trouble_of, write
@@ -29,23 +29,23 @@ from windlass.openstack.taken import left_to_its_owner
 def delete(
     found: Present[OpenStackCluster],
     cloud: Cloud,
-    estate: Estate,
+    inventory: NetworkInventory,
     ours: Ours,
     ownership: Ownership,
     *,
     last: Outcome,
     now: datetime,
 ) -> Plan:
-    if (other := stranger(estate, ownership)) is not None:
+    if (other := stranger(inventory, ownership)) is not None:
         note = left_to_its_owner(other)
         return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
     names = (found.metadata.name, f"{found.metadata.namespace}-{found.metadata.name}")
-    step = claiming(estate, ours, ownership)
+    step = claiming(inventory, ours, ownership)
     if step.is_there or step.obstacles:  # a load balancer in ERROR is deleted with the mark that it has
-        step = removal(ours, estate, names=names, balancer=balancer.removal(ours, estate, ownership.formers))
+        step = removal(ours, inventory, names=names, balancer=balancer.removal(ours, inventory, ownership.formers))
     if step.is_there:
         news = None
-        if left := staying(ours, estate):
+        if left := staying(ours, inventory):
             note = f"Not made for this cluster, and not deleted: {', '.join(left)}"
             news = event(found, "LeftInCloud", note, warning=True)
         return Plan.of(news, release(found, "nothing is left of it in the cloud"))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.balancer_requests import CreateLoadBalancer
 from windlass.openstack.cloud.marks import described
-from windlass.openstack.cloud.network_inventory import Estate
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, Network, Router, Subnet
 from windlass.openstack.cluster import unmarked
@@ -57,16 +57,16 @@ def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
     return tuple(each for each in asked if each is not None)
 
 
-def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, name: str) -> Part:
+def creation(infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventory, place: Place, *, name: str) -> Part:
     wanted = infra.spec.api_server_load_balancer
     assert wanted is not None
     if place.network is None:
         return ENDPOINT.awaits("the network of the cluster")
     on = place.network if wanted.network is None else None
-    if (step := unmarked.balancer(ours, estate.unmarked, on)) is not None:
+    if (step := unmarked.balancer(ours, inventory.unmarked, on)) is not None:
         return step
-    if not estate.certain:
-        return ENDPOINT.uncertain(estate)
+    if not inventory.certain:
+        return ENDPOINT.uncertain(inventory)
     if wanted.network is None and not place.subnets:  # Octavia refuses a network without a subnet
         return ENDPOINT.awaits("the subnet of the cluster")
     lookup = _Lookup(wanted, place)

@@ -29,14 +29,14 @@ from windlass.kube.control.plan import AddFinalizer, Create, Delete, Merge, Outc
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.failures import CloudFailure, Missing
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL, KEPT_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
-from windlass.openstack.sending import Post, at
+from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.server.conditions import write
 from windlass.openstack.server.snapshot import recorded
 from windlass.openstack.status import FLOATING_READY, Reason
@@ -49,10 +49,10 @@ class Cloud(Struct, frozen=True, kw_only=True):
     project: str
     where: str = ""
     floating: FloatingIp | None = None
-    weather: Weather = Weather()
+    blockers: Blockers = Blockers()
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class FloatingIPSnapshot(Struct, frozen=True, kw_only=True):
     """`address`: the IPAddress that the status of the claim names; None: it names none. `cloud` is why there is no
     access to it, or None while nothing has to be asked. `lives_on`: the Machine that the claim is kept for is there, as
     far as is known."""
@@ -66,7 +66,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     last: Outcome = Outcome()
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: FloatingIPSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     plan = without_cloud(seen, now=now)
     found = seen.server
@@ -80,7 +80,7 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     return _in_the_way(found, about, now, now=now)
 
 
-def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
+def without_cloud(seen: FloatingIPSnapshot, *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     found, claim = seen.server, seen.claim
     if isinstance(claim, Present) and kept_for(claim):
@@ -117,7 +117,7 @@ def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
     return None
 
 
-def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime) -> Plan:
+def _lead(seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime) -> Plan:
     assert isinstance(seen.address, Present)
     address, floating = seen.address.object.spec.address, cloud.floating
     if floating is None:
@@ -129,7 +129,7 @@ def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now:
     if floating.port_id:
         text = f"Floating IP {address} leads to port {floating.port_id}, which is not of this server: take it off there"
         return _in_the_way(found, _unmet(text), now, now=now)
-    refused = {each.subject: each.at for each in cloud.weather.refusals if isinstance(each.failure, Missing)}
+    refused = {each.subject: each.at for each in cloud.blockers.refusals if isinstance(each.failure, Missing)}
     choices = list(_associations(found, cloud, floating, ports))
     request = min(choices, key=lambda each: (each.subject in refused, refused.get(each.subject, now)))
 
@@ -141,7 +141,7 @@ def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now:
             return _unmet(text, Reason.UNABLE_TO_FIND_FLOATING_IP_NETWORK)
         return told(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
 
-    post = Post(weather=cloud.weather, last=seen.last, now=now, since=lambda _: _since(found), tell=tell)
+    post = RequestGate(blockers=cloud.blockers, last=seen.last, now=now, since=lambda _: _since(found), tell=tell)
     return post.admit([request]).plan(
         found,
         "the server gets its floating IP",
@@ -184,7 +184,7 @@ def _wanted(found: Present[OpenStackServer], *, paused: bool) -> PoolReference |
     return PoolReference(api_group=ref.api_group, kind=ref.kind, name=ref.name)
 
 
-def _kept(seen: Snapshot, claim: Present[IPAddressClaim]) -> Plan:
+def _kept(seen: FloatingIPSnapshot, claim: Present[IPAddressClaim]) -> Plan:
     """The OpenStackServer of the claim is gone, and the server stayed with a Machine of the Machine API."""
     found = seen.server
     if isinstance(found, Present) and not claim.deleting and _wanted(found, paused=seen.paused):

@@ -27,7 +27,7 @@ from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.instance.state import ACTIVE, DELETED
-from windlass.openstack.machine.snapshot import INGRESS_READY, Snapshot, parts_of
+from windlass.openstack.machine.snapshot import INGRESS_READY, OpenStackMachineSnapshot, parts_of
 from windlass.openstack.objects import leads_to_machines
 from windlass.openstack.status import (
     AUTHENTIC,
@@ -58,7 +58,7 @@ _LEADS: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint o
 
 
 def write(
-    seen: Snapshot,
+    seen: OpenStackMachineSnapshot,
     found: Present[OpenStackMachine],
     told: Iterable[Condition],
     *,
@@ -74,7 +74,7 @@ def write(
 
 
 def in_the_way(
-    seen: Snapshot,
+    seen: OpenStackMachineSnapshot,
     found: Present[OpenStackMachine],
     reason: Reason,
     message: str,
@@ -118,7 +118,7 @@ def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  #
     return condition(type, found.status, found.reason, found.message)  # type: ignore[arg-type]
 
 
-def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> Condition | None:
+def ingress(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> Condition | None:
     """Whether the API endpoint of the cluster leads to a machine of the control plane; None for other machines.
 
     The controller of the cluster says so. Once it did, it stays so: that controller restores what is lost.

@@ -37,8 +37,8 @@ from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.machine_api.snapshot import (
     FAILED,
     PROVISIONING,
+    MachineApiMachineSnapshot,
     MachineVisit,
-    Snapshot,
     recorded,
     server_of,
     spec_of,
@@ -56,7 +56,7 @@ STANDS_STILL: Final = ("ClusterAPI", "Migrating")
 """The authorities under which nothing is done."""
 
 
-def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+def decide(seen: MachineApiMachineSnapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     """Pure: the rows of the module."""
     found = seen.machine
     if not isinstance(found, Present):
@@ -75,7 +75,9 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
-def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime, timing: Timing) -> Plan | None:
+def without_cloud(
+    seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime, timing: Timing
+) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     machine = found.object
     if not is_ours(machine):
@@ -101,7 +103,7 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime, tim
     return _first_steps(seen, found, now=now)
 
 
-def _first_steps(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
+def _first_steps(seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
     """What precedes the first look at the cloud."""
     named = server_of(found)
     if isinstance(named, Problem):

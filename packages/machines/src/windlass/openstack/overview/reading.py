@@ -210,7 +210,7 @@ async def holdings_of(accounts: Iterable[Account], also: Mapping[str, Iterable[Q
 
     async def of(account: Account) -> tuple[str, Of]:
         try:
-            return account.key, await account.holdings((also or {}).get(account.key, ()))
+            return account.key, await account.project_inventory((also or {}).get(account.key, ()))
         except CloudFailure as failure:
             return account.key, f"{account.where}: {failure}"
 

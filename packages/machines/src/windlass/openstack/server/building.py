@@ -21,7 +21,7 @@ from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.instance.foreign import foreign, is_replaced, namesake, stopped
 from windlass.openstack.instance.next import next_adoption, next_step
@@ -48,8 +48,8 @@ from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import (
     Cloud,
+    ServerSnapshot,
     ServerVisit,
-    Snapshot,
     Timing,
     adopted,
     adopts,
@@ -95,7 +95,7 @@ def build(visit: ServerVisit) -> Plan:
     return _vanished(visit)
 
 
-def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> Step | None:
+def step_of(seen: ServerSnapshot, found: Present[OpenStackServer], cloud: Cloud) -> Step | None:
     """What comes next; None: something has to be resolved first."""
     inventory = cloud.inventory
     if inventory is None:
@@ -129,7 +129,7 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     )
 
 
-def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: Inventory) -> Stuck | None:
+def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: ServerInventory) -> Stuck | None:
     """The dead end where something belongs to another object; None if nothing does."""
     may = ownership(found, cloud)
     theirs = foreign(inventory, may, recorded=recorded(found))

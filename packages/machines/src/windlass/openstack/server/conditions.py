@@ -10,7 +10,7 @@ from windlass.kube.conditions import FALSE, condition, find
 from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
@@ -113,7 +113,12 @@ def out_of_reach(
 
 
 def standing(
-    found: Present[OpenStackServer], resolved: Resolved | None, inventory: Inventory, server: Server, *, now: datetime
+    found: Present[OpenStackServer],
+    resolved: Resolved | None,
+    inventory: ServerInventory,
+    server: Server,
+    *,
+    now: datetime,
 ) -> Plan:
     """The server exists: its state, its addresses, and what belongs to it."""
     says = verdict(server)
@@ -159,7 +164,7 @@ def news_of(found: Present[Any], reason: str, told: Condition) -> Emit | None:
     return event(found, reason, told.message, warning=True, occasion=occasion)
 
 
-def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:
+def made_of(resolved: Resolved | None, inventory: ServerInventory) -> dict[str, Any]:
     """`resources` of the status, in the order of the spec; nothing if there is nothing yet."""
     ports = _in_order([port.name for port in resolved.ports] if resolved else None, inventory.ports)
     volumes = _in_order([volume.name for volume in resolved.volumes] if resolved else None, inventory.volumes)

@@ -18,7 +18,7 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.collected import is_machine_collected, other_owner, why_left
@@ -32,7 +32,7 @@ from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import Held, at
 from windlass.openstack.server.conditions import LOST, out_of_reach, write
 from windlass.openstack.server.sending import admit, look_again
-from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
+from windlass.openstack.server.snapshot import ServerSnapshot, ServerVisit, Timing, adopted, recorded
 from windlass.openstack.status import (
     AUTHENTIC,
     AUTHENTICATED,
@@ -64,7 +64,7 @@ def may_own(found: Present[OpenStackServer]) -> bool:
     return bool(claim_of(found).mark or found.object.status.instance_id or had.ports or had.volumes or had.trunks)
 
 
-def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
+def at_once(seen: ServerSnapshot, found: Present[OpenStackServer]) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
@@ -79,7 +79,7 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
     return None
 
 
-def _collected(seen: Snapshot, found: Present[OpenStackServer]) -> str:
+def _collected(seen: ServerSnapshot, found: Present[OpenStackServer]) -> str:
     """Why what it has stays, as a sentence; empty if its deletion was meant."""
     machine = seen.machine
     if isinstance(machine, Absent) and not found.object.status.conditions:
@@ -207,7 +207,7 @@ def _tell(
     return write(found, (AUTHENTIC, *told, going, NOT_PAUSED), now=now, fields={"ready": False})
 
 
-def _reason_of(inventory: Inventory, requests: Sequence[requests.CloudRequest]) -> Reason:
+def _reason_of(inventory: ServerInventory, requests: Sequence[requests.CloudRequest]) -> Reason:
     """The step of the deletion: the server goes first."""
     for kinds, reason in _ORDER:
         if any(isinstance(request, kinds) for request in requests):

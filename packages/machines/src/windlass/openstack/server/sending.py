@@ -11,10 +11,10 @@ from windlass.kube.conditions import TRUE
 from windlass.kube.control.plan import RequeueAfter
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.instance.spec import Problem
-from windlass.openstack.sending import SOON, Held, Post, Sending
+from windlass.openstack.sending import SOON, Held, RequestGate, Sending
 from windlass.openstack.server.snapshot import Timing, Visit
 from windlass.openstack.status import PAUSED, PROGRESSING, Reason
 from windlass.openstack.trouble import Told, told, told_of_problems, trouble_since
@@ -23,8 +23,8 @@ from windlass.openstack.trouble import Told, told, told_of_problems, trouble_sin
 def admit(wanted: Iterable[CloudRequest], visit: Visit[Any, Any], *, without: Problem | None = None) -> Sending:
     """Those that may be sent now, and what the others wait for. `without`: why the user data is missing that the server
     asks for, so that it is not created."""
-    post = Post(
-        weather=visit.cloud.weather,
+    post = RequestGate(
+        blockers=visit.cloud.blockers,
         last=visit.seen.last,
         now=visit.now,
         since=lambda _: visit.since,
@@ -48,7 +48,7 @@ def look_again(visit: Visit[Any, Any], what: str, *, part: str = PROGRESSING) ->
 
 
 def under_way(
-    conditions: Iterable[Any], inventory: Inventory | None, *, now: datetime, timing: Timing
+    conditions: Iterable[Any], inventory: ServerInventory | None, *, now: datetime, timing: Timing
 ) -> RequeueAfter | None:
     """The next look while a request of an object that is paused may be under way; None: none can be. `inventory` None:
     the cloud cannot say."""

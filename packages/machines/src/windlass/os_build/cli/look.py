@@ -34,7 +34,7 @@ from windlass.os_build.planning import Unasked
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.observe import Settings
 from windlass.os_build.pool.situation import Situation, situation
-from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.request import BackendName, Request
 
 EVENTS: Final = 10
@@ -49,7 +49,7 @@ class Sight(Struct):
     pool: MachineConfigPool
     claim: ClaimSight | None = None
     builds: Sequence[BuildState] = ()
-    snapshot: Snapshot | None = None
+    snapshot: PoolSnapshot | None = None
     situation: Situation | None = None
     events: Sequence[Event] = ()
     troubles: tuple[tuple[str, KubeError], ...] = ()
@@ -76,14 +76,14 @@ class Builders:
         add_indexes([decider], read._survey)
         return read
 
-    def controller(self, apply_by: ApplyBy) -> Controller[str, Snapshot]:
+    def controller(self, apply_by: ApplyBy) -> Controller[str, PoolSnapshot]:
         return pool_controller(self._survey, self.backends, Unasked(), settings=Settings(apply_by=apply_by))
 
     def of(self, pool: str) -> Sequence[BuildState]:
         """The builds of the pool in the cluster, oldest first within a backend."""
         return builds_of(self.backends, pool)
 
-    async def snapshot(self, pool: str) -> Snapshot:
+    async def snapshot(self, pool: str) -> PoolSnapshot:
         """What the controller would observe. How configurations are applied is an option of the running controller: it
         shows in what that has built."""
         snapshot = await self.controller(ApplyBy.IGNITION).observe(pool, Outcome())

@@ -43,7 +43,7 @@ from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, Told
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
-from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
+from windlass.os_build.pool.snapshot import Materials, PoolSnapshot, Timing
 from windlass.os_build.registry.answers import Kind
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, Problem, Request
@@ -53,7 +53,7 @@ WAITING: Final = frozenset({"NotRendered", "NotRead"})
 _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 
-def decide(seen: Snapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
+def decide(seen: PoolSnapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
     """Pure: the rows of the module."""
     if isinstance(seen.pool, Unreadable | NotServedKind):
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
@@ -71,7 +71,7 @@ class _Decision:
 
     def __init__(
         self,
-        seen: Snapshot,
+        seen: PoolSnapshot,
         pool: Present[MachineConfigPool],
         backends: Mapping[BackendName, Backend],
         now: datetime,

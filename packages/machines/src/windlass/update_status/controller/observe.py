@@ -24,7 +24,7 @@ from windlass.update_status.constants import (
 from windlass.update_status.controller.alerts import Alerts
 from windlass.update_status.controller.drains import Drains
 from windlass.update_status.controller.informants import Informants
-from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
 from windlass.update_status.history import PROGRESSING
 from windlass.update_status.reading.facts import configs_of, image_of, releases_of
 from windlass.update_status.report import Informed
@@ -52,7 +52,7 @@ class _Kind(Struct, frozen=True):
     gaps: tuple[str, ...] = ()
 
 
-class Observer:
+class UpdateStatusObserver:
     """Observes for the one key; `alerts` are asked for outside, and so are `informants`, if there are any."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Observer:
         self._informants = informants
         self._clock = clock
 
-    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+    async def __call__(self, key: str, last: Outcome) -> UpdateStatusSnapshot:
         stored = await self._reader.see(UpdateStatus, key)
         records = await self._reader.see_all(UpdateRecord)
         sources = await self._sources()
@@ -84,7 +84,7 @@ class Observer:
                 records=kept,
                 informed=told,
             )
-        return Snapshot(stored, records, sources)
+        return UpdateStatusSnapshot(stored, records, sources)
 
     async def _sources(self) -> Known[Sources]:
         versions = await self._all(ClusterVersion)

@@ -43,7 +43,7 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.update_status.informers.admission import Denied, Reason
 from windlass.update_status.informers.feed import AskInformer
 from windlass.update_status.informers.heard import GRACE, Heard
-from windlass.update_status.informers.snapshot import Snapshot
+from windlass.update_status.informers.snapshot import InformerSnapshot
 from windlass.update_status.times import MINUTE, Moment, moment, of_datetime, rfc3339
 
 SOURCE: Final = "windlass-update-status"
@@ -60,7 +60,7 @@ _FINAL: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason
 """Only a change of the UpdateInformer or of the flags ends these."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
     match seen.informer:
         case Present() as found:
             pass
