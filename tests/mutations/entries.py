@@ -1074,8 +1074,8 @@ _REPORTING = (
     *_in(
         "update_status/document/sections.py",
         "update_status/document/test_settled.py",
-        ("(plane, pen.now),", "plane,"),
-        ("(insight, insight.started == pen.now),", "insight,"),
+        ("(plane, writer.now),", "plane,"),
+        ("(insight, insight.started == writer.now),", "insight,"),
         ("SETTLED.get(key) == (part, stood)", "SETTLED.get(key, (0, 0))[1] == stood"),
         ("SETTLED.get(key) == (part, stood)", "SETTLED.get(key, (0, 0))[0] == part"),
         ("if entry is stood and not cut:", "if entry is stood:"),
@@ -1103,7 +1103,7 @@ _REPORTING = (
         "update_status/document/insights.py",
         "update_status/document/test_merging.py",
         ("before and before.start_source == source", "before and False"),
-        ("insight.started == pen.now and", "False and"),
+        ("insight.started == writer.now and", "False and"),
         ("if before and seen == phase.reason else", "if before else"),
     ),
     *_in(
@@ -1344,8 +1344,8 @@ _BUILDING_IMAGES = (
             'return Plan.of(*self._removed([build], "done"), *self._finished(build, digest).actions)\n',
         ),
         (
-            'return Plan.of(*self._tell(told), *self._removed(self._wanted, "its result is recorded"))',
-            "return Plan.of(*self._tell(told))",
+            'return Plan.of(*self._tell(build_condition), *self._removed(self._wanted, "its result is recorded"))',
+            "return Plan.of(*self._tell(build_condition))",
         ),
         ('self._backends[build.backend].cancel(build, why="it is over its deadline")', "()"),
         ("        if self._now >= when:\n", "        if True:\n"),
@@ -1386,7 +1386,7 @@ _BUILDING_IMAGES = (
     *_in(
         "os_build/pool/report.py",
         "os_build/pool/test_refusals.py",
-        ("return (machine_os.refused(self._pool,", "return self.says(told) or (machine_os.refused(self._pool,"),
+        ("return (machine_os.refused(self._pool,", "return self.says(condition) or (machine_os.refused(self._pool,"),
     ),
     *_in(
         "os_build/builder.py",
@@ -3057,7 +3057,7 @@ _ASKING_INFORMERS = (
         ("            if error.refused:\n", "            if False:\n"),
         ("self._clock.monotonic() if after.failures else began", "self._clock.monotonic()"),
         ("if says != self._said.get(name):", "if False:"),
-        ("churn.admit(answer.told, now=self._clock.monotonic())", "(answer.told, 0)"),
+        ("churn.admit(answer.insights, now=self._clock.monotonic())", "(answer.insights, 0)"),
         ("growing.delay(after.failures, self._random)", "growing.delay(1, self._random)"),
         ("            interval = max(TRIAL, interval)\n", "            pass\n"),
         ("(interval - ROOM) * self._random.uniform(EARLIEST, 1.0)", "interval"),
@@ -3099,7 +3099,7 @@ _ASKING_INFORMERS = (
         "update_status/informers/heard.py",
         "update_status/informers/test_informants.py",
         ("if silence >= GRACE else None", "if silence > GRACE else None"),
-        ("told=self.told if silence < FORGOTTEN else ()", "told=self.told"),
+        ("insights=self.insights if silence < FORGOTTEN else ()", "insights=self.insights"),
         ("silent = now if self.silent is None else self.silent", "silent = now"),
         ("        if name in heard:\n", "        if False:\n"),
         ("structs.replace(last, namespace=namespace)", "last"),

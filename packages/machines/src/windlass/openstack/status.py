@@ -16,10 +16,10 @@
 Every condition of an object is there after the first visit, before the cloud is asked: Unknown, `NotYetObserved`.
 
     write(found, first_visit(INSTANCE, awaited="Waiting for the Cluster"), parts=INSTANCE_PARTS, now=now)
-    trouble = told(failure, doing="create port worker-0-0")
+    trouble = trouble_of(failure, doing="create port worker-0-0")
     write(found, (trouble.condition, trouble.progress(due(...))), parts=INSTANCE_PARTS, now=now)
 
-How failures are told, and when a request that failed is sent again, is in `windlass.openstack.trouble`.
+How failures are reported, and when a request that failed is sent again, is in `windlass.openstack.trouble`.
 Reasons are those of the OpenStack provider of Cluster API where it has one for the situation.
 """
 

@@ -20,7 +20,7 @@ from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.effects import Carrier
 from windlass.kube.control.plan import Target, target
-from windlass.kube.control.refused import ByEvent, telling
+from windlass.kube.control.refused import ByEvent, reporting
 from windlass.kube.control.seen import Present
 from windlass.kube.control.source import Mailbox
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
@@ -69,7 +69,7 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
         own = None if local is None else LocalBackend(local.builds, local.mailbox)
         backends = backends_of(reader, namespace=namespace, job=settings.job, local=own)
         made = pool_controller(reader, backends, registries, settings=settings.pools)
-        return telling(made, ByEvent(EVENT_SOURCE, _pool))
+        return reporting(made, ByEvent(EVENT_SOURCE, _pool))
 
     return make
 

@@ -332,7 +332,7 @@ PLATFORM: Final = ("openshift-", "kube-")
 """How the namespaces begin whose Pods only the platform and cluster administrators may run."""
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class InformerInsight(Struct, frozen=True, kw_only=True):
     """What an informer of somebody else tells. `finish`: when it expects an end; None: it does not say."""
 
     uid: str
@@ -350,7 +350,7 @@ class Informed(Struct, frozen=True, kw_only=True):
     name: str
     namespace: str
     stale_since: Moment | None = None
-    told: tuple[Told, ...] = ()
+    insights: tuple[InformerInsight, ...] = ()
 
     def claims(self, insight: Insight) -> bool:
         """Whether its level is worse than a warning although the informer is no part of the platform."""

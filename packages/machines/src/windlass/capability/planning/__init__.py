@@ -1,6 +1,6 @@
 """Computes what controllers would do, without doing it: `windlass plan`, for every capability.
 
-    survey = Survey(client)
+    survey = ClusterListing(client)
     ground = await planner.ground(survey)                    # which controllers run on this cluster, and whether any do
     deciding = ground.deciders(survey)
     await survey.take(deciding)
@@ -21,24 +21,24 @@ It runs the controllers themselves: the same observe, the same decide, the same 
 | `following` | carries out plans until nothing is left to do; on a model, never on a cluster |
 """
 
-from windlass.capability.planning.cluster_listing import Survey
-from windlass.capability.planning.decider import Decider, Inventory, Name, Selected, select
+from windlass.capability.planning.cluster_listing import ClusterListing
+from windlass.capability.planning.decider import Decider, Name, PlanReader, Selected, select
 from windlass.capability.planning.given import Given, Scope, take_in
 from windlass.capability.planning.planner import Ground, NoGround, Planner
 from windlass.capability.planning.plans import KeyPlan, plan_of, plans
 
 __all__ = [
+    "ClusterListing",
     "Decider",
     "Given",
     "Ground",
-    "Inventory",
     "KeyPlan",
     "Name",
     "NoGround",
+    "PlanReader",
     "Planner",
     "Scope",
     "Selected",
-    "Survey",
     "plan_of",
     "plans",
     "select",

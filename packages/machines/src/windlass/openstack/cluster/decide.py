@@ -37,12 +37,12 @@ from windlass.openstack.cluster import deleting
 from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal, unfit
 from windlass.openstack.cluster.claiming import claiming, held
 from windlass.openstack.cluster.conditions import (
-    Trouble,
+    PartTrouble,
     conditions_of,
+    gate_of,
+    obstacle_trouble,
+    part_trouble,
     pause,
-    post_of,
-    trouble,
-    trouble_of,
     troubled,
     write,
 )
@@ -68,7 +68,7 @@ from windlass.openstack.status import (
     progressing,
     unvisited,
 )
-from windlass.openstack.trouble import told_of_no_access
+from windlass.openstack.trouble import trouble_of_no_access
 
 NAMES: Final = 5
 """Machines that a message names."""
@@ -86,7 +86,7 @@ def decide(seen: ClusterSnapshot, *, now: datetime) -> Plan:
         return plan
     if isinstance(seen.cloud, Cloud):
         return _with_cloud(seen, found, seen.cloud, now=now)
-    no_access = trouble(found, told_of_no_access(seen.cloud, part=AUTHENTICATED), now)
+    no_access = part_trouble(found, trouble_of_no_access(seen.cloud, part=AUTHENTICATED), now)
     if found.deleting:
         return deleting.unreachable(found, no_access, now=now)
     return troubled(found, [no_access], now=now)
@@ -173,10 +173,10 @@ def _with_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], cloud: 
     if isinstance(inventory, CloudFailure):
         part = ENDPOINT_READY if inventory.service == BALANCING else NETWORK_READY
         why = Obstacle(part, Reason.OPENSTACK_ERROR, inventory, "list what the cluster has")
-        troubles = [trouble_of(found, why, now)]
+        troubles = [obstacle_trouble(found, why, now)]
         if found.deleting:
             return deleting.unreachable(found, troubles[0], now=now)
-        good = conditions_of(found, (), without={each.told.type for each in troubles})
+        good = conditions_of(found, (), without={each.trouble.type for each in troubles})
         known = is_provisioned(found.object)
         return troubled(found, troubles, now=now, good=good if known else (NOT_PAUSED, NOT_DELETING))
     ours = Ours(
@@ -222,12 +222,12 @@ def _go_on(
 ) -> Plan:
     """Send what may be sent, store what is known, say what is awaited and what is in the way."""
     whole = [*made, *([guest.part] if guest is not None else [])]
-    post = post_of(found, cloud, whole, last=seen.last, now=now)
-    sending = post.admit(request for part in whole for request in part.requests)
-    troubles = [trouble_of(found, each, cloud.asked) for part in whole for each in part.obstacles]
+    gate = gate_of(found, cloud, whole, last=seen.last, now=now)
+    sending = gate.admit(request for part in whole for request in part.requests)
+    troubles = [obstacle_trouble(found, each, cloud.asked) for part in whole for each in part.obstacles]
     if sending.first is not None:
-        troubles.append(Trouble(sending.first.told, sending.first.until))
-    bad = {each.told.type for each in troubles}
+        troubles.append(PartTrouble(sending.first.trouble, sending.first.until))
+    bad = {each.trouble.type for each in troubles}
     good = [NOT_PAUSED, NOT_DELETING]
     if guest is not None:
         good = [*conditions_of(found, made, without=bad), *([guest.ready] if BASTION_READY not in bad else [])]

@@ -40,7 +40,7 @@ from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.server.conditions import write
 from windlass.openstack.server.snapshot import recorded
 from windlass.openstack.status import FLOATING_READY, Reason
-from windlass.openstack.trouble import Told, told, told_of_no_access, trouble_since, unmet
+from windlass.openstack.trouble import Trouble, trouble_of, trouble_of_no_access, trouble_since, unmet
 
 
 class Cloud(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ def decide(seen: FloatingIPSnapshot, *, now: datetime) -> Plan:
         return plan or Plan.nothing("the OpenStackServer cannot be read")
     if isinstance(seen.cloud, Cloud):
         return _lead(seen, found, seen.cloud, now=now)
-    about = told_of_no_access(seen.cloud, part=FLOATING_READY)
+    about = trouble_of_no_access(seen.cloud, part=FLOATING_READY)
     if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
         return _wait(found, Reason.FLOATING_IP_ERROR, about.message, now=now)
     return _in_the_way(found, about, now, now=now)
@@ -133,19 +133,19 @@ def _lead(seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: Clou
     choices = list(_associations(found, cloud, floating, ports))
     request = min(choices, key=lambda each: (each.subject in refused, refused.get(each.subject, now)))
 
-    def tell(request: CloudRequest, failure: Failure) -> Told:
+    def explain(request: CloudRequest, failure: Failure) -> Trouble:
         unreachable = isinstance(failure, Missing)
         doing = f"{request.verb} {request.subject}"
         if unreachable:
             text = f"Failed to {doing}: {failure}. Connect a router with that network and the external one"
             return _unmet(text, Reason.UNABLE_TO_FIND_FLOATING_IP_NETWORK)
-        return told(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
+        return trouble_of(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
 
-    post = RequestGate(blockers=cloud.blockers, last=seen.last, now=now, since=lambda _: _since(found), tell=tell)
-    return post.admit([request]).plan(
+    gate = RequestGate(blockers=cloud.blockers, last=seen.last, now=now, since=lambda _: _since(found), explain=explain)
+    return gate.admit([request]).plan(
         found,
         "the server gets its floating IP",
-        held=lambda held: _in_the_way(found, held.told, held.until, now=now, due=True),
+        deferred=lambda deferred: _in_the_way(found, deferred.trouble, deferred.until, now=now, due=True),
     )
 
 
@@ -217,7 +217,7 @@ def _owners(claim: Present[IPAddressClaim]) -> list[str]:
     return [each.uid for each in claim.metadata.owner_references if each.kind == OpenStackServer.RESOURCE.kind]
 
 
-def _unmet(text: str, reason: Reason = Reason.FLOATING_IP_ERROR) -> Told:
+def _unmet(text: str, reason: Reason = Reason.FLOATING_IP_ERROR) -> Trouble:
     return unmet(text, part=FLOATING_READY, reason=reason)
 
 
@@ -227,7 +227,7 @@ def _wait(found: Present[OpenStackServer], reason: str, text: str, *, now: datet
 
 
 def _in_the_way(
-    found: Present[OpenStackServer], about: Told, when: datetime, *, now: datetime, due: bool = False
+    found: Present[OpenStackServer], about: Trouble, when: datetime, *, now: datetime, due: bool = False
 ) -> Plan:
     """`due`: `when` is the time of the next attempt; else it failed then."""
     until = when if due else about.due(when, since=_since(found))

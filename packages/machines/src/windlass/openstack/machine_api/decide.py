@@ -50,7 +50,7 @@ from windlass.openstack.sending import at
 from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
-from windlass.openstack.trouble import Told, lasting_since, told_of_no_access
+from windlass.openstack.trouble import Trouble, lasting_since, trouble_of_no_access
 
 STANDS_STILL: Final = ("ClusterAPI", "Migrating")
 """The authorities under which nothing is done."""
@@ -66,7 +66,7 @@ def decide(seen: MachineApiMachineSnapshot, *, now: datetime, timing: Timing = T
         return plan
     cloud = seen.cloud
     if not isinstance(cloud, Cloud):
-        return _out_of_reach(found, told_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
+        return _out_of_reach(found, trouble_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
     visit = MachineVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if found.object.status.authoritative_api in STANDS_STILL:
         return _pause(found, visit, now=now, timing=timing)
@@ -158,7 +158,7 @@ def _is_in_between(found: Present[Machine]) -> bool:
     return bool(mark_of(found)) and is_held(found) and not recorded(found).server
 
 
-def _out_of_reach(found: Present[Machine], trouble: Told, *, now: datetime, timing: Timing) -> Plan:
+def _out_of_reach(found: Present[Machine], trouble: Trouble, *, now: datetime, timing: Timing) -> Plan:
     """The cloud cannot be asked. What was known about a server stays, until nothing has been heard for too long."""
     conditions = found.object.status.conditions
     since = lasting_since(conditions, trouble.type)

@@ -28,7 +28,7 @@ from windlass.openstack.machine_api import drain
 from windlass.openstack.machine_api.conditions import DRAINED, drained, failure_event, not_drained, write
 from windlass.openstack.machine_api.snapshot import DELETING, MachineApiMachineSnapshot, MachineVisit, may_own, recorded
 from windlass.openstack.objects import dropped, event, is_held, release
-from windlass.openstack.sending import Held, at
+from windlass.openstack.sending import Deferred, at
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, Reason, dead_end, progressing
 from windlass.openstack.taken import left_to_its_owner
@@ -88,7 +88,7 @@ def delete(visit: MachineVisit) -> Plan:
     match step:
         case Send(requests, why):
             told = _tell(visit, Reason.DELETING_SERVER, why)
-            return admit(requests, visit).plan(found, why, told=told, held=partial(_failed, visit))
+            return admit(requests, visit).plan(found, why, write=told, deferred=partial(_failed, visit))
         case Await(what):
             plan = Plan.of(_tell(visit, Reason.DELETING_SERVER, what))
             return plan.then(look_again(visit, what))
@@ -136,12 +136,12 @@ def _drain_on(
     return Plan.of(write(found, (told,), phase=DELETING, now=now), news).then(RequeueAfter(wait, waits))
 
 
-def _failed(visit: MachineVisit, held: Held) -> Plan:
-    failed = f"Deleting instance failed: {held.told.message}"
+def _failed(visit: MachineVisit, deferred: Deferred) -> Plan:
+    failed = f"Deleting instance failed: {deferred.trouble.message}"
     told = condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed)
-    merge = write(visit.found, (AUTHENTIC, told, held.told.progress(held.until)), now=visit.now)
+    merge = write(visit.found, (AUTHENTIC, told, deferred.trouble.progress(deferred.until)), now=visit.now)
     news = failure_event(visit.found, "Delete", told)
-    return Plan.of(merge, news).then(at(held.until, failed, now=visit.now))
+    return Plan.of(merge, news).then(at(deferred.until, failed, now=visit.now))
 
 
 def _tell(visit: MachineVisit, reason: Reason, what: str) -> Action:

@@ -52,7 +52,7 @@ from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.observe import attached_to, has_mark, replaceable
 from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
-from windlass.openstack.trouble import told_of_problems
+from windlass.openstack.trouble import trouble_of_problems
 
 BY_DELETION: Final = "deletion"
 """Index of Machines that are being deleted and have a Node: all have the value `DELETED`."""
@@ -299,7 +299,7 @@ class MachineApiMachineObserver:
             self._answers.forget(key)  # the answer is another one as soon as the group is made
             return cloud
         else:
-            until = told_of_problems(resolved, delays=self._timing.delays).due(answered.at, since=visit.since)
+            until = trouble_of_problems(resolved, delays=self._timing.delays).due(answered.at, since=visit.since)
         self._answers.keep(key, answered, until)
         return cloud
 

@@ -23,7 +23,7 @@ from windlass.openstack.ownership import Ownership
 from windlass.openstack.sending import SOON
 from windlass.openstack.status import POOL_READY, Reason
 from windlass.openstack.taken import stopped
-from windlass.openstack.trouble import Told, invalid
+from windlass.openstack.trouble import Trouble, invalid
 
 
 def stranger(inventory: NetworkInventory, ownership: Ownership) -> FloatingIp | None:
@@ -38,7 +38,7 @@ def stranger(inventory: NetworkInventory, ownership: Ownership) -> FloatingIp | 
     return next(chain(recorded, others), None)
 
 
-def of_another(found: FloatingIp, ownership: Ownership) -> Told:
+def of_another(found: FloatingIp, ownership: Ownership) -> Trouble:
     return _owned(stopped(found, ownership))
 
 
@@ -62,7 +62,7 @@ def held(
     return Plan.of(intend(found, claim.mark))
 
 
-def unclaimed(inventory: NetworkInventory) -> Told | None:
+def unclaimed(inventory: NetworkInventory) -> Trouble | None:
     """Why no floating IP is created although claims wait; None if nothing is in the way."""
     if not (found := inventory.unmarked.floating_ips):
         return None
@@ -74,5 +74,5 @@ def unclaimed(inventory: NetworkInventory) -> Told | None:
     )
 
 
-def _owned(text: str) -> Told:
+def _owned(text: str) -> Trouble:
     return replace(invalid(text, part=POOL_READY), reason=Reason.OWNED_BY_ANOTHER)

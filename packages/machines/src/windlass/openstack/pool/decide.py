@@ -62,7 +62,7 @@ from windlass.openstack.status import (
     unvisited,
 )
 from windlass.openstack.taken import left_to_its_owner
-from windlass.openstack.trouble import Told, lasting_since, told, told_of_no_access, unmet
+from windlass.openstack.trouble import Trouble, lasting_since, trouble_of, trouble_of_no_access, unmet
 
 PREFIX: Final = 32
 """A floating IP is one address."""
@@ -78,7 +78,7 @@ def decide(seen: FloatingIPPoolSnapshot, *, now: datetime) -> Plan:
         return plan
     if isinstance(seen.cloud, Cloud):
         return _Visit(seen, found, seen.cloud, now).plan()
-    about = told_of_no_access(seen.cloud, part=POOL_READY)
+    about = trouble_of_no_access(seen.cloud, part=POOL_READY)
     until = about.due(now, since=lasting_since(found.object.status.conditions, about.type))
     rest = _deleting(about.message) if found.deleting else NOT_DELETING
     merge = _write(found, (about.condition, about.progress(until), rest, NOT_PAUSED), now=now)
@@ -140,7 +140,7 @@ class _Visit(Struct, frozen=True):
             return self._delete()
         requests = [*self._upkeep(), *self._deletions(allocation.surplus), *self._creations(allocation)]
         sending = self._post(requests)
-        in_the_way = (sending.first.told, sending.first.until) if sending.first is not None else None
+        in_the_way = (sending.first.trouble, sending.first.until) if sending.first is not None else None
         if in_the_way is None and allocation.missing and self._unclaimed is not None:
             in_the_way = self._unclaimed, self._unclaimed.due(self.now, since=self._since(POOL_READY))
         told_now, until, why = self._told(allocation, in_the_way)
@@ -158,19 +158,19 @@ class _Visit(Struct, frozen=True):
         return plan.then(WaitFor("the IPAddresses to go")) if found.deleting else plan
 
     def _post(self, requests: Iterable[CloudRequest]) -> Sending:
-        def tell(request: CloudRequest, failure: Failure) -> Told:
+        def explain(request: CloudRequest, failure: Failure) -> Trouble:
             doing = f"{request.verb} {request.subject}"
-            return told(failure, doing=doing, part=POOL_READY, where=self.cloud.where)
+            return trouble_of(failure, doing=doing, part=POOL_READY, where=self.cloud.where)
 
         conditions = self.found.object.status.conditions
-        post = RequestGate(
+        gate = RequestGate(
             blockers=self.cloud.blockers,
             last=self.seen.last,
             now=self.now,
             since=lambda part: lasting_since(conditions, part),
-            tell=tell,
+            explain=explain,
         )
-        return post.admit(requests)
+        return gate.admit(requests)
 
     # what is asked of the cloud
 
@@ -211,7 +211,7 @@ class _Visit(Struct, frozen=True):
     # whose they are
 
     @property
-    def _unclaimed(self) -> Told | None:
+    def _unclaimed(self) -> Trouble | None:
         return claiming.unclaimed(self.cloud.inventory)
 
     def _claiming(self) -> Plan | None:
@@ -226,10 +226,10 @@ class _Visit(Struct, frozen=True):
         if earlier := claiming.earlier(inventory, ownership):
             sending = self._post(adopt(each, **self._whose) for each in earlier)
             why = "what the pool had before gets its mark"
-            return sending.plan(found, why, held=lambda held: self._wait(held.told, held.until))
+            return sending.plan(found, why, deferred=lambda wait: self._wait(wait.trouble, wait.until))
         return claiming.held(found, inventory, ownership, fresh_mark=self.seen.fresh_mark)
 
-    def _wait(self, about: Told, until: datetime) -> Plan:
+    def _wait(self, about: Trouble, until: datetime) -> Plan:
         rest = _deleting(about.message) if self.found.deleting else NOT_DELETING
         told_now = (AUTHENTIC, about.condition, about.progress(until), rest, NOT_PAUSED)
         merge = _write(self.found, told_now, now=self.now)
@@ -291,7 +291,7 @@ class _Visit(Struct, frozen=True):
 
     # what is told
 
-    def _network(self) -> Network | Told:
+    def _network(self) -> Network | Trouble:
         return _one(self.cloud.external, named=self.found.object.spec.floating_ip_network is not None)
 
     def _fields(self, allocation: Allocation) -> dict[str, Any]:
@@ -308,7 +308,7 @@ class _Visit(Struct, frozen=True):
         return fields
 
     def _told(
-        self, allocation: Allocation, held: tuple[Told, datetime] | None
+        self, allocation: Allocation, held: tuple[Trouble, datetime] | None
     ) -> tuple[Sequence[Condition], datetime | None, str]:
         """The conditions, and when what is in the way is tried again."""
         network = self._network()
@@ -316,7 +316,7 @@ class _Visit(Struct, frozen=True):
         if self.found.deleting:
             names = ", ".join(each.metadata.name for each in self.seen.addresses)
             rest = _deleting(f"Waiting for {len(self.seen.addresses)} IPAddresses to go: {names}")
-        elif held is None and isinstance(network, Told):
+        elif held is None and isinstance(network, Trouble):
             held = network, network.due(self.now, since=self._since(network.type))
         if held is not None:
             about, until = held
@@ -349,7 +349,7 @@ class _Visit(Struct, frozen=True):
         sending = self._post(self._deletions(ours))
         progress, again = progressing(what), RequeueAfter(inventory.certain_in + SOON, what)
         if (first := sending.first) is not None:
-            what, progress = first.told.message, first.told.progress(first.until)
+            what, progress = first.trouble.message, first.trouble.progress(first.until)
             again = at(first.until, what, now=self.now)
         merge = _write(self.found, (_deleting(what, Reason.DELETING_FLOATING_IPS), progress, NOT_PAUSED), now=self.now)
         if sending.now and not sending.later:
@@ -357,10 +357,10 @@ class _Visit(Struct, frozen=True):
         return Plan.of(merge).then(THE_REST if sending.now else again)
 
 
-def _one(external: External, *, named: bool) -> Network | Told:
+def _one(external: External, *, named: bool) -> Network | Trouble:
     """The external network, or what is wrong with it."""
     if isinstance(external, CloudFailure):
-        return told(external, doing="look up the external network", part=POOL_READY)
+        return trouble_of(external, doing="look up the external network", part=POOL_READY)
     if len(external) == 1:
         return external[0]
     where = "spec.floatingIPNetwork matches" if named else "the cloud has"

@@ -31,7 +31,7 @@ from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
 from windlass.openstack.objects import intend, is_held, machine_of, mark_of
 from windlass.openstack.owners import in_words as named
 from windlass.openstack.ownership import claim_of
-from windlass.openstack.sending import Held
+from windlass.openstack.sending import Deferred
 from windlass.openstack.server.conditions import (
     LOST,
     WAITING,
@@ -59,7 +59,7 @@ from windlass.openstack.server.snapshot import (
     recorded,
 )
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason, dead_end
-from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
+from windlass.openstack.trouble import Trouble, invalid, trouble_of_problems, trouble_since
 
 
 def is_intended(found: Present[OpenStackServer]) -> bool:
@@ -83,7 +83,7 @@ def build(visit: ServerVisit) -> Plan:
             return _resolve(visit)
         case Send(requests, why):
             sending = admit(requests, visit, without=_without(visit))
-            return sending.plan(found, why, held=partial(_in_the_way, visit))
+            return sending.plan(found, why, deferred=partial(_in_the_way, visit))
         case Await(what):
             going = going_on(found, what, now=now, fields=_resources(visit))
             return Plan.of(going).then(look_again(visit, what))
@@ -162,14 +162,16 @@ def _resolve(visit: ServerVisit) -> Plan:
 
 def unresolved(
     found: Present[OpenStackServer], problems: Sequence[Problem | CloudFailure], asked: datetime, *, timing: Timing
-) -> tuple[Told, datetime]:
+) -> tuple[Trouble, datetime]:
     """The trouble of a spec that cannot be resolved, and when the cloud is asked again."""
-    trouble = told_of_problems(problems, delays=timing.delays)
+    trouble = trouble_of_problems(problems, delays=timing.delays)
     return trouble, trouble.due(asked, since=trouble_since(found.object.status.conditions, trouble.type))
 
 
-def _in_the_way(visit: ServerVisit, held: Held) -> Plan:
-    return in_the_way(visit.found, held.told, held.until, now=visit.now, held=held, fields=_resources(visit))
+def _in_the_way(visit: ServerVisit, deferred: Deferred) -> Plan:
+    return in_the_way(
+        visit.found, deferred.trouble, deferred.until, now=visit.now, deferred=deferred, fields=_resources(visit)
+    )
 
 
 def _without(visit: ServerVisit) -> Problem | None:

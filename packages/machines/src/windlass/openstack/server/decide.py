@@ -51,7 +51,7 @@ from windlass.openstack.status import (
     progressing,
     unvisited,
 )
-from windlass.openstack.trouble import told_of_no_access
+from windlass.openstack.trouble import trouble_of_no_access
 
 
 def decide(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
@@ -67,7 +67,7 @@ def decide(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> P
     if not isinstance(cloud, Cloud):
         if paused:
             return _pause(seen, found, now=now, timing=timing)
-        trouble = told_of_no_access(cloud, delays=timing.delays)
+        trouble = trouble_of_no_access(cloud, delays=timing.delays)
         if found.deleting:
             return deleting.unreachable(found, trouble, now=now, timing=timing)
         return out_of_reach(found, trouble, now=now, timing=timing)

@@ -73,16 +73,16 @@ class UpdateStatusObserver:
             alerts = self._alerts.latest
             kept = tuple(records.readable) if isinstance(records, Population) else ()
             workload = await self._drains.look(stored, sources)
-            told: tuple[Informed, ...] = ()
+            informed: tuple[Informed, ...] = ()
             if self._informants is not None:
-                told = await self._informants.tell(self._reader, stored, now=of_datetime(self._clock.now()))
+                informed = await self._informants.informed(self._reader, stored, now=of_datetime(self._clock.now()))
             sources = structs.replace(
                 sources,
                 alerts=alerts.found,
                 alerts_trouble=alerts.trouble,
                 workload=workload,
                 records=kept,
-                informed=told,
+                informed=informed,
             )
         return UpdateStatusSnapshot(stored, records, sources)
 

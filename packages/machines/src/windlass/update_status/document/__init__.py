@@ -9,11 +9,11 @@
 | `informed` | what informers of others told, in a room of its own |
 | `uids`, `writer`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
-| `reading` | `read`: the report again; `health_insights`, `told_by_informers` |
+| `reading` | `read`: the report again; `health_insights`, `informed_of` |
 | `owned` | the CRD |
 """
 
-from windlass.update_status.document.reading import NothingWritten, health_insights, read, told_by_informers
+from windlass.update_status.document.reading import NothingWritten, health_insights, informed_of, read
 from windlass.update_status.document.writing import write
 
-__all__ = ["NothingWritten", "health_insights", "read", "told_by_informers", "write"]
+__all__ = ["NothingWritten", "health_insights", "informed_of", "read", "write"]

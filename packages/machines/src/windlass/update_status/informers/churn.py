@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from windlass.update_status.report import Told
+from windlass.update_status.report import InformerInsight
 
 MOST_NEW: Final = 64
 """New uids of an informer within `WINDOW`."""
@@ -36,7 +36,7 @@ class Churn:
         self._known = set(known)
         self._new = Allowance(MOST_NEW)
 
-    def admit(self, told: Iterable[Told], *, now: float) -> tuple[tuple[Told, ...], int]:
+    def admit(self, told: Iterable[InformerInsight], *, now: float) -> tuple[tuple[InformerInsight, ...], int]:
         """The insights that may come in at `now` (seconds of any clock), and how many may not."""
         every = tuple(told)
         kept = tuple(one for one in every if one.uid in self._known or self._new.take(now=now))

@@ -101,7 +101,7 @@ def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> t
     if heard is None:
         return Reason.NOT_ASKED_YET, "it is asked soon"
     if heard.silent is None:
-        count = f"it answers, with {len(heard.told)} insights"
+        count = f"it answers, with {len(heard.insights)} insights"
         if not heard.refused:
             return Reason.ANSWERING, count
         named = "; ".join(heard.refused[:MOST_NAMED])
@@ -136,7 +136,7 @@ _ONLINE: Final = {Reason.ANSWERING: True, Reason.INSIGHTS_REFUSED: True, Reason.
 
 
 def _counted(before: UpdateInformerStatus, after: UpdateInformerStatus, heard: Heard) -> UpdateInformerStatus:
-    after = structs.replace(after, insights=len(heard.told), refused=len(heard.refused))
+    after = structs.replace(after, insights=len(heard.insights), refused=len(heard.refused))
     if heard.answered is None:
         return after
     last = moment(before.last_answered) if before.last_answered else None

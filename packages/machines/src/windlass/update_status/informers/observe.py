@@ -13,7 +13,7 @@ from windlass.kube.clock import Clock
 from windlass.kube.control.plan import Outcome, RequestToken
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, Present, Seen
-from windlass.update_status.document import told_by_informers
+from windlass.update_status.document import informed_of
 from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted, candidates
 from windlass.update_status.informers.feed import Feed
 from windlass.update_status.informers.settings import InformersSettings
@@ -48,8 +48,8 @@ class InformerObserver:
         status = stored.object.status if isinstance(stored, Present) else UpdateStatusStatus()
         generation, update = found.metadata.generation, asked_update(status)
         if name not in self._feed.heard:
-            stood = told_by_informers(status, now=of_datetime(self._clock.now()))
-            self._feed.take_over(name, (told for one in stood if one.name == name for told in one.told))
+            stood = informed_of(status, now=of_datetime(self._clock.now()))
+            self._feed.take_over(name, (told for one in stood if one.name == name for told in one.insights))
         for result in last.results:
             if not isinstance(result.action, RequestToken):
                 continue

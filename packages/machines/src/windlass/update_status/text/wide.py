@@ -266,8 +266,8 @@ def _informers(found: Sequence[Informed], now: Moment) -> str:
         if informed.stale_since is not None:
             age = _age(informed.stale_since, now)
             rows.append((name, age, "-", "-", f"No answer since {rfc3339(informed.stale_since)}"))
-        told = {id(one.insight): one for one in informed.told}
-        for insight in insights_in_order(one.insight for one in informed.told):
+        told = {id(one.insight): one for one in informed.insights}
+        for insight in insights_in_order(one.insight for one in informed.insights):
             finish = told[id(insight)].finish
             end = () if finish is None else (f"Expected to end: {rfc3339(finish)}",)
             message = "\n".join((*_message(insight), *end))
