@@ -15,7 +15,7 @@ from windlass.testing.binaries import (
     KUBERNETES,
     BuildFailed,
     Cache,
-    NotEnoughRoom,
+    NotEnoughCapacity,
     Part,
     Platform,
     UnusableAssets,
@@ -136,7 +136,7 @@ def test_too_little_disk_is_said_before_anything_is_built(
 ) -> None:
     monkeypatch.setattr(capacity, "DISK", 1 << 60)
     with pytest.raises(
-        NotEnoughRoom, match=r"needs 1073741824\.0 GiB of free disk and .* has .* GiB: free some, set XDG"
+        NotEnoughCapacity, match=r"needs 1073741824\.0 GiB of free disk and .* has .* GiB: free some, set XDG"
     ):
         fill([part], target=HERE, cache=cache, report=said.append)
 
@@ -145,7 +145,7 @@ def test_too_little_memory_is_said_before_anything_is_built(
     cache: Cache, part: Part, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capacity, "MEMORY", 1 << 60)
-    with pytest.raises(NotEnoughRoom, match=r"GiB of free memory and there are .* GiB: stop other programs"):
+    with pytest.raises(NotEnoughCapacity, match=r"GiB of free memory and there are .* GiB: stop other programs"):
         fill([part], target=HERE, cache=cache, report=said.append)
 
 

@@ -179,21 +179,21 @@ def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
 
 def write(
     found: Present[Any],
-    told: Iterable[Condition],
+    new: Iterable[Condition],
     *,
     parts: Sequence[str],
     now: datetime,
     fields: Mapping[str, Any] | None = None,
     why: str = "",
 ) -> Merge:
-    """The one status write: `fields` of the status (None removes one), the conditions `told`, and `Ready`.
+    """The one status write: `fields` of the status (None removes one), the conditions `new`, and `Ready`.
 
     Other conditions stay, except those without a reason, which older versions of the provider left.
     """
     observed: dict[str, Any] = dict(found.tree.get("status") or {})
     generation = found.metadata.generation
     conditions = [each for each in _conditions(found) if each.get("reason")]
-    for each in told:
+    for each in new:
         if each.type != READY:
             conditions = put(conditions, _said(each, generation), now=now)
     summary = _said(ready(conditions, parts), generation)

@@ -1,4 +1,4 @@
-"""Room for servers: how many creations of servers may be under way at once.
+"""Slots for servers: how many creations of servers may be under way at once.
 
 Nova compares with the quota before it accepts a server, and again before it builds it. It counts a server some time
 after it has accepted it. So of requests that come together it accepts more than fit, and the servers that do not fit
@@ -36,7 +36,7 @@ class ServerSlots:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Within it a server may be created; waits while others are being created. Raises NotSent if there is no room
+        """Within it a server may be created; waits while others are being created. Raises NotSent if there is no slot
         beside those that were created a moment ago."""
         await self._wait()
         self._under_way += 1

@@ -59,7 +59,7 @@ class PartTrouble(Struct, frozen=True):
 
 def write(
     found: Present[OpenStackCluster],
-    told: Iterable[Condition],
+    conditions: Iterable[Condition],
     *,
     now: datetime,
     fields: Mapping[str, Any] | None = None,
@@ -67,7 +67,7 @@ def write(
 ) -> Merge:
     """The one status write; conditions that are missing are added, Unknown."""
     first = first_visit(unvisited(found, CLUSTER), awaited=awaited)
-    return status.write(found, (*first, *told), parts=(*CLUSTER_PARTS, BASTION_READY), now=now, fields=fields)
+    return status.write(found, (*first, *conditions), parts=(*CLUSTER_PARTS, BASTION_READY), now=now, fields=fields)
 
 
 def troubled(

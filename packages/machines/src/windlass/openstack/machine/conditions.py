@@ -60,7 +60,7 @@ _LEADS: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint o
 def write(
     seen: OpenStackMachineSnapshot,
     found: Present[OpenStackMachine],
-    told: Iterable[Condition],
+    conditions: Iterable[Condition],
     *,
     now: datetime,
     fields: dict[str, Any] | None = None,
@@ -70,7 +70,7 @@ def write(
     parts = parts_of(seen, found)
     types = (*INSTANCE, INGRESS_READY) if INGRESS_READY in parts else INSTANCE
     first = first_visit(unvisited(found, types), awaited=awaited)
-    return status.write(found, (*first, *told), parts=parts, now=now, fields=fields)
+    return status.write(found, (*first, *conditions), parts=parts, now=now, fields=fields)
 
 
 def in_the_way(
@@ -86,8 +86,8 @@ def in_the_way(
     progress = (
         progressing(message) if by_itself else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
     )
-    told = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
-    return write(seen, found, told, now=now, awaited=message)
+    conditions = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
+    return write(seen, found, conditions, now=now, awaited=message)
 
 
 def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Condition, ...]:
@@ -100,14 +100,14 @@ def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Cond
     ready = _instance_ready(server, state, addresses=addresses)
     if not state and FALSE not in (status_of(conditions, AUTHENTICATED), status_of(conditions, INSTANCE_READY)):
         return WAITS_FOR_SERVER
-    told = [ready]
+    conditions = [ready]
     if (authenticated := said_by(server, AUTHENTICATED)) is not None:
-        told.append(authenticated)
+        conditions.append(authenticated)
     elif ready.status == TRUE:  # an earlier provider's: without access to the cloud it would not know
-        told.append(AUTHENTIC)
+        conditions.append(AUTHENTIC)
     progress = said_by(server, PROGRESSING)
-    told.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
-    return (*told, NOT_DELETING, NOT_PAUSED)
+    conditions.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
+    return (*conditions, NOT_DELETING, NOT_PAUSED)
 
 
 def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  # noqa: A002 - the word of the field

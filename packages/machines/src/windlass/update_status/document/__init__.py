@@ -6,7 +6,7 @@
 | `sections` | the insights by pool and informer; one that the API server would refuse is quarantined |
 | `insights` | each part of a report as the insight of its kind |
 | `causes` | why things wait |
-| `informed` | what informers of others told, in a room of its own |
+| `informed` | what informers of others told, within a budget of its own |
 | `uids`, `writer`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
 | `reading` | `read`: the report again; `health_insights`, `informed_of` |

@@ -1,4 +1,4 @@
-"""Writes what informers of others told, in a room of its own that is shared out fairly.
+"""Writes the insights of other programs' informers, within a byte budget that all informers share fairly.
 
 An informer that tells little keeps all of it, whatever another one tells.
 """
@@ -93,9 +93,9 @@ def _wanted(informed: Informed, workers: Container[str], before: Before, writer:
         yield Portion(pool, informed.name, informed.namespace, written_if_known(informed.stale_since), tuple(entries))
 
 
-def _within(room: int, wanted: list[Portion], writer: Writer) -> list[Portion]:
+def _within(budget: int, wanted: list[Portion], writer: Writer) -> list[Portion]:
     """The worst insights that fit."""
-    room -= sum(_size(structs.replace(portion, insights=())) for portion in wanted)
+    budget -= sum(_size(structs.replace(portion, insights=())) for portion in wanted)
     ranked = sorted(
         (
             (_rank(entry), place, number)
@@ -106,9 +106,9 @@ def _within(room: int, wanted: list[Portion], writer: Writer) -> list[Portion]:
     kept: set[tuple[int, int]] = set()
     for _, place, number in ranked:
         size = len(msgspec.json.encode(wanted[place].insights[number])) + 1
-        if size > room:
+        if size > budget:
             break
-        room -= size
+        budget -= size
         kept.add((place, number))
     if left_out := len(ranked) - len(kept):
         writer.said.append(f"{left_out} insights of {wanted[0].name} were left out: it tells too much")

@@ -48,7 +48,8 @@ class _Named(Struct, frozen=True):
 def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = None) -> UpdateStatusStatus:
     """The status of `report` at `now`.
 
-    What informers of others told is written last, into a room of its own; the condition InformersDegraded tells of it.
+    The insights of other programs' informers are written last, within their own budget; the condition InformersDegraded
+    reports what was left out.
     Of `previous`, times are kept that move only with what they tell: acquiredAt with the content of an insight,
     lastTransitionTime with a status, the expected end by more than a minute and 5 %. What the API server would refuse,
     and what is beyond a limit, is left out; the condition Truncated says so.
@@ -66,10 +67,10 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
     why = causes(report.causes, previous.causes, writer, invalid)
     before = standing(previous)
     found = sections(report, workers, before, writer, invalid)
-    room = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
+    budget = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
     kept = {
         (section.pool, section.informer): tuple(entries)
-        for section, entries in zip(found, within_limits(found, writer.said, most_bytes=room), strict=True)
+        for section, entries in zip(found, within_limits(found, writer.said, most_bytes=budget), strict=True)
     }
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
     others = portions(report, {pool.name for pool in workers}, before, of_others)

@@ -35,7 +35,7 @@ KEPT: Final = 480.0
 TOKEN_AGAIN: Final = 60.0
 """Seconds after which a token is requested again that the API server refused to make."""
 JITTER: Final = 0.1
-ROOM: Final = 1.5
+MARGIN: Final = 1.5
 """Seconds of an interval that are left for the answer and the write: the object is written once a second at most."""
 EARLIEST: Final = 0.9
 """Share of the rest after which an informer is asked at the earliest: those that began together drift apart."""
@@ -191,7 +191,7 @@ class Feed:
         if not during:
             interval = max(TRIAL, interval)
         if not after.failures:
-            return (interval - ROOM) * self._random.uniform(EARLIEST, 1.0) if during else interval
+            return (interval - MARGIN) * self._random.uniform(EARLIEST, 1.0) if during else interval
         growing = Exponential(interval).at_most(max(TRIAL, interval)).jittered(JITTER)
         return growing.delay(after.failures, self._random)
 

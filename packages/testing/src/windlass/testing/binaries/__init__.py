@@ -19,7 +19,7 @@
 """
 
 from windlass.testing.binaries.cache import Cache
-from windlass.testing.binaries.errors import BinariesError, BuildFailed, MissingTool, NotEnoughRoom, UnusableAssets
+from windlass.testing.binaries.errors import BinariesError, BuildFailed, MissingTool, NotEnoughCapacity, UnusableAssets
 from windlass.testing.binaries.obtain import Assets, fill, obtain
 from windlass.testing.binaries.parts import (
     CLUSTER_API,
@@ -61,7 +61,7 @@ __all__ = [
     "BuildFailed",
     "Cache",
     "MissingTool",
-    "NotEnoughRoom",
+    "NotEnoughCapacity",
     "Part",
     "Platform",
     "Report",

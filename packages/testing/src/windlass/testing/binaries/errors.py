@@ -18,7 +18,7 @@ class MissingTool(BinariesError):
     """A program that is needed is not installed."""
 
 
-class NotEnoughRoom(BinariesError):
+class NotEnoughCapacity(BinariesError):
     """The machine has too little free disk or memory to build."""
 
 
