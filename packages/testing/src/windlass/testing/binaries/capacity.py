@@ -17,7 +17,7 @@ _REMEDY = "or point KUBEBUILDER_ASSETS at a folder that holds etcd and kube-apis
 
 
 def check(folder: Path) -> None:
-    """Raise NotEnoughRoom unless a build that writes to `folder` can be expected to finish."""
+    """Raise NotEnoughCapacity unless a build that writes to `folder` can be expected to finish."""
     free = shutil.disk_usage(folder).free
     if free < DISK:
         raise NotEnoughCapacity(
