@@ -65,7 +65,8 @@ class Cloud(Struct, frozen=True):
 class InstanceStatus(Struct, frozen=True, kw_only=True):
     """The server. `id` and `state` (Nova's) are empty while there is none; `message` says why.
 
-    `ready`: the server is ACTIVE; None if its state says neither. `building`: it changes soon by itself.
+    `ready`: the server is ACTIVE; None if its state says neither. `building`: the state will soon change without
+    another call.
     """
 
     name: str

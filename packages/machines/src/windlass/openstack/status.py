@@ -137,7 +137,7 @@ def dead_end(reason: str, message: str, *, remedy: str = "") -> tuple[Condition,
 
 
 def first_visit(types: Iterable[str], *, awaited: str) -> tuple[Condition, ...]:
-    """Conditions that nobody has observed yet. `awaited` is a sentence: what we wait for first."""
+    """Conditions of facts not observed yet. `awaited` is a sentence: what we wait for first."""
     return tuple(condition(each, None, Reason.NOT_YET_OBSERVED, awaited) for each in types)
 
 

@@ -109,7 +109,7 @@ REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.CANCELLED: "It is built again when it is asked for.",
     Cause.UNKNOWN: "The log says more.",
 }
-"""What the user does about it. Every cause has one."""
+"""The remedy for the user. Every cause has one."""
 
 
 def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:

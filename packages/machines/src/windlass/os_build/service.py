@@ -4,9 +4,9 @@
     Builds ─────────── on this machine, if the process was started with a folder for them
     pool controller ── over the builders of the cluster, and those
 
-It has a Lease of its own, for which only its replicas compete. If it serves MachineOSConfigs, it competes for the Lease
-of the Machine Config Operator's builder instead: never do both build. Builds of the cluster go on without a leader;
-those on this machine end with the term of leadership.
+The process has its own Lease, for which only its replicas compete. If it serves MachineOSConfigs, it competes for the
+Lease of the Machine Config Operator's builder instead: never do both build. Builds of the cluster go on without a
+leader; those on this machine end with the term of leadership.
 """
 
 from collections.abc import AsyncIterator

@@ -45,7 +45,7 @@ P = TypeVar("P", KeyPlan, Course)
 
 
 class Question(NamedTuple):
-    """What to plan for one capability; nothing `wanted`: everything. `rules`: see `Capability`."""
+    """The objects to plan for one capability; all if `wanted` is empty. `rules`: see `Capability`."""
 
     planner: Planner
     wanted: Sequence[Name] = ()

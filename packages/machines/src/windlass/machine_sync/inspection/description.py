@@ -174,7 +174,7 @@ class _Sides:
 async def _plan(sight: MachineInspection, client: Api, places: Namespaces, *, has_taints: bool, now: datetime) -> None:
     """The plan of the controller of this kind, if there is one for this cluster.
 
-    Whether the process mirrors taints cannot be read. A mirror that `has_taints` shows that it does.
+    Whether the process mirrors taints cannot be read. If the mirror `has_taints`, the process mirrors taints.
     """
     cluster_listing = ClusterListing(client)
     try:

@@ -34,7 +34,8 @@ _OF: Final[dict[str, AnyKind]] = {MACHINE_SETS_OF: MACHINE_SETS, MACHINES_OF: MA
 
 
 def deciders(inventory: PlanReader, *, platform: Platform, namespaces: Namespaces) -> list[Decider]:
-    """All controllers of Machine sync for a platform. They read `inventory`, which gets their indexes."""
+    """All controllers of Machine sync for a platform. The controllers read `inventory`; their indexes are added to the
+    reader."""
     found = [
         decider(controller, _OF[controller.name], namespaces)
         for controller in controllers(inventory, platform=platform, namespaces=namespaces)

@@ -188,7 +188,7 @@ class Clouds:
         return account
 
     def _member(self, key: str) -> _Member | None:
-        """The project, which is in use. One that was dropped comes back if somebody still has it."""
+        """The project, which is in use. A dropped project comes back if a caller still uses it."""
         if key not in self._members and (account := self._accounts.get(key)) is not None:
             self._members[key] = _Member(account, self._clock())
         if (member := self._members.get(key)) is not None:
@@ -259,7 +259,7 @@ class Clouds:
     # owners
 
     def born(self, mark: str) -> str:
-        """Remember that this process made up `mark` just now, so nothing can have it; returns it."""
+        """Remember that this process has just created `mark`, so no resource can have it. Returns the mark."""
         self._unsent.add(mark)
         return mark
 

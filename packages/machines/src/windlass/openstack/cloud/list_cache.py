@@ -72,21 +72,21 @@ class ListCache(Generic[R]):
         return (each for each in self.akin(mark) if self._mark_of(each) == mark)
 
     def akin(self, mark: str) -> Iterator[R]:
-        """The items with a mark that has something in common with this one."""
+        """The items whose mark has a root or a holder in common with `mark`."""
         found: dict[str, R] = {}
         for each in self._kin_of(mark):
             found |= self._by_key.get(each, {})
         yield from found.values()
 
     def on(self, host: str) -> Iterator[R]:
-        """The items that are attached to this one."""
+        """The items that are attached to the resource `host`."""
         yield from self._by_key.get(_on(host), {}).values()
 
     def get(self, which: str) -> R | None:
         return self._items.get(which)
 
     def put(self, item: R) -> None:
-        """An answer says that this exists."""
+        """An answer to our own request shows `item`."""
         self._own[item.id] = _Own(item, self._clock())
         self._place(item)
 

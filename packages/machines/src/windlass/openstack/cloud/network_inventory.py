@@ -65,7 +65,7 @@ class NetworkInventory(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> tuple[resources.Markable, ...]:
-        """What may have a mark, but for `others`."""
+        """All resources that can carry a mark, except `others`."""
         balancers = (each.balancer for each in self.balancers)
         return (*self.networks, *self.subnets, *self.routers, *self.groups, *self.floating_ips, *balancers, *self.ports)
 

@@ -263,7 +263,7 @@ def _retired(found: Present[OpenStackCluster], ours: Ours, inventory: NetworkInv
 def _told(
     found: Present[OpenStackCluster], own: Present[OpenStackServer], ours: Ours, inventory: NetworkInventory
 ) -> Step:
-    """It is as the spec wants it: what it says, and its floating IP."""
+    """The bastion is as the spec wants it: its status, and its floating IP."""
     status, name = own.object.status, own.metadata.name
     said = {each.type: each for each in mirrored(own, addresses=bool(status.addresses))}
     worst = said.get(AUTHENTICATED)

@@ -296,7 +296,7 @@ def _addresses(infra: OpenStackCluster) -> tuple[str, ...]:
 
 
 def _ports(seen: ClusterSnapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
-    """Those of the bastion, which are its server's."""
+    """The ports of the bastion's server."""
     own = bastion.own_server(found, seen.bastion)
     return tuple(bastion_address.ports_of(own.object)) if own is not None else ()
 

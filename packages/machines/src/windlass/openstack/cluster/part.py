@@ -63,7 +63,7 @@ class Ours(Struct, frozen=True, kw_only=True):
         return upkeep.describe(found, text, project=self.project, mark=self.mark)
 
     def tag(self, found: InNeutron) -> Iterator[CloudRequest]:
-        """Adds the tags of the spec that are missing. Those that others have set stay."""
+        """Adds the tags of the spec that are missing. Tags set by others stay."""
         missing = [each for each in self.tags if each not in found.tags]
         if missing and TAGS in self.extensions:
             yield upkeep.tag(found, (*found.tags, *missing), project=self.project, mark=self.mark)

@@ -79,7 +79,7 @@ def counted(reader: IndexedReader, found: Present[OpenStackCluster], inventory: 
     users = {spec.api_server_floating_ip, pinned(found.object)}
 
     def owner(each: Markable) -> str:
-        """The mark that it counts as having; empty if nobody else has it."""
+        """The mark that the resource counts as having; empty if it has no other owner."""
         which = each.floating_ip_address if isinstance(each, FloatingIp) else each.id
         if mark_of(each) or which in users:
             return ""

@@ -133,7 +133,7 @@ def _wrong(spec: InstanceSpec, resolved: Resolved, user_data: str) -> str:
 
 
 class _Build(Struct, frozen=True):
-    """All that decides what is missing."""
+    """The facts that decide which resources are missing."""
 
     spec: InstanceSpec
     resolved: Resolved
@@ -196,7 +196,8 @@ class _Build(Struct, frozen=True):
         return None
 
     def tags(self) -> Iterator[requests.SetTags]:
-        """Tags that differ from those that are wanted. A port that should have none in particular keeps what it has."""
+        """Requests to set tags that differ from the spec. A port that should have none in particular keeps what it
+        has."""
         if TAGS not in self.extensions:
             return
         for wanted, port in zip(self.resolved.ports, self.found.ports, strict=True):

@@ -121,7 +121,7 @@ def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  #
 def ingress(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> Condition | None:
     """Whether the API endpoint of the cluster leads to a machine of the control plane; None for other machines.
 
-    The controller of the cluster says so. Once it did, it stays so: that controller restores what is lost.
+    The controller of the cluster says so. The condition then stays: the cluster's controller restores a lost endpoint.
     """
     if INGRESS_READY not in parts_of(seen, found):
         return None

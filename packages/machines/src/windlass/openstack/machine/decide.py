@@ -125,7 +125,8 @@ def _invalid(
 def _tell(
     seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
 ) -> Plan:
-    """The OpenStackServer exists. What was known of its server stays while that one does not know it any more."""
+    """The OpenStackServer exists. Known facts about the server stay while the OpenStackServer does not report them any
+    more."""
     status, had = server.object.status, found.object.status
     exists = existing_server(seen, found)
     if isinstance(exists, str) and exists and status.instance_id and exists != status.instance_id:

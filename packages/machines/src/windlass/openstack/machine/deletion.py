@@ -84,8 +84,8 @@ def _what_stays(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]
 def _leave(
     seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer] | None, note: str
 ) -> Plan:
-    """Its OpenStackServer stays with the server. One that the collector deletes too goes first: it looks for its
-    machine."""
+    """Its OpenStackServer stays with the server. An OpenStackServer that the garbage collector deletes too goes first,
+    since its controller looks for the machine."""
     if isinstance(seen.server, Unreadable | NotServedKind):
         return Plan.nothing().then(WaitFor(f"its OpenStackServer to be readable: {seen.server.why}"))
     if server is not None and server.deleting:

@@ -68,7 +68,7 @@ def _is_left(
 
 
 def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge:
-    """Its OpenStackServer has an owner; nothing is changed if it has one."""
+    """Make the machine the owner of its OpenStackServer; no change if the OpenStackServer has an owner."""
     owners = server.metadata.owner_references
     return Merge(
         target=target(server),

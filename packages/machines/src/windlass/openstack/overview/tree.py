@@ -74,7 +74,7 @@ R = TypeVar("R", bound=Markable)
 
 class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An object or a resource. `state` is what its service says, `detail` its addresses; of an object, `ready` is its
-    condition. `notes`: what is odd about it."""
+    condition. `notes`: oddities, in words."""
 
     kind: str
     name: str
@@ -221,7 +221,7 @@ def _of_cluster(cluster: Present[OpenStackCluster], sight: Of) -> Iterator[Node]
 
 
 def _addresses(claim: Claim, sight: Of) -> Iterator[Node]:
-    """All floating IPs of a cluster. Those that lead to a port of it are shown below that."""
+    """All floating IPs of a cluster. A floating IP of one of the cluster's ports is shown below the port."""
     if isinstance(sight, ProjectInventory):
         yield from (_node(each) for each in sight.all(FloatingIp) if claim.is_of(mark_in_cloud(each)))
 
@@ -295,7 +295,7 @@ def _unowned(claim: Claim, sight: Of) -> Iterator[Node]:
 
 
 def _resources(kind: type[R], recorded: Sequence[str], claim: Claim, sight: Of) -> Iterator[Node]:
-    """Those of an object: what its status records, and what has its mark."""
+    """The resources of an object: recorded in its status, or with its mark."""
     for which in recorded:
         if isinstance(sight, str):
             yield Node(kind=NAMES[kind], name=which, id=which, state=UNKNOWN)

@@ -2,7 +2,7 @@
 
     cloud demo of your clouds.yaml: instances: 3 wanted, 7 of 10 left; cores: 6 wanted, 14 of 20 left
 
-It counts servers whose choices are made: before that it is not known what they need.
+It counts servers whose choices are made: until then, the needs of a server are not known.
 """
 
 from collections import Counter

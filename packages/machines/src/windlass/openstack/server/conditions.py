@@ -120,7 +120,7 @@ def standing(
     *,
     now: datetime,
 ) -> Plan:
-    """The server exists: its state, its addresses, and what belongs to it."""
+    """The server exists: report its state, its addresses and its resources."""
     says = verdict(server)
     if says.building:
         message = "Instance is building"  # without its tasks, which would be a write each

@@ -295,7 +295,7 @@ def has_mark(found: Present[Any], mark: str) -> bool:
 
 
 def is_nothing(inventory: ServerInventory, found: Present[OpenStackServer]) -> bool:
-    """Nothing of the object exists, and it names nothing."""
+    """The object has no resources in the cloud, and records none."""
     return not inventory.all and recorded(found) == NONE
 
 

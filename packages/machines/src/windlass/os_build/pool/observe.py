@@ -154,7 +154,7 @@ class PoolObserver:
     async def _registry_has(
         self, claim: Claim, builds: Sequence[BuildState], request: Request
     ) -> Found | Gone | Denied | NotAsked | None:
-        """Whether the image that is about to be taken is still there. One that was just pushed is."""
+        """Whether the image that is about to be taken is still there. An image pushed a moment ago counts as there."""
         image = image_to_take(claim)
         if not image:
             return None

@@ -1,4 +1,4 @@
-"""Declares the controller: what wakes it, and what it may read and write."""
+"""Declares the controller: its watches, and its rights to read and write."""
 
 from collections.abc import Iterable
 from typing import Any, Final

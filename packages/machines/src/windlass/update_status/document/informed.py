@@ -1,6 +1,6 @@
 """Writes the insights of other programs' informers, within a byte budget that all informers share fairly.
 
-An informer that tells little keeps all of it, whatever another one tells.
+An informer with few insights keeps all of them, however many another informer reports.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -33,7 +33,7 @@ class Portion(Struct, frozen=True):
 
 
 def acceptable(informed: Iterable[Informed], writer: Writer) -> tuple[Informed, ...]:
-    """Those that have names of their own which the API server takes."""
+    """The informers whose names are unique, and valid for the API server."""
     found: dict[str, Informed] = {}
     for one in informed:
         named = ControlPlaneInformer(name=one.name, namespace=one.namespace)

@@ -101,7 +101,7 @@ class Gathering:
     def __init__(self, pool: str, informer: str, before: Before, writer: Writer, invalid: list[str]) -> None:
         self._pool, self._informer = pool, informer
         self._before = before.get((pool, informer), {})
-        self._pen, self._invalid = writer, invalid
+        self._writer, self._invalid = writer, invalid
         self._entries: dict[str, Entry] = {}
 
     def section(self) -> Section:
@@ -109,7 +109,7 @@ class Gathering:
         return Section(self._pool, self._informer, tuple(self._entries.values()), most)
 
     def add_control_plane(self, report: Report) -> None:
-        writer, plane = self._pen, report.control_plane
+        writer, plane = self._writer, report.control_plane
         self._add(
             uid("cv", CLUSTER_VERSION),
             CLUSTER_VERSION,
@@ -129,7 +129,7 @@ class Gathering:
             )
 
     def add_pool(self, pool: Pool) -> None:
-        writer = self._pen
+        writer = self._writer
         self._add(
             uid("mcp", pool.name),
             pool.name,
@@ -149,7 +149,7 @@ class Gathering:
             )
 
     def add_health(self, found: Iterable[Insight]) -> None:
-        writer, found = self._pen, list(found)
+        writer, found = self._writer, list(found)
         for identity, insight in zip(health_uids(found), found, strict=True):
             self._add(
                 identity,
@@ -161,7 +161,7 @@ class Gathering:
             )
 
     def add_informer_insights(self, found: Iterable[InformerInsight]) -> None:
-        writer = self._pen
+        writer = self._writer
         for told in found:
             self._add(
                 told.uid,
@@ -183,10 +183,10 @@ class Gathering:
         if stood is not None and SETTLED.get(key) == (part, stood):
             entry, cut = stood, False
         else:
-            said = len(self._pen.said)
+            said = len(self._writer.said)
             fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
             entry, why = self._entry(identity, kind, fields, stood)
-            cut = len(self._pen.said) > said
+            cut = len(self._writer.said) > said
         if entry is stood and not cut:
             _settle(key, part, stood)
         if identity in self._entries:
@@ -197,7 +197,8 @@ class Gathering:
             self._entries[identity] = entry
 
     def _entry(self, identity: str, kind: Any, fields: dict[str, Any], stood: Entry | None) -> tuple[Entry, str]:
-        """The entry, and why the API server would refuse it. The one that stands if it is the same."""
+        """The entry, and why the API server would refuse it. An equal entry that is stored already is returned
+        itself."""
         entry: Entry
         if self._pool:
             entry = WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **fields))
@@ -205,5 +206,5 @@ class Gathering:
             entry = ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **fields))
         if stood is not None and stood.insight == entry.insight:
             return stood, ""  # the API server has taken it
-        entry = structs.replace(entry, acquired_at=written(self._pen.now))
+        entry = structs.replace(entry, acquired_at=written(self._writer.now))
         return entry, trouble(entry)

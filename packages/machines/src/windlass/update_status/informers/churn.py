@@ -30,7 +30,7 @@ class Allowance:
 
 
 class Churn:
-    """The uids of one informer. `known`: those that stand already, from before this process."""
+    """The uids of one informer. `known`: uids already stored before this process began."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = set(known)

@@ -26,7 +26,7 @@ FORGOTTEN: Final = 15 * MINUTE
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """What one informer answered, and whether it still does.
+    """The last answers of one informer, and whether it still answers.
 
     answered  its last good answer; None: there has been none
     silent    the first question since then that got no good answer; None: it answers

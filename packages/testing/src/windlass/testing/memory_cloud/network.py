@@ -15,7 +15,7 @@ _READ_ONLY: Final = {
     "ports": {"network_id"},
     "trunks": {"port_id"},
 }
-"""Of the resources whose change is nothing but that, the fields that stay."""
+"""The read-only fields of each kind; every other field of these kinds can be changed."""
 
 
 def _list_extensions(cloud: Services, project: str, asked: Any) -> Answer:
