@@ -20,7 +20,7 @@ from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION, SERVER_
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Resolved
 from windlass.openstack.server.resolved import to_status
-from windlass.openstack.server.snapshot import Cloud, ServerSnapshot
+from windlass.openstack.server.snapshot import ServerCloudFacts, ServerSnapshot
 from windlass.openstack.server.spec import instance_spec
 from windlass.openstack.status import INSTANCE, first_visit
 
@@ -137,11 +137,11 @@ def cinder(name: str = "a-root", status: str = "available", **more: Any) -> Volu
     return Volume(**{"id": f"volume-{name}", "name": name, "status": status, "metadata": {MARK: MARK_A}, **more})
 
 
-def asked(inventory: ServerInventory | None = ServerInventory(), **more: Any) -> Cloud:  # noqa: B008 - frozen
-    return Cloud(project="p", inventory=inventory, **more)
+def asked(inventory: ServerInventory | None = ServerInventory(), **more: Any) -> ServerCloudFacts:  # noqa: B008 - frozen
+    return ServerCloudFacts(project="p", inventory=inventory, **more)
 
 
-def standing(status: str = "ACTIVE", **more: Any) -> Cloud:
+def standing(status: str = "ACTIVE", **more: Any) -> ServerCloudFacts:
     """A cloud with our server and its port."""
     return asked(ServerInventory(servers=(nova(status, **more),), ports=(neutron(device_id=SERVER),)))
 

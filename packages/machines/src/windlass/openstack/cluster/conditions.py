@@ -25,7 +25,7 @@ from windlass.openstack import status
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cluster.part import Obstacle, Part
-from windlass.openstack.cluster.snapshot import Cloud
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts
 from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.status import (
     AUTHENTICATED,
@@ -107,7 +107,7 @@ def part_trouble(found: Present[OpenStackCluster], about: Trouble, failed: datet
 
 
 def gate_of(
-    found: Present[OpenStackCluster], cloud: Cloud, parts: Sequence[Part], *, last: Outcome, now: datetime
+    found: Present[OpenStackCluster], cloud: ClusterCloudFacts, parts: Sequence[Part], *, last: Outcome, now: datetime
 ) -> RequestGate:
     """What decides which requests of `parts` are sent."""
 

@@ -55,7 +55,7 @@ from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.recorded import BY_RESOURCE, counted, resources_of
 from windlass.openstack.cluster.resolve import Resolve, resolve
-from windlass.openstack.cluster.snapshot import Cloud, ClusterSnapshot, cluster_of, is_provisioned, recorded
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts, ClusterSnapshot, cluster_of, is_provisioned, recorded
 from windlass.openstack.collected import named_owner
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
@@ -153,7 +153,7 @@ class ClusterObserver:
 
     async def _cloud(
         self, key: NamespacedName, seen: ClusterSnapshot, found: Present[OpenStackCluster]
-    ) -> Cloud | IdentityTrouble:
+    ) -> ClusterCloudFacts | IdentityTrouble:
         ref = found.object.spec.identity_ref
         if ref is None:
             return IdentityTrouble("spec.identityRef is missing: set it")
@@ -184,7 +184,7 @@ class ClusterObserver:
             facts = await self._owners.with_absent(facts, found, there)
             formers = replaced(claim_of(found), there, facts)
             inventory = inventory.with_others(lambda each: mark_on(each) in formers)
-        return Cloud(
+        return ClusterCloudFacts(
             answers=asked.answers,
             asked=asked.at,
             project=project.key,

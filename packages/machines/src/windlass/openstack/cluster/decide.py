@@ -48,7 +48,13 @@ from windlass.openstack.cluster.conditions import (
 )
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
-from windlass.openstack.cluster.snapshot import Cloud, ClusterSnapshot, is_external, is_provisioned, recorded
+from windlass.openstack.cluster.snapshot import (
+    ClusterCloudFacts,
+    ClusterSnapshot,
+    is_external,
+    is_provisioned,
+    recorded,
+)
 from windlass.openstack.collected import is_cluster_collected, why_left
 from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
 from windlass.openstack.ownership import Ownership, claim_of
@@ -84,7 +90,7 @@ def decide(seen: ClusterSnapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    if isinstance(seen.cloud, Cloud):
+    if isinstance(seen.cloud, ClusterCloudFacts):
         return _with_cloud(seen, found, seen.cloud, now=now)
     no_access = part_trouble(found, trouble_of_no_access(seen.cloud, part=AUTHENTICATED), now)
     if found.deleting:
@@ -168,7 +174,9 @@ def _instead(seen: ClusterSnapshot, found: Present[OpenStackCluster]) -> str:
     return name if name != found.metadata.name else ""
 
 
-def _with_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:
+def _with_cloud(
+    seen: ClusterSnapshot, found: Present[OpenStackCluster], cloud: ClusterCloudFacts, *, now: datetime
+) -> Plan:
     inventory = cloud.inventory
     if isinstance(inventory, CloudFailure):
         part = ENDPOINT_READY if inventory.service == BALANCING else NETWORK_READY
@@ -213,7 +221,7 @@ def _with_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], cloud: 
 def _go_on(
     seen: ClusterSnapshot,
     found: Present[OpenStackCluster],
-    cloud: Cloud,
+    cloud: ClusterCloudFacts,
     made: Sequence[Part],
     guest: Step | None,
     fields: dict[str, Any],

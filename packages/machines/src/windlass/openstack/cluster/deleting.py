@@ -18,7 +18,7 @@ from windlass.openstack.cluster.claiming import claiming, stranger
 from windlass.openstack.cluster.conditions import PartTrouble, gate_of, obstacle_trouble, pause, write
 from windlass.openstack.cluster.part import Ours
 from windlass.openstack.cluster.removal import removal, staying
-from windlass.openstack.cluster.snapshot import Cloud
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts
 from windlass.openstack.objects import event, release
 from windlass.openstack.ownership import Ownership
 from windlass.openstack.sending import THE_REST, at, calls
@@ -28,7 +28,7 @@ from windlass.openstack.taken import left_to_its_owner
 
 def delete(
     found: Present[OpenStackCluster],
-    cloud: Cloud,
+    cloud: ClusterCloudFacts,
     inventory: NetworkInventory,
     ours: Ours,
     ownership: Ownership,

@@ -32,7 +32,7 @@ PROVIDERS: Final = Query("load balancer provider")
 class Place(Struct, frozen=True, kw_only=True):
     """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
 
-    `resolved`: as in `Cloud`. `routed`: the router connects both networks, if there is to be one. `led`: a machine was
+    `resolved`: as in `ClusterCloudFacts`. `routed`: the router connects both networks, if there is to be one. `led`: a machine was
     told of the floating IP or load balancer that leads to it. `ports`: those of the machines of the control plane.
     """
 

@@ -14,14 +14,14 @@ from windlass.openstack.cluster.network import Found, failure_domains, look_up, 
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach
-from windlass.openstack.cluster.snapshot import Cloud, ControlMachine, is_provisioned
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts, ControlMachine, is_provisioned
 from windlass.openstack.cluster.unmarked import held
 from windlass.openstack.status import ROUTER_READY
 
 
 def parts(
     infra: OpenStackCluster,
-    cloud: Cloud,
+    cloud: ClusterCloudFacts,
     inventory: NetworkInventory,
     ours: Ours,
     *,

@@ -53,7 +53,7 @@ class ControlMachine(Struct, frozen=True, kw_only=True):
         return [each.address for each in self.found.object.status.addresses if each.type == "InternalIP"]
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class ClusterCloudFacts(Struct, frozen=True, kw_only=True):
     """What the cloud answered to what the spec names, when it was asked, and what it has of the cluster.
 
     `project` is the key of the project, `where` says for people where its credentials are. `extensions` are those of
@@ -88,7 +88,7 @@ class ClusterSnapshot(Struct, frozen=True, kw_only=True):
     machines: tuple[str, ...] = ()
     control_plane: tuple[ControlMachine, ...] = ()
     bastion: Seen[OpenStackServer] | None = None
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: ClusterCloudFacts | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     facts: Facts = Facts()
     last: Outcome = Outcome()

@@ -24,7 +24,7 @@ from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_SUFFIX, KEPT_ANNOTATION
-from windlass.openstack.floating.decide import Cloud, FloatingIPSnapshot, decide, without_cloud
+from windlass.openstack.floating.decide import FloatingIPCloudFacts, FloatingIPSnapshot, decide, without_cloud
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, BY_MARK, is_paused, kept_for, labelled, mark_of, marked
@@ -77,7 +77,7 @@ class FloatingIPObserver:
         cluster = await self._reader.see(Cluster, label, namespace=found.metadata.namespace) if label else None
         return is_paused(found, cluster) or isinstance(cluster, Absent | NotServedKind)
 
-    async def _cloud(self, found: Present[OpenStackServer], address: str) -> Cloud | IdentityTrouble:
+    async def _cloud(self, found: Present[OpenStackServer], address: str) -> FloatingIPCloudFacts | IdentityTrouble:
         mark = mark_of(found)
         credentials = await credentials_of(
             self._reader, found.object.spec.identity_ref, namespace=found.metadata.namespace
@@ -89,7 +89,7 @@ class FloatingIPObserver:
         age = RECENT if settled else JUST_NOW
         inventory = await project.network_inventory(mark, (address,), kinds=(FloatingIp,), age=age)
         here = (each for each in inventory.floating_ips if each.floating_ip_address == address)
-        return Cloud(
+        return FloatingIPCloudFacts(
             project=project.key, where=credentials.where, floating=next(here, None), blockers=project.blockers(mark)
         )
 

@@ -43,7 +43,7 @@ from windlass.openstack.status import FLOATING_READY, Reason
 from windlass.openstack.trouble import Trouble, trouble_of, trouble_of_no_access, trouble_since, unmet
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class FloatingIPCloudFacts(Struct, frozen=True, kw_only=True):
     """`floating`: the floating IP with the address of the claim, if the project has one."""
 
     project: str
@@ -62,7 +62,7 @@ class FloatingIPSnapshot(Struct, frozen=True, kw_only=True):
     address: Seen[IPAddress] | None = None
     paused: bool = False
     lives_on: bool = False
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: FloatingIPCloudFacts | IdentityTrouble | CloudFailure | None = None
     last: Outcome = Outcome()
 
 
@@ -72,7 +72,7 @@ def decide(seen: FloatingIPSnapshot, *, now: datetime) -> Plan:
     found = seen.server
     if plan is not None or not isinstance(found, Present):
         return plan or Plan.nothing("the OpenStackServer cannot be read")
-    if isinstance(seen.cloud, Cloud):
+    if isinstance(seen.cloud, FloatingIPCloudFacts):
         return _lead(seen, found, seen.cloud, now=now)
     about = trouble_of_no_access(seen.cloud, part=FLOATING_READY)
     if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
@@ -117,7 +117,9 @@ def without_cloud(seen: FloatingIPSnapshot, *, now: datetime) -> Plan | None:
     return None
 
 
-def _lead(seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime) -> Plan:
+def _lead(
+    seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: FloatingIPCloudFacts, *, now: datetime
+) -> Plan:
     assert isinstance(seen.address, Present)
     address, floating = seen.address.object.spec.address, cloud.floating
     if floating is None:
@@ -150,7 +152,7 @@ def _lead(seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: Clou
 
 
 def _associations(
-    found: Present[OpenStackServer], cloud: Cloud, floating: FloatingIp, ports: tuple[str, ...]
+    found: Present[OpenStackServer], cloud: FloatingIPCloudFacts, floating: FloatingIp, ports: tuple[str, ...]
 ) -> Iterator[AssociateFloatingIp]:
     for port in ports:
         yield AssociateFloatingIp(

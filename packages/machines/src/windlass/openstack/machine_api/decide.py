@@ -48,7 +48,7 @@ from windlass.openstack.ownership import claim_of
 from windlass.openstack.provider_spec_reading import MACHINE_API_CLUSTER_LABEL
 from windlass.openstack.sending import at
 from windlass.openstack.server.sending import under_way
-from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
+from windlass.openstack.server.snapshot import TIMING, ServerCloudFacts, Timing
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
 from windlass.openstack.trouble import Trouble, lasting_since, trouble_of_no_access
 
@@ -65,7 +65,7 @@ def decide(seen: MachineApiMachineSnapshot, *, now: datetime, timing: Timing = T
     if plan is not None:
         return plan
     cloud = seen.cloud
-    if not isinstance(cloud, Cloud):
+    if not isinstance(cloud, ServerCloudFacts):
         return _out_of_reach(found, trouble_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
     visit = MachineVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if found.object.status.authoritative_api in STANDS_STILL:

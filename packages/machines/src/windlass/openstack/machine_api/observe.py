@@ -50,7 +50,7 @@ from windlass.openstack.ownership import claim_of, may_be_unseen
 from windlass.openstack.quota_numbers import QuotaNumbers
 from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.observe import attached_to, has_mark, replaceable
-from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
+from windlass.openstack.server.snapshot import ServerCloudFacts, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
 from windlass.openstack.trouble import trouble_of_problems
 
@@ -210,7 +210,7 @@ class MachineApiMachineObserver:
 
     async def _look(
         self, key: NamespacedName, seen: MachineApiMachineSnapshot, found: Present[Machine], project: Account
-    ) -> Cloud:
+    ) -> ServerCloudFacts:
         mark, had = claim_of(found).mark, recorded(found)
         inventory = await project.look(mark, had, services=(VOLUMES,))
         if may_be_unseen(found, inventory.as_of):
@@ -232,7 +232,7 @@ class MachineApiMachineObserver:
         if had.server:
             inventory = self._recorders.counted(found, inventory, had.server)
         inventory = inventory.settled({"", mark, *formers})
-        return Cloud(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
+        return ServerCloudFacts(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
     async def _handed_over(self, found: Present[Machine], inventory: ServerInventory, mark: str) -> tuple[str, str]:
         """The mark on a server whose owner, the OpenStackServer of this name in Cluster API, has given it up: it is
@@ -259,10 +259,10 @@ class MachineApiMachineObserver:
         self, key: NamespacedName, seen: MachineApiMachineSnapshot, found: Present[Machine], project: Account
     ) -> MachineApiMachineSnapshot:
         cloud, spec = seen.cloud, spec_of(seen, found)
-        assert isinstance(cloud, Cloud)
+        assert isinstance(cloud, ServerCloudFacts)
         if not recorded(found).server and isinstance(spec, InstanceSpec):
             seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
-        assert isinstance(seen.cloud, Cloud)
+        assert isinstance(seen.cloud, ServerCloudFacts)
         inventory = seen.cloud.inventory
         is_new = inventory is not None and not inventory.all and recorded(found) == NONE
         if is_new and not may_have_namesakes(found):
@@ -272,7 +272,7 @@ class MachineApiMachineObserver:
             seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))
         if isinstance(step, Standing) and (query := floating_query(self._visit(seen, found), step.server)) is not None:
-            assert isinstance(seen.cloud, Cloud)
+            assert isinstance(seen.cloud, ServerCloudFacts)
             seen = replace(seen, cloud=replace(seen.cloud, answers=await project.find([query])))
         if isinstance(step, Send) and any(isinstance(request, CreateServer) for request in step.requests):
             seen = replace(seen, user_data=await self._user_data(found))
@@ -284,9 +284,9 @@ class MachineApiMachineObserver:
         seen: MachineApiMachineSnapshot,
         found: Present[Machine],
         spec: InstanceSpec,
-        cloud: Cloud,
+        cloud: ServerCloudFacts,
         project: Account,
-    ) -> Cloud:
+    ) -> ServerCloudFacts:
         answered = await self._answers.of(key, queries(spec), project)
         until = answered.at + timedelta(seconds=KEPT)
         cloud = replace(cloud, answers=answered.answers, answered=answered.at)
@@ -304,13 +304,13 @@ class MachineApiMachineObserver:
         return cloud
 
     def _visit(self, seen: MachineApiMachineSnapshot, found: Present[Machine]) -> MachineVisit:
-        assert isinstance(seen.cloud, Cloud)
+        assert isinstance(seen.cloud, ServerCloudFacts)
         return MachineVisit(seen=seen, found=found, cloud=seen.cloud, now=self._now(), timing=self._timing)
 
     async def _with_blockers(
         self, seen: MachineApiMachineSnapshot, found: Present[Machine], project: Account
     ) -> MachineApiMachineSnapshot:
-        assert isinstance(seen.cloud, Cloud)
+        assert isinstance(seen.cloud, ServerCloudFacts)
         blockers = project.blockers(claim_of(found).mark)
         return replace(
             seen, cloud=replace(seen.cloud, blockers=blockers, quotas=await self._quotas.of(project, blockers))

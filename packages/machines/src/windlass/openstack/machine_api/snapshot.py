@@ -18,7 +18,7 @@ from windlass.openstack.machine_api.drain import NodeView
 from windlass.openstack.machine_api.provider_spec import instance_spec
 from windlass.openstack.objects import is_held, mark_of
 from windlass.openstack.ownership import Facts, claim_of
-from windlass.openstack.server.snapshot import Cloud, Visit
+from windlass.openstack.server.snapshot import ServerCloudFacts, Visit
 
 PROVISIONING: Final = "Provisioning"
 PROVISIONED: Final = "Provisioned"
@@ -36,7 +36,7 @@ class MachineApiMachineSnapshot(Struct, frozen=True, kw_only=True):
 
     machine: Seen[Machine]
     infrastructure: Seen[Infrastructure] = Absent()
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
     region: str = ""
     fresh_mark: str = ""
     user_data: str | Problem | None = None

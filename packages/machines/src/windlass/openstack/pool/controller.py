@@ -35,7 +35,7 @@ from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
 from windlass.openstack.pool.recorded import BY_ADDRESS, counted, recorded
-from windlass.openstack.pool.snapshot import TAG, Cloud, External, FloatingIPPoolSnapshot
+from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot
 from windlass.openstack.taken import is_stopped
 
 NAME: Final = "openstack-floating-ip-pool"
@@ -100,7 +100,7 @@ class FloatingIPPoolObserver:
 
     async def _cloud(
         self, shot: FloatingIPPoolSnapshot, found: Present[OpenStackFloatingIPPool], last: Outcome
-    ) -> Cloud | IdentityTrouble:
+    ) -> FloatingIPPoolCloudFacts | IdentityTrouble:
         spec, status, claim = found.object.spec, found.object.status, claim_of(found)
         mark = claim.mark
         credentials = await credentials_of(self._reader, spec.identity_ref, namespace=found.metadata.namespace)
@@ -124,7 +124,7 @@ class FloatingIPPoolObserver:
             kinds, age = (FloatingIp,), min(age, RECENT)
             unmarked = await project.unmarked((), tag=tag, but=named, kinds=kinds, age=age)
             inventory = replace(inventory, unmarked=unmarked)
-        return Cloud(
+        return FloatingIPPoolCloudFacts(
             project=project.key,
             where=credentials.where,
             inventory=inventory,

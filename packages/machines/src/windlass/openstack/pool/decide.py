@@ -43,7 +43,7 @@ from windlass.openstack.objects import dropped, event, intend, is_held, is_pause
 from windlass.openstack.ownership import Ownership, claim_of
 from windlass.openstack.pool import claiming
 from windlass.openstack.pool.addresses import Allocation, allocate
-from windlass.openstack.pool.snapshot import TAG, Cloud, External, FloatingIPPoolSnapshot, reference
+from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot, reference
 from windlass.openstack.sending import SOON, THE_REST, RequestGate, Sending, at, calls
 from windlass.openstack.status import (
     AUTHENTIC,
@@ -76,7 +76,7 @@ def decide(seen: FloatingIPPoolSnapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    if isinstance(seen.cloud, Cloud):
+    if isinstance(seen.cloud, FloatingIPPoolCloudFacts):
         return _Visit(seen, found, seen.cloud, now).plan()
     about = trouble_of_no_access(seen.cloud, part=POOL_READY)
     until = about.due(now, since=lasting_since(found.object.status.conditions, about.type))
@@ -112,7 +112,7 @@ class _Visit(Struct, frozen=True):
 
     seen: FloatingIPPoolSnapshot
     found: Present[OpenStackFloatingIPPool]
-    cloud: Cloud
+    cloud: FloatingIPPoolCloudFacts
     now: datetime
 
     @property

@@ -21,7 +21,7 @@ TAG: Final = "cluster-api-provider-openstack-fip-pool-{}"
 External: TypeAlias = "tuple[Network, ...] | CloudFailure"
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class FloatingIPPoolCloudFacts(Struct, frozen=True, kw_only=True):
     """`inventory` has the floating IPs of the pool. `external`: the networks that its spec names. `extensions` are
     those of Neutron, by alias. `where`: the credentials, for people. `formers`: the marks in the cloud that the pool
     replaces by its own; `facts`: who else has what."""
@@ -45,7 +45,7 @@ class FloatingIPPoolSnapshot(Struct, frozen=True, kw_only=True):
     claims: tuple[Present[IPAddressClaim], ...] = ()
     addresses: tuple[Present[IPAddress], ...] = ()
     unknown: frozenset[str] = frozenset()
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: FloatingIPPoolCloudFacts | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     facts: Facts = Facts()
     last: Outcome = Outcome()

@@ -47,7 +47,7 @@ from windlass.openstack.server.holding import hold
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import (
-    Cloud,
+    ServerCloudFacts,
     ServerSnapshot,
     ServerVisit,
     Timing,
@@ -95,7 +95,7 @@ def build(visit: ServerVisit) -> Plan:
     return _vanished(visit)
 
 
-def step_of(seen: ServerSnapshot, found: Present[OpenStackServer], cloud: Cloud) -> Step | None:
+def step_of(seen: ServerSnapshot, found: Present[OpenStackServer], cloud: ServerCloudFacts) -> Step | None:
     """What comes next; None: something has to be resolved first."""
     inventory = cloud.inventory
     if inventory is None:
@@ -129,7 +129,7 @@ def step_of(seen: ServerSnapshot, found: Present[OpenStackServer], cloud: Cloud)
     )
 
 
-def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: ServerInventory) -> Stuck | None:
+def stranger(found: Present[OpenStackServer], cloud: ServerCloudFacts, inventory: ServerInventory) -> Stuck | None:
     """The dead end where something belongs to another object; None if nothing does."""
     may = ownership(found, cloud)
     theirs = foreign(inventory, may, recorded=recorded(found))

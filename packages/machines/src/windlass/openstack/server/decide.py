@@ -32,7 +32,7 @@ from windlass.openstack.server.conditions import made_of, out_of_reach, write
 from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import (
     TIMING,
-    Cloud,
+    ServerCloudFacts,
     ServerSnapshot,
     ServerVisit,
     Timing,
@@ -64,7 +64,7 @@ def decide(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> P
         return plan
     cloud = seen.cloud
     paused = is_paused(found, seen.cluster)
-    if not isinstance(cloud, Cloud):
+    if not isinstance(cloud, ServerCloudFacts):
         if paused:
             return _pause(seen, found, now=now, timing=timing)
         trouble = trouble_of_no_access(cloud, delays=timing.delays)
@@ -121,7 +121,7 @@ def _pause(seen: ServerSnapshot, found: Present[OpenStackServer], *, now: dateti
     first = first_visit(INSTANCE, awaited="Paused") if unvisited(found, INSTANCE) else ()
     if not _is_in_between(found):
         return Plan.of(write(found, (*first, RESTS), now=now))
-    inventory = seen.cloud.inventory if isinstance(seen.cloud, Cloud) else None
+    inventory = seen.cloud.inventory if isinstance(seen.cloud, ServerCloudFacts) else None
     if (again := under_way(found.object.status.conditions, inventory, now=now, timing=timing)) is not None:
         return Plan.of(write(found, (*first, condition(PAUSED, None, Reason.PAUSING, again.why)), now=now)).then(again)
     fields = made_of(made(found).resolved, inventory or ServerInventory())

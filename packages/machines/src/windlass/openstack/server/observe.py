@@ -40,7 +40,7 @@ from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
-    Cloud,
+    ServerCloudFacts,
     ServerSnapshot,
     Timing,
     adopted,
@@ -125,9 +125,9 @@ class ServerObserver:
 
     async def _look(
         self, key: NamespacedName, seen: ServerSnapshot, found: Present[OpenStackServer], project: Account, where: str
-    ) -> Cloud:
+    ) -> ServerCloudFacts:
         claim = claim_of(found)
-        mark, cloud = claim.mark, Cloud(project=project.key, where=where, facts=seen.facts)
+        mark, cloud = claim.mark, ServerCloudFacts(project=project.key, where=where, facts=seen.facts)
         if not mark:
             return cloud
         services = (VOLUMES,) if uses_volumes(found) else ()
@@ -202,7 +202,7 @@ class ServerObserver:
         self, key: NamespacedName, seen: ServerSnapshot, found: Present[OpenStackServer], project: Account
     ) -> ServerSnapshot:
         cloud, whole = seen.cloud, made(found)
-        assert isinstance(cloud, Cloud)
+        assert isinstance(cloud, ServerCloudFacts)
         if whole.resolved is not None and needs_extensions(whole.resolved):
             cloud = replace(cloud, extensions=await project.extensions())
         if not may_have_namesakes(found) and cloud.inventory is not None and is_nothing(cloud.inventory, found):
@@ -219,8 +219,13 @@ class ServerObserver:
         return seen
 
     async def _answered(
-        self, key: NamespacedName, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Account
-    ) -> Cloud:
+        self,
+        key: NamespacedName,
+        found: Present[OpenStackServer],
+        spec: InstanceSpec,
+        cloud: ServerCloudFacts,
+        project: Account,
+    ) -> ServerCloudFacts:
         answered = await self._answers.of(key, queries(spec), project)
         resolved = resolve(spec, answered.answers)
         if not isinstance(resolved, Resolved):
@@ -246,7 +251,7 @@ class ServerObserver:
     async def _with_blockers(
         self, seen: ServerSnapshot, found: Present[OpenStackServer], project: Account
     ) -> ServerSnapshot:
-        assert isinstance(seen.cloud, Cloud)
+        assert isinstance(seen.cloud, ServerCloudFacts)
         blockers = project.blockers(claim_of(found).mark)
         return replace(
             seen, cloud=replace(seen.cloud, blockers=blockers, quotas=await self._quotas.of(project, blockers))

@@ -45,7 +45,7 @@ class Timing(Struct, frozen=True, kw_only=True):
 TIMING: Final = Timing()
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class ServerCloudFacts(Struct, frozen=True, kw_only=True):
     """What the cloud says about the server.
 
     `inventory` None: not looked for, because nothing can exist yet. `answers`, of the time `answered`, is empty unless
@@ -80,7 +80,7 @@ class ServerSnapshot(Struct, frozen=True, kw_only=True):
 
     server: Seen[OpenStackServer]
     cluster: Seen[Cluster] | None = None
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     user_data: str | Problem | None = None
     claim: Seen[IPAddressClaim] | None = None
@@ -108,7 +108,7 @@ class Visit(Struct, Generic[S, K], frozen=True, kw_only=True):
 
     seen: S
     found: Present[K]
-    cloud: Cloud
+    cloud: ServerCloudFacts
     now: datetime
     timing: Timing
 
@@ -153,7 +153,7 @@ def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Int
     return Intent(mark) if mark and resolved is not None and is_held(found) and not found.deleting else None
 
 
-def ownership(found: Present[Any], cloud: Cloud) -> Ownership:
+def ownership(found: Present[Any], cloud: ServerCloudFacts) -> Ownership:
     """What the object may do with what it has in the cloud."""
     return Ownership(claim_of(found), cloud.facts, cloud.formers)
 
