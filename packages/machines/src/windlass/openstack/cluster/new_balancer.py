@@ -33,7 +33,8 @@ class Place(Struct, frozen=True, kw_only=True):
     """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
 
     `resolved`: as in `ClusterCloudFacts`. `routed`: the router connects both networks, if there is to be one. `led`: a
-    machine has the annotation of the floating IP or load balancer that leads to it. `ports`: those of the machines of the control plane.
+    machine has the annotation of the floating IP or load balancer that leads to it. `ports`: those of the machines of
+    the control plane.
     """
 
     network: Network | None = None
