@@ -171,7 +171,7 @@ class ClusterObserver:
         changed = _is_changed(found) or replaces or is_stopped(found)
         if found.deleting or project.blockers(mark).refusals or changed:
             age = 0.0
-        elif not is_provisioned(found.object) and project.has_told_all(mark, named):
+        elif not is_provisioned(found.object) and project.has_reported_all(mark, named):
             age = inf
         inventory = await _estate(
             project, seen, found, (*named, *_ports(seen, found)), age=age, again=again and not replaces
