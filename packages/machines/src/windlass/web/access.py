@@ -145,7 +145,7 @@ class ClusterAccess:
 
 
 def why(ruling: Ruling) -> str:
-    """What to tell somebody who may not."""
+    """The text for a user without access."""
     match ruling.status:
         case 401:
             return "the API server does not accept that token: it may have expired"

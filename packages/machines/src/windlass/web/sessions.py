@@ -63,5 +63,5 @@ class Sessions:
         return session
 
     def close(self, number: str) -> None:
-        """End it, if there is one."""
+        """End the session, if it exists."""
         self._sessions.pop(number, None)

@@ -15,7 +15,7 @@ from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.kube.errors import KubeError
 from windlass.kube.process.colour import colourful
-from windlass.openstack.cli.show import Line, Sight, TreeRequest, for_programs, lines, look, render, table
+from windlass.openstack.cli.show import Line, TreeInspection, TreeRequest, for_programs, lines, look, render, table
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.overview.tree import Node
 
@@ -37,13 +37,13 @@ async def follow(settings: Settings, request: TreeRequest) -> Exit:
     return Exit.OK
 
 
-async def again(look: Callable[[], Awaitable[Sight]]) -> AsyncIterator[Sight]:
+async def again(look: Callable[[], Awaitable[TreeInspection]]) -> AsyncIterator[TreeInspection]:
     """What is seen, again and again. Each trouble is told once, as long as it lasts."""
     told: set[str] = set()
     first = True
     while True:
         began = time.monotonic()
-        seen: Sight | None = None
+        seen: TreeInspection | None = None
         try:
             seen = await look()
             troubles = seen.troubles
@@ -60,7 +60,7 @@ async def again(look: Callable[[], Awaitable[Sight]]) -> AsyncIterator[Sight]:
         await asyncio.sleep(min(max(SHORTEST, SHARE * (time.monotonic() - began)), LONGEST))
 
 
-async def changes(sights: AsyncIterator[Sight], request: TreeRequest) -> None:
+async def changes(sights: AsyncIterator[TreeInspection], request: TreeRequest) -> None:
     """All lines once, then each line that differs; for programs the whole, whenever it differs."""
     shown: dict[str, Line] = {}
     before: list[Node] | None = None
@@ -103,7 +103,7 @@ def _document(items: object) -> str:
     return "---\n" + dump_all([items]).rstrip("\n")
 
 
-async def _live(sights: AsyncIterator[Sight], request: TreeRequest) -> None:
+async def _live(sights: AsyncIterator[TreeInspection], request: TreeRequest) -> None:
     """The trees in place, on a terminal."""
     from rich.console import Console
     from rich.live import Live

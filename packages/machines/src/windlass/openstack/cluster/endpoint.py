@@ -28,8 +28,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
@@ -84,18 +84,18 @@ def name_to_resolve(infra: api.OpenStackCluster) -> str:
 
 
 def endpoint(
-    infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, balanced: Part | None = None
+    infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventory, place: Place, *, balanced: Part | None = None
 ) -> Endpoint:
     """`balanced`: the part that is the load balancer, if one is wanted."""
-    found = leading(infra, ours, estate)
+    found = leading(infra, ours, inventory)
     told = balanced.fields if balanced is not None else {}
-    return _Step(infra, ours, estate, place, found.balancer if found is not None else None, told).endpoint()
+    return _Step(infra, ours, inventory, place, found.balancer if found is not None else None, told).endpoint()
 
 
 class _Step(Struct, frozen=True):
     infra: api.OpenStackCluster
     ours: Ours
-    estate: Estate
+    inventory: NetworkInventory
     place: Place
     lb: LoadBalancer | None
     told: Mapping[str, Any]
@@ -104,15 +104,15 @@ class _Step(Struct, frozen=True):
         spec = self.infra.spec
         floating = self._floating() if self._floats else None
         if isinstance(floating, Part):
-            return self._told(floating)
+            return self._reported(floating)
         host = host_of(self.infra)
         if is_wanted(spec):
             return self._balanced(floating, host)
         host = host or (floating.floating_ip_address if floating is not None else spec.api_server_fixed_ip or "")
         if not host:
-            return self._told(ENDPOINT.hindered(_NO_ENDPOINT))
+            return self._reported(ENDPOINT.hindered(_NO_ENDPOINT))
         requests = self._upkeep(floating) if floating is not None else ()
-        return self._told(ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
+        return self._reported(ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
 
     @property
     def _floats(self) -> bool:
@@ -127,22 +127,22 @@ class _Step(Struct, frozen=True):
 
     def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
         if self.lb is None:
-            return self._told(ENDPOINT, host, floating)
+            return self._reported(ENDPOINT, host, floating)
         if floating is None:
-            return self._told(ENDPOINT, host or self.lb.vip_address or "")
+            return self._reported(ENDPOINT, host or self.lb.vip_address or "")
         address, requests = floating.floating_ip_address, self._upkeep(floating)
         recorded = self.infra.status.api_server_load_balancer
         stored = recorded is not None and recorded.ip == address
         if floating.port_id != self.lb.vip_port_id and stored:
             if not self._leads_to_ours(floating):
-                return self._told(self._elsewhere(floating), host or address)
+                return self._reported(self._elsewhere(floating), host or address)
             if not self.place.routed:  # Neutron would refuse it
-                return self._told(ENDPOINT.awaits("the router"), host or address)
+                return self._reported(ENDPOINT.awaits("the router"), host or address)
             requests.append(self.ours.lead(floating, self.lb.vip_port_id))
         fields = {"apiServerLoadBalancer": {**self.told.get("apiServerLoadBalancer", {}), "ip": address}}
         part = replace(ENDPOINT, fields=fields).needs(*requests, why="the load balancer gets its floating IP")
         part = part if stored else part.awaits(f"floating IP {address} to be stored")
-        return self._told(part, host or address, floating)
+        return self._reported(part, host or address, floating)
 
     def _elsewhere(self, floating: FloatingIp) -> Part:
         text = leads_elsewhere(floating)
@@ -152,16 +152,16 @@ class _Step(Struct, frozen=True):
 
     def _leads_to_ours(self, floating: FloatingIp) -> bool:
         """It leads nowhere, or to the load balancer or a machine of the cluster."""
-        return not floating.port_id or floating.port_id in self.place.ports | own_ports(self.ours, self.estate)
+        return not floating.port_id or floating.port_id in self.place.ports | own_ports(self.ours, self.inventory)
 
     def _known(self) -> FloatingIp | None:
         """The floating IP as it exists; one of somebody else only where there is a load balancer for it."""
         address = address_of(self.infra) or (self.place.resolved if isinstance(self.place.resolved, str) else "")
-        found = [each for each in self.estate.floating_ips if each.floating_ip_address == address]
+        found = [each for each in self.inventory.floating_ips if each.floating_ip_address == address]
         if found and (self._is_ours(found[0]) or self._is_earlier(found[0]) or self._is_used):
             return found[0]
         mine = (
-            each for each in self.estate.floating_ips if self._is_ours(each) and each.description.startswith(PURPOSE)
+            each for each in self.inventory.floating_ips if self._is_ours(each) and each.description.startswith(PURPOSE)
         )
         return None if self.infra.spec.api_server_floating_ip else next(mine, None)
 
@@ -185,8 +185,8 @@ class _Step(Struct, frozen=True):
         address = address_of(self.infra) or resolved
         if not address and (step := self._unmarked()) is not None:
             return step
-        if not self.estate.certain:
-            return ENDPOINT.uncertain(self.estate)
+        if not self.inventory.certain:
+            return ENDPOINT.uncertain(self.inventory)
         assert self.place.external is not None
         body = {
             "floating_network_id": self.place.external.id,
@@ -197,7 +197,7 @@ class _Step(Struct, frozen=True):
         return ENDPOINT.needs(create, why="the API servers are reached by it")
 
     def _unmarked(self) -> Part | None:
-        found = self.estate.unmarked.floating_ips
+        found = self.inventory.unmarked.floating_ips
         return unmarked.floating_ip(ENDPOINT, found, leads_to_ours=self._leads_to_ours, adopt=self._adopt)
 
     def _adopt(self, floating: FloatingIp) -> CloudRequest:
@@ -222,5 +222,5 @@ class _Step(Struct, frozen=True):
         """An earlier provider made it for this cluster."""
         return floating.description == of_provider(self.ours.cluster)
 
-    def _told(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
+    def _reported(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
         return Endpoint(part=part, host=host, port=ports_of(self.infra.spec)[0], floating=floating)

@@ -43,7 +43,7 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.update_status.informers.admission import Denied, Reason
 from windlass.update_status.informers.feed import AskInformer
 from windlass.update_status.informers.heard import GRACE, Heard
-from windlass.update_status.informers.snapshot import Snapshot
+from windlass.update_status.informers.snapshot import InformerSnapshot
 from windlass.update_status.times import MINUTE, Moment, moment, of_datetime, rfc3339
 
 SOURCE: Final = "windlass-update-status"
@@ -60,7 +60,7 @@ _FINAL: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason
 """Only a change of the UpdateInformer or of the flags ends these."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
     match seen.informer:
         case Present() as found:
             pass
@@ -73,11 +73,11 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     endpoint = seen.endpoint
     if endpoint is None or isinstance(endpoint, Denied):
         denied = endpoint or Denied(Reason.NOT_ASKED_YET, "it was not looked at")
-        plan = Plan.of(*_told(found, denied.reason, denied.message, None, now))
+        plan = Plan.of(*_report(found, denied.reason, denied.message, None, now))
         return plan if denied.reason in _FINAL else plan.then(RequeueAfter(AGAIN, "its Service, or its place"))
     if seen.wait > 0:
         reason, message = _verdict(found.object, seen.heard, now=of_datetime(now))
-        return Plan.of(*_told(found, reason, message, seen.heard, now)).then(RequeueAfter(seen.wait, "next question"))
+        return Plan.of(*_report(found, reason, message, seen.heard, now)).then(RequeueAfter(seen.wait, "next question"))
     name = found.metadata.name
     if not seen.token:
         request = RequestToken(
@@ -101,7 +101,7 @@ def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> t
     if heard is None:
         return Reason.NOT_ASKED_YET, "it is asked soon"
     if heard.silent is None:
-        count = f"it answers, with {len(heard.told)} insights"
+        count = f"it answers, with {len(heard.insights)} insights"
         if not heard.refused:
             return Reason.ANSWERING, count
         named = "; ".join(heard.refused[:MOST_NAMED])
@@ -113,7 +113,7 @@ def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> t
     return Reason.NOT_ANSWERING, heard.trouble
 
 
-def _told(
+def _report(
     found: Present[UpdateInformer], reason: Reason, message: str, heard: Heard | None, now: datetime
 ) -> Iterator[Action]:
     """The status and the Event of its change, if there is one."""
@@ -136,7 +136,7 @@ _ONLINE: Final = {Reason.ANSWERING: True, Reason.INSIGHTS_REFUSED: True, Reason.
 
 
 def _counted(before: UpdateInformerStatus, after: UpdateInformerStatus, heard: Heard) -> UpdateInformerStatus:
-    after = structs.replace(after, insights=len(heard.told), refused=len(heard.refused))
+    after = structs.replace(after, insights=len(heard.insights), refused=len(heard.refused))
     if heard.answered is None:
         return after
     last = moment(before.last_answered) if before.last_answered else None

@@ -59,7 +59,7 @@ class _Build(Struct):
             self.task.cancel()
 
     async def gone(self) -> None:
-        """Wait until nothing of it runs."""
+        """Wait until no process of the build runs."""
         if self.task is not None:
             await asyncio.wait([self.task])
 
@@ -177,7 +177,7 @@ class Builds:
         return build.state
 
     async def cancel(self, name: str) -> None:
-        """Stop a build; it stays as a failed one. Nothing of it runs when this returns."""
+        """Stop a build; it stays as a failed one. No process of the build runs afterwards."""
         if (build := self._builds.get(name)) is not None:
             build.cancelled = True
             build.stop()

@@ -25,7 +25,7 @@ class _Image(Struct):
 
 
 class Slot:
-    """A store, the keeper of the commands that use it, and those that keep it small. Not for several builds at a time.
+    """A store, the keeper of its commands, and the commands that prune the store. Not for several builds at a time.
 
     `lock`: see `Keeper`.
     """
