@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.explore import in_turn
 from tests.waiting import eventually
 from windlass.api import capi, core, mapi
 from windlass.kube.conditions import is_true
@@ -12,7 +13,7 @@ from .claims import since
 from .ground import OTHER, Ground
 from .history import History
 
-ON_BOTH_PLATFORMS = pytest.mark.parametrize("platform", ["AWS", "OpenStack"])
+ON_A_PLATFORM = pytest.mark.parametrize("platform", in_turn("AWS", "OpenStack"))
 
 
 async def there_and_back(ground: Ground, name: str, authority: str) -> None:

@@ -17,7 +17,7 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import condition
 from .claims import is_paused
 from .ground import INFRA_SPECS, OTHER, Actors, Ground, assert_one_instance
-from .hand_overs import ON_BOTH_PLATFORMS, assert_one_authority_at_a_time, there_and_back
+from .hand_overs import ON_A_PLATFORM, assert_one_authority_at_a_time, there_and_back
 from .history import recorded
 
 pytestmark = pytest.mark.plane
@@ -43,7 +43,7 @@ def authority_of(machine: Tree) -> str:
     return str((machine.get("status") or {}).get("authoritativeAPI", ""))
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 async def test_from_the_machine_api_to_cluster_api_and_back_without_a_twin(ground: Ground, actors: Actors) -> None:
     name = ground.name("w-0")
     async with ground.syncing():
@@ -61,7 +61,7 @@ async def test_from_the_machine_api_to_cluster_api_and_back_without_a_twin(groun
     assert gone.entries[-1].side == MACHINE_API
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 async def test_from_cluster_api_to_the_machine_api_and_back_without_a_twin(ground: Ground, actors: Actors) -> None:
     name = ground.name("w-0")
     async with ground.syncing():
@@ -79,7 +79,7 @@ async def test_from_cluster_api_to_the_machine_api_and_back_without_a_twin(groun
     assert gone.entries[-1].side == CLUSTER_API
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 async def test_from_cluster_api_to_the_machine_api_and_back_with_a_twin_that_runs(
     ground: Ground, actors: Actors
 ) -> None:
@@ -101,7 +101,7 @@ async def test_from_cluster_api_to_the_machine_api_and_back_with_a_twin_that_run
     assert not (await ground.instance(name)).alive
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 async def test_from_the_machine_api_to_cluster_api_and_back_with_a_paused_twin(ground: Ground, actors: Actors) -> None:
     name = ground.name("w-0")
     await ground.cluster_api_machine(name, paused=True)

@@ -11,7 +11,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 
 from .claims import is_paused, status_of
 from .ground import Actors, Ground, assert_one_instance
-from .hand_overs import ON_BOTH_PLATFORMS, machines_of, made_handed_over_and_back, made_set
+from .hand_overs import ON_A_PLATFORM, machines_of, made_handed_over_and_back, made_set
 from .history import recorded
 
 pytestmark = pytest.mark.plane
@@ -30,7 +30,7 @@ async def machines_of_both(ground: Ground, name: str) -> set[str]:
     return set(found)
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 async def test_a_set_that_is_handed_over_makes_machines_there_and_keeps_those_it_had(
     ground: Ground, actors: Actors
 ) -> None:
@@ -69,7 +69,7 @@ async def test_a_set_that_is_handed_over_makes_machines_there_and_keeps_those_it
     assert_one_instance(await ground.instance(new), hands=[CLUSTER_API], alive=False)
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 async def test_a_set_of_the_machine_api_may_make_machines_that_belong_to_cluster_api(
     ground: Ground, actors: Actors
 ) -> None:
@@ -83,7 +83,7 @@ async def test_a_set_of_the_machine_api_may_make_machines_that_belong_to_cluster
     assert_one_instance(await ground.instance(machine), hands=[CLUSTER_API])
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 @pytest.mark.parametrize("authority", [MACHINE_API, CLUSTER_API])
 async def test_a_set_is_scaled_up_and_down_on_either_side(ground: Ground, actors: Actors, authority: str) -> None:
     name = ground.name("ms")

@@ -14,7 +14,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from .claims import status_of
 from .ground import OTHER, REAL, Actors, Ground, assert_one_instance
 from .hand_overs import (
-    ON_BOTH_PLATFORMS,
+    ON_A_PLATFORM,
     assert_one_authority_at_a_time,
     machines_of,
     made_handed_over_and_back,
@@ -34,7 +34,7 @@ def machine_api() -> str:
     return REAL
 
 
-@ON_BOTH_PLATFORMS
+@ON_A_PLATFORM
 @pytest.mark.parametrize("authority", [MACHINE_API, CLUSTER_API])
 async def test_a_machine_changes_hands_and_back_and_goes(ground: Ground, actors: Actors, authority: str) -> None:
     name = ground.name("w-0")
