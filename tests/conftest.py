@@ -47,6 +47,7 @@ def _packages() -> set[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than three seconds; `make check` leaves it out")
     if settings.default is not None and settings.default.derandomize:
         _load_all_of_windlass()
     # pytest-xdist would begin with the files that have most tests, which are the quickest here, and would leave one

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 
 
@@ -17,6 +19,7 @@ def imported(file: Path) -> Iterator[str]:
             yield from (alias.name.rpartition(".")[2] for alias in node.names)
 
 
+@pytest.mark.slow
 def test_no_module_imports_a_module_of_tests() -> None:
     """It would bring along fixtures and, with other import modes, the tests themselves."""
     modules = {file.stem for file in TESTS.rglob("test_*.py")}

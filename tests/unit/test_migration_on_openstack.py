@@ -281,6 +281,7 @@ LOST_AND_RETURNED = story(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "first", "left"),
     [

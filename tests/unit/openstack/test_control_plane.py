@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from windlass.api.capi import Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
@@ -116,6 +118,7 @@ async def test_the_floating_ip_leads_to_the_port_of_the_machine_and_is_free_agai
     assert list(world.cloud.services.floatingips.values()) == [floating]
 
 
+@pytest.mark.slow
 async def test_a_crash_at_any_write_of_three_controllers_leaves_nothing() -> None:
     def make() -> Scenario:
         world = world_with_machine({**BALANCED, "disableAPIServerFloatingIP": True})

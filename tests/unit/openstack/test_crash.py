@@ -109,6 +109,7 @@ async def delete(api: MemoryApi) -> None:
         await api.delete(OpenStackServer, KEY[1], namespace=NAMESPACE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "ports"),
     [

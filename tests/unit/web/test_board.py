@@ -61,6 +61,7 @@ def test_a_page_that_looks_now_and_then_has_the_last_document(shown: list[tuple[
     assert page.parts == (shown[-1][0] if shown else {})
 
 
+@pytest.mark.slow
 @given(steps=st.lists(st.tuples(DOCUMENTS, st.sets(st.sampled_from("abcdef"))), max_size=8))
 def test_changes_of_single_parts_add_up(steps: list[tuple[dict[str, Any], set[str]]]) -> None:
     board, page, expected = Board(), OpenPage(), dict[str, Any]()

@@ -204,6 +204,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stderr.strip() == "set()"
 
 
+@pytest.mark.slow
 def test_a_process_of_controllers_loads_nothing_for_terminals() -> None:
     script = (
         "import sys, windlass.machine_sync.service; sys.exit(repr({'click', 'rich', 'pygments'} & set(sys.modules)))"

@@ -244,6 +244,7 @@ def test_keys_that_are_no_strings_become_strings() -> None:
     assert document.decode(capi.Machine).metadata.labels == {"1": "b", "null": "c"}
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 @examples()
 def test_any_bytes_are_documents_or_unreadable(data: bytes) -> None:

@@ -106,6 +106,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(TREES, min_size=1, max_size=3))
 @examples()
 def test_what_is_written_is_read_back(trees: list[Any]) -> None:

@@ -28,6 +28,7 @@ def trees(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 TREES = st.recursive(SCALARS, trees, max_leaves=20)
 
 
+@pytest.mark.slow
 @given(st.lists(TREES, max_size=4), st.lists(TREES, max_size=4))
 @examples(500)
 def test_the_patch_makes_the_desired_tree_of_the_observed_one(observed: list[Any], desired: list[Any]) -> None:
@@ -35,6 +36,7 @@ def test_the_patch_makes_the_desired_tree_of_the_observed_one(observed: list[Any
     assert same(json_patched(before, item_patch(before, after)), after)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, TREES, max_size=4), st.dictionaries(KEYS, TREES, max_size=4))
 @examples(500)
 def test_so_does_a_patch_of_maps_unless_a_parent_was_not_observed(

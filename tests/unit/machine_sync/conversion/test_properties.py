@@ -79,6 +79,7 @@ def _of(info: Any, text: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     return st.none()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
 @examples(150)
@@ -146,6 +147,7 @@ def _with(tree: dict[str, Any], value: Any) -> dict[str, Any]:
     return {**tree, name: value, name.upper(): value}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
 @examples(150)
@@ -164,6 +166,7 @@ def test_any_machine_converts_to_cluster_api_or_says_why_not(platform: Platform,
         assert msgspec.json.encode(msgspec.json.decode(encoded, type=type(made))) == encoded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
 @examples(60)
@@ -182,6 +185,7 @@ def test_any_machine_set_converts_or_says_why_not(platform: Platform, data: st.D
     assert (converted.machine_set is None) == bool(converted.errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS.values(), ids=list(PLATFORMS))
 @given(data=st.data())
 @examples(60)

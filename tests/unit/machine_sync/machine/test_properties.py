@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -102,6 +103,7 @@ FOLLOWED_WITHOUT_A_SET = ("bootstrap.dataSecretName", "deletion.nodeDeletionTime
 """Of the spec of a mirror in Cluster API, the fields that follow the Machine API; others may hold anything."""
 
 
+@pytest.mark.slow
 @given(CASES)
 @examples(200)
 def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any]) -> None:

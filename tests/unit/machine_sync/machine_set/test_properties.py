@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -118,6 +119,7 @@ MANAGED: dict[str, Any] = {
 """Sets that are mirrored, unless they cannot be."""
 
 
+@pytest.mark.slow
 @given(CASES, TEMPLATES)
 @examples(200)
 def test_whatever_is_stored_there_is_a_decision(case: dict[str, Any], used: tuple[Tree, ...]) -> None:

@@ -64,6 +64,7 @@ def scenario(bastion: Any, *actors: Any) -> Scenario:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bastion", "actors", "least"),
     [
@@ -78,6 +79,7 @@ async def test_a_crash_at_any_write_leaves_one_of_each(bastion: Any, actors: Any
     assert report.points >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 async def test_requests_for_the_address_meet_a_fault_and_there_is_one(fault: dict[str, Any]) -> None:
     world = World()

@@ -356,6 +356,7 @@ async def test_every_creating_request_meets_a_fault_and_there_is_one_of_each(fau
     assert ingress(world, "cp-0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [BALANCED, FLOATING], ids=["load balancer", "no load balancer"])
 @pytest.mark.parametrize("deleted", [False, True], ids=["created", "created and deleted"])
 async def test_a_crash_at_any_write_leaves_one_of_each(spec: Tree, deleted: bool) -> None:

@@ -32,6 +32,7 @@ def scenario(*actors: Any) -> Scenario:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("actors", "least"), [((), 26), ((delete,), 40)], ids=["created", "created and deleted"])
 async def test_a_crash_at_any_write_leaves_one_of_each(actors: tuple[Any, ...], least: int) -> None:
     report = await crash_everywhere(lambda: scenario(*actors))

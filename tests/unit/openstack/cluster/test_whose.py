@@ -114,6 +114,7 @@ async def test_a_moved_cluster_that_is_deleted_before_it_was_visited_takes_what_
     assert events(world, "LeftInCloud") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deleted", [False, True], ids=["kept", "deleted at once"])
 async def test_a_crash_while_a_moved_cluster_takes_over_makes_nothing_twice_and_loses_nothing(deleted: bool) -> None:
     start = await made()

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -299,6 +300,7 @@ def test_a_volume_is_tried_twice_and_no_more(spec: InstanceSpec, doomed: dict[st
     assert all(count <= 2 for count in created.values())
 
 
+@pytest.mark.slow
 @given(
     buildable, st.integers(0, 12), st.booleans(), st.booleans(), st.dictionaries(names, st.integers(1, 2), max_size=1)
 )

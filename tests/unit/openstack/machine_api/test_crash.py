@@ -66,6 +66,7 @@ def scenario(value: dict[str, Any], actors: Sequence[Any], expected: dict[str, i
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -4,6 +4,7 @@ What the property found is in `test_found`.
 """
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 from tests.explore import usually
@@ -36,6 +37,7 @@ FIRST = st.tuples(st.just("create"), st.just(0), NUMBERS, NUMBERS)
 ACTS = st.lists(st.tuples(st.sampled_from(EVENTS), NUMBERS, NUMBERS, NUMBERS), max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=usually(200, exploring=10_000))
 @given(st.lists(FIRST, min_size=1, max_size=2), ACTS)
 def test_whatever_people_do_nothing_of_a_living_object_is_lost_doubled_or_taken(

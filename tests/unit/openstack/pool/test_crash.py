@@ -35,6 +35,7 @@ async def _delete(api: Any, kind: type[Any], name: str) -> None:
         await api.delete(kind, name, namespace=NAMESPACE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("actors", "expected", "least"),
     [

@@ -4,6 +4,7 @@ the right image."""
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,6 +165,7 @@ async def story(steps: list[str]) -> None:
     assert world.conditions()[IMAGE_BUILD_DEGRADED]["status"] == "False"
 
 
+@pytest.mark.slow
 @given(st.lists(STEPS, max_size=14))
 @settings(examples(60), deadline=None)
 def test_whatever_happens_nodes_get_the_image_of_their_configuration(steps: list[str]) -> None:

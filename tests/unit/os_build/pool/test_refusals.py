@@ -186,6 +186,7 @@ async def story(steps: list[str]) -> None:
     assert world.says()[0] == "BuildPending"
 
 
+@pytest.mark.slow
 @given(st.lists(STEPS, max_size=12))
 @settings(deadline=None)
 def test_whatever_is_refused_it_comes_to_rest_and_in_the_end_it_is_built(steps: list[str]) -> None:

@@ -107,6 +107,7 @@ def test_a_program_that_nobody_asked_for_is_missed_by_name(cache: Cache, said: l
         obtain([ETCD], cache=cache, report=said.append).program("kubectl")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("toolchain")
 def test_what_is_nowhere_is_built_once_and_go_leaves_nothing_behind(cache: Cache, part: Part, said: list[str]) -> None:
     folder = fill([part], target=HERE, cache=cache, report=said.append)["formatter"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def moments(report: Report) -> Iterator[Moment]:
         yield from (when for when in (node.since, node.unavailable_since) if when is not None)
 
 
+@pytest.mark.slow
 @examples(200)
 @given(odd_clusters(), st.sampled_from((ZERO, 0, NOW)))
 def test_of_odd_sources_there_is_a_report_or_a_problem(sources: Sources, now: Moment) -> None:
@@ -35,6 +37,7 @@ def test_of_odd_sources_there_is_a_report_or_a_problem(sources: Sources, now: Mo
     progress(report.control_plane, now)
 
 
+@pytest.mark.slow
 @examples()
 @given(clusters())
 def test_the_numbers_of_a_report_agree(sources: Sources) -> None:

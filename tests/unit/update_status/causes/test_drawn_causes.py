@@ -1,5 +1,6 @@
 """Of whatever cluster: causes agree with the report."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
@@ -37,6 +38,7 @@ BUDGETS = st.lists(
 )
 
 
+@pytest.mark.slow
 @examples()
 @given(clusters(), PODS, BUDGETS)
 def test_each_cause_is_of_something_that_waits(sources: Sources, pods: list, budgets: list) -> None:  # type: ignore[type-arg]

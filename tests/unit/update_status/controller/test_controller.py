@@ -190,6 +190,7 @@ def test_what_goes_wrong_is_an_insight_an_event_and_a_line_of_the_record(play: P
     play(story)
 
 
+@pytest.mark.slow
 def test_an_expected_end_is_written_when_it_moves_and_not_at_each_look(play: Play) -> None:
     async def story(world: World) -> None:
         begin, *_, pools, _ = world.cluster.healthy_update(TARGET)

@@ -24,11 +24,13 @@ def from_object(report: Report, written_at: Moment, now: Moment, details: Detail
     return render(read(write(report, now=written_at), now=now), now=now, details=details)
 
 
+@pytest.mark.slow
 @given(reports)
 def test_the_report_is_read_as_it_was_written(report: Report) -> None:
     assert parts.unobserved(read(write(report, now=NOW), now=NOW)) == report
 
 
+@pytest.mark.slow
 @given(reports, st.sampled_from(Details), st.integers(0, 3 * 3600))
 def test_every_text_is_the_same_at_any_later_time(report: Report, details: Details, later: int) -> None:
     now = NOW + later * SECOND
@@ -43,6 +45,7 @@ def test_the_api_server_takes_it_whole(report: Report) -> None:
     assert truncated(status) == ""
 
 
+@pytest.mark.slow
 @given(odd_clusters())
 def test_the_api_server_takes_whatever_the_cluster_is_and_what_was_left_out_is_said(sources: Sources) -> None:
     try:
@@ -97,6 +100,7 @@ def test_written_again_it_is_the_same(report: Report) -> None:
     assert write(report, now=NOW, previous=first) == first
 
 
+@pytest.mark.slow
 @given(clusters(), st.integers(1, MINUTE))
 def test_a_moment_later_only_the_assessment_of_the_control_plane_differs(sources: Sources, later: int) -> None:
     report = assess(sources, now=NOW)

@@ -79,6 +79,7 @@ def test_another_part_and_another_entry_are_not_taken_for_what_is_settled() -> N
     assert the_node(third).conditions[0].reason == the_node(first).conditions[0].reason
 
 
+@pytest.mark.slow
 @given(reports, reports, st.lists(st.sampled_from((0, 1, 90)), min_size=1, max_size=3), st.integers(0, 1))
 def test_a_warm_write_and_a_cold_one_are_the_same(one: Report, other: Report, passed: list[int], turn: int) -> None:
     sections.SETTLED.clear()
