@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from windlass.kube.control.seen import Reader as Reader
     from windlass.kube.control.seen import Seen as Seen
     from windlass.kube.control.seen import Unreadable as Unreadable
+    from windlass.kube.control.seen import seen as seen
     from windlass.kube.control.source import Every as Every
     from windlass.kube.control.source import Mailbox as Mailbox
     from windlass.kube.control.source import owned_by as owned_by
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from windlass.kube.errors import ConfigError as ConfigError
     from windlass.kube.errors import Failure as Failure
     from windlass.kube.errors import KubeError as KubeError
+    from windlass.kube.errors import NotFound as NotFound
     from windlass.kube.logger import Logger as Logger
     from windlass.kube.object import NamespacedName as NamespacedName
     from windlass.kube.object import Object as Object
@@ -140,6 +142,7 @@ _HOMES: Final = {
         "Reader",
         "Seen",
         "Unreadable",
+        "seen",
     ),
     "control.source": (
         "Every",
@@ -152,6 +155,7 @@ _HOMES: Final = {
         "ConfigError",
         "Failure",
         "KubeError",
+        "NotFound",
     ),
     "logger": ("Logger",),
     "object": (
