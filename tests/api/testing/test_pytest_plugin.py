@@ -101,6 +101,14 @@ def test_the_example_project_passes(project: Path) -> None:
     assert "2 passed" in output, output
 
 
+@pytest.mark.parametrize(("page", "tests"), [("docs/testing.md", 2), ("packages/testing/README.md", 1)])
+def test_a_quick_start_passes_as_it_is_written_without_any_configuration(page: str, tests: int, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (tmp_path / "test_quick_start.py").write_text(text.partition("```python\n")[2].partition("```")[0])
+    output = output_of(pytest_in(tmp_path))
+    assert f"{tests} passed" in output, output
+
+
 def test_the_example_of_a_whole_controller_passes(tmp_path: Path) -> None:
     output = output_of(pytest_in(copied(CONTROLLER, tmp_path / "mirror")))
     assert "6 passed" in output, output

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from windlass.kube.control.permissions import Permission as Permission
     from windlass.kube.control.permissions import calls as calls
     from windlass.kube.control.permissions import emits_events as emits_events
+    from windlass.kube.control.permissions import evicts_pods as evicts_pods
     from windlass.kube.control.permissions import reads as reads
+    from windlass.kube.control.permissions import requests_tokens as requests_tokens
     from windlass.kube.control.permissions import rules as rules
     from windlass.kube.control.permissions import writes as writes
     from windlass.kube.control.plan import AddFinalizer as AddFinalizer
@@ -106,7 +108,9 @@ _HOMES: Final = {
         "Permission",
         "calls",
         "emits_events",
+        "evicts_pods",
         "reads",
+        "requests_tokens",
         "rules",
         "writes",
     ),
