@@ -2,12 +2,16 @@
 
 import asyncio
 import json
+import os
+import sys
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 
 import aiohttp
 import pytest
 
+from tests.house import source
 from tests.patience import PATIENCE
 from tests.waiting import eventually
 from windlass.api.coordination import Lease
@@ -83,6 +87,27 @@ def user_agents(plane: PlaneAccess, namespace: str, *resources: str) -> set[str]
         for ref, event in refs
         if event["verb"] == "patch" and ref.get("namespace") == namespace and ref.get("resource") in resources
     }
+
+
+async def test_the_example_of_the_readme_runs_as_it_is_written_and_ends_well(
+    windlass_plane: PlaneAccess, tmp_path: Path
+) -> None:
+    page = source("kube").parents[2] / "README.md"
+    program = tmp_path / "printer.py"
+    program.write_text(page.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0])
+    metadata = {"name": "to-be-printed", "namespace": "default"}
+    await windlass_plane.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    running = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-u", str(program)),
+        env={**os.environ, "KUBECONFIG": str(windlass_plane.kubeconfig())},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert running.stdout is not None
+    async with asyncio.timeout(PATIENCE):
+        while b"to-be-printed" not in (line := await running.stdout.readline()):
+            assert line, "the program ended"
+        running.terminate()
+        assert await running.wait() == 0
 
 
 async def test_a_program_has_probes_metrics_and_a_lease_under_its_own_names(
