@@ -1,6 +1,6 @@
 """The pytest plugin: a control plane and an OpenStack for all xdist workers, planes and a registry for each.
 
-Installing Windlass turns it on. Each hook and fixture imports what it needs, so that a run that uses none of
+Installing `windlass-testing` turns it on. Each hook and fixture imports what it needs, so that a run that uses none of
 them pays nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the
 controller process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
 
