@@ -94,6 +94,14 @@ def test_a_command_says_which_extra_it_needs(module: str, extra: str, command: l
     assert f"the extra '{extra}' of windlass-machines" in said.stderr
 
 
+@pytest.mark.parametrize("module", ["cloud", "cloud.access", "cloud.layout", "cloud.__main__"])
+def test_the_cloud_of_tests_says_which_extra_it_needs(module: str) -> None:
+    without = f"import sys; sys.modules['openstack'] = None; import windlass.testing.{module}"
+    said = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert said.returncode == 1
+    assert "the extra 'openstack' of windlass-testing" in said.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("command", [["--help"], ["dev", "up", "--help"], ["demo", "--help"], ["openstack", "--help"]])
 @pytest.mark.parametrize("module", ["windlass.testing", "openstack"])
 def test_help_needs_no_extra(module: str, command: list[str], tmp_path: Path) -> None:

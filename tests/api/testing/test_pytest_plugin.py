@@ -17,6 +17,7 @@ pytestmark = pytest.mark.plane
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "envtest"
+CONTROLLER = ROOT / "examples" / "controller"
 WHERE = """
 import os
 from pathlib import Path
@@ -69,8 +70,12 @@ def test_for_ever(windlass_plane):
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
-    return folder
+    return copied(EXAMPLE, folder)
+
+
+def copied(example: Path, to: Path) -> Path:
+    shutil.copytree(example, to, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
+    return to
 
 
 def pytest_in(project: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -94,6 +99,19 @@ def output_of(process: subprocess.Popen[str]) -> str:
 def test_the_example_project_passes(project: Path) -> None:
     output = output_of(pytest_in(project))
     assert "2 passed" in output, output
+
+
+@pytest.mark.parametrize(("page", "tests"), [("docs/testing.md", 2), ("packages/testing/README.md", 1)])
+def test_a_quick_start_passes_as_it_is_written_without_any_configuration(page: str, tests: int, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (tmp_path / "test_quick_start.py").write_text(text.partition("```python\n")[2].partition("```")[0])
+    output = output_of(pytest_in(tmp_path))
+    assert f"{tests} passed" in output, output
+
+
+def test_the_example_of_a_whole_controller_passes(tmp_path: Path) -> None:
+    output = output_of(pytest_in(copied(CONTROLLER, tmp_path / "mirror")))
+    assert "6 passed" in output, output
 
 
 def test_all_workers_share_one_plane_that_is_gone_afterwards(project: Path) -> None:

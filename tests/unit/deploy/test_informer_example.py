@@ -1,5 +1,7 @@
 """The manifests of `examples/informer`: complete, restricted, and in step with those of the controller."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +122,11 @@ def test_control_13_it_may_list_what_it_reads_and_no_more() -> None:
     read = {resource.RESOURCE.plural for resource in (informer.Validating, informer.Mutating, informer.EndpointSlice)}
     assert {each for rule in role["rules"] for each in rule["resources"]} == read
     assert all(rule["verbs"] == ["list"] for rule in role["rules"])
+
+
+def test_the_image_without_test_tools_has_all_that_it_imports() -> None:
+    absent = "sys.modules['windlass.testing'] = sys.modules['openstack'] = None"
+    start = "runpy.run_path('informer.py', run_name='__main__')"
+    program = [sys.executable, "-c", f"import runpy, sys; {absent}; {start}", "--help"]
+    said = subprocess.run(program, cwd=EXAMPLE, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout.startswith("usage: ")) == (0, True), said.stderr

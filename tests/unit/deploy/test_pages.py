@@ -43,7 +43,8 @@ from windlass.update_status.informers.admission import Reason as InformerReason
 from windlass.update_status.report import Impact
 
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+READMES = sorted((*(ROOT / "packages").glob("*/README.md"), *(ROOT / "examples").glob("*/README.md")))
+PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *READMES, *sorted(DOCS.rglob("*.md"))]
 TOY = ROOT / "tests" / "unit" / "machine_sync" / "conversion" / "test_new_platform.py"
 
 

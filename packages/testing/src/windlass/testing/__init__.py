@@ -6,9 +6,9 @@
         await plane.apply_crds(Path("crds"))
         run_my_controller(plane.kubeconfig())
 
-Installing Windlass with its extra `testing` gives pytest the fixtures `windlass_plane`, `windlass_plane_options`,
-`windlass_namespace`, `windlass_kubeconfig`, `windlass_fresh_plane`, `windlass_module_plane`, `windlass_planes`,
-`windlass_cloud`, `windlass_cloud_options`, `windlass_project` and `windlass_registry`.
+Installing `windlass-testing` with its extra `pytest` gives pytest the fixtures `windlass_plane`,
+`windlass_plane_options`, `windlass_namespace`, `windlass_kubeconfig`, `windlass_fresh_plane`, `windlass_module_plane`,
+`windlass_planes`, `windlass_cloud`, `windlass_cloud_options`, `windlass_project` and `windlass_registry`.
 
 | package | what it holds |
 |---|---|

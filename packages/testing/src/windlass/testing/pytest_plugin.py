@@ -1,14 +1,15 @@
 """The pytest plugin: a control plane and an OpenStack for all xdist workers, planes and a registry for each.
 
-Installing Windlass turns it on. Each hook and fixture imports its own modules, so that a run without them imports
-nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the controller
-process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
+Installing `windlass-testing` turns it on. Each hook and fixture imports its own modules, so that a run without them
+imports nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the
+controller process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
 
 Tests that use one of these fixtures get the marker `plane`, `cloud` or `registry`, so that `-m "not plane and not cloud
 and not registry"` starts none.
 """
 
 from collections.abc import Callable, Generator, Iterator
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -79,6 +80,18 @@ def pytest_configure_node(node: object) -> None:
     """Tell a new xdist worker where to ask for the plane and the cloud."""
     node.workerinput[_ADDRESS] = _shared_by(node.config).serve()  # type: ignore[attr-defined]
     node.workerinput[_CLOUD_ADDRESS] = _cloud_shared_by(node.config).serve()  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> Generator[None, object, object]:
+    """Mark `async def` tests that use a fixture of ours for pytest-asyncio, so that a project configures nothing."""
+    if iscoroutinefunction(obj) and collector.config.pluginmanager.hasplugin("asyncio"):
+        marks = {mark.name for mark in (*collector.iter_markers(), *getattr(obj, "pytestmark", ()))}
+        if marks.isdisjoint({"asyncio", "anyio"}) and any(
+            name.startswith("windlass_") for name in signature(obj).parameters
+        ):
+            pytest.mark.asyncio(obj)
+    return (yield)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -78,12 +78,16 @@ class CacheFigures(Protocol):
 
 
 class Metrics:
-    """The metrics of one cluster, in one registry. `host` is its API server, for the label of requests."""
+    """The metrics of one cluster, in one registry.
 
-    def __init__(self, registry: CollectorRegistry | None = None, *, host: str = "") -> None:
+    `host` is its API server, for the label of requests. `prefix` begins the names that controller-runtime does not
+    have: `windlass` in the table above.
+    """
+
+    def __init__(self, registry: CollectorRegistry | None = None, *, host: str = "", prefix: str = "windlass") -> None:
         self.registry = registry if registry is not None else CollectorRegistry()
         self._host = host
-        self._live = _Live()
+        self._live = _Live(prefix)
         self.registry.register(self._live)
         self._queue_seconds = self._histogram(
             "workqueue_queue_duration_seconds",
@@ -109,9 +113,9 @@ class Metrics:
         self._active = self._gauge("controller_runtime_active_workers", "Workers that are busy.", ["controller"])
         self._workers = self._gauge("controller_runtime_max_concurrent_reconciles", "Workers.", ["controller"])
         self._decide_seconds = self._histogram(
-            "windlass_decide_seconds", "Length of one decision.", ["controller"], _DECIDE_BUCKETS
+            f"{prefix}_decide_seconds", "Length of one decision.", ["controller"], _DECIDE_BUCKETS
         )
-        self._writes = self._counter("windlass_reconcile_writes", "Actions carried out.", ["controller"])
+        self._writes = self._counter(f"{prefix}_reconcile_writes", "Actions carried out.", ["controller"])
         self._requests = self._counter("rest_client_requests", "Answers of the API server.", ["code", "method", "host"])
         self._request_seconds = self._histogram(
             "rest_client_request_duration_seconds", "Time to the answer.", ["verb", "host"], _REQUEST_BUCKETS
@@ -227,7 +231,8 @@ class ControllerMetrics:
 class _Live(Collector):
     """Figures that are asked for at a scrape instead of being kept up to date."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
         self.queues: dict[str, Queue[Any]] = {}
         self.caches: Callable[[], Iterable[CacheFigures]] = tuple
         self.polls: Callable[[], Iterable[Polling]] = tuple
@@ -263,10 +268,10 @@ class _Live(Collector):
 
     def _cache_metrics(self) -> Iterator[Metric]:
         labels = ["kind", "namespace"]
-        synced = GaugeMetricFamily("windlass_cache_synced", "1 if the cache is complete.", labels=labels)
-        objects = GaugeMetricFamily("windlass_cache_objects", "Objects held.", labels=labels)
+        synced = GaugeMetricFamily(f"{self._prefix}_cache_synced", "1 if the cache is complete.", labels=labels)
+        objects = GaugeMetricFamily(f"{self._prefix}_cache_objects", "Objects held.", labels=labels)
         age = GaugeMetricFamily(
-            "windlass_watch_age_seconds", "Seconds since the watch last gave a sign of life.", labels=labels
+            f"{self._prefix}_watch_age_seconds", "Seconds since the watch last gave a sign of life.", labels=labels
         )
         for each in self.caches():
             synced.add_metric([each.kind, each.namespace], 1 if each.synced else 0)
@@ -277,9 +282,9 @@ class _Live(Collector):
 
     def _poll_metrics(self) -> Iterator[Metric]:
         age = GaugeMetricFamily(
-            "windlass_poll_age_seconds", "Seconds since the outside last answered.", labels=["poll"]
+            f"{self._prefix}_poll_age_seconds", "Seconds since the outside last answered.", labels=["poll"]
         )
-        failures = CounterMetricFamily("windlass_poll_failures", "Questions that failed.", labels=["poll"])
+        failures = CounterMetricFamily(f"{self._prefix}_poll_failures", "Questions that failed.", labels=["poll"])
         for each in self.polls():
             if each.age is not None:
                 age.add_metric([each.name], each.age)

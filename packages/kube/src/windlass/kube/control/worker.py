@@ -38,10 +38,14 @@ from windlass.kube.logger import Logger, about
 Key = TypeVar("Key", bound=Hashable)
 
 
+RECONCILE_LOG = "windlass.reconcile"
+"""The logger of reconciles."""
+
+
 class Running(Generic[Key]):
     """One run of `controller`, from start to drain. `caches` are in the order of its watches.
 
-    `owns` says whether this process handles a key; it is called when a key is woken.
+    `owns` says whether this process handles a key; it is called when a key is woken. `log` is the name of its logger.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Running(Generic[Key]):
         owns: Callable[[Key], bool] = lambda _: True,
         clock: Clock | None = None,
         random: Random | None = None,
+        log: str = RECONCILE_LOG,
     ) -> None:
         self.controller = controller
         self.queue: Queue[Key] = Queue(backoff=controller.backoff, random=random or Random())
@@ -67,7 +72,7 @@ class Running(Generic[Key]):
         if metrics is not None:
             self._counts = metrics.controller(controller.name, self.queue, workers=controller.workers)
             self.queue.timings = self._counts
-        self._log = Logger("windlass.reconcile")
+        self._log = Logger(log)
         self._budget = Budget(controller.name)
         self._attached: list[Detach] = []
 

@@ -21,13 +21,13 @@ _LAG_BUCKETS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 
 
 
 class ProcessMetrics:
-    """All metrics of a process. `registry` holds those of the process itself."""
+    """All metrics of a process. `registry` holds those of the process itself; `prefix` begins the name of the lag."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, prefix: str = "windlass") -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self._lag = Histogram(
-            "windlass_loop_lag_seconds",
+            f"{prefix}_loop_lag_seconds",
             "How late the event loop ran a timer.",
             buckets=_LAG_BUCKETS,
             registry=self.registry,

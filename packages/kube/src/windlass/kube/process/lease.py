@@ -69,7 +69,8 @@ def own_identity() -> str:
 class Election:
     """One candidate for the Lease `namespace/name`. `identity` must be this process's alone.
 
-    `refused`: the API server's answer while it does not permit this process to compete, for readiness.
+    `field_manager`: the writer of the record in its managedFields. `refused`: the API server's answer while it does
+    not permit this process to compete, for readiness.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Election:
         namespace: str,
         identity: str,
         times: LeaseTimes | None = None,
+        field_manager: str = MANAGER,
         clock: Clock | None = None,
         random: Random | None = None,
     ) -> None:
@@ -93,6 +95,7 @@ class Election:
         self.identity = identity
         self.times = times or LeaseTimes()
         self._api = api
+        self._manager = field_manager
         self._clock = clock or SystemClock()
         self._random = random or Random()
         self._seen: Object[Lease] | None = None
@@ -247,7 +250,7 @@ class Election:
             "spec": self._claim(0),
         }
         try:
-            self._seen = await self._api.create(Lease, body, namespace=self.namespace, field_manager=MANAGER)
+            self._seen = await self._api.create(Lease, body, namespace=self.namespace, field_manager=self._manager)
         except AlreadyExists:
             return False
         self._hold(since=sent)
@@ -294,7 +297,7 @@ class Election:
             {"metadata": {"resourceVersion": version}, "spec": spec},
             type=PatchType.MERGE,
             namespace=self.namespace,
-            field_manager=MANAGER,
+            field_manager=self._manager,
         )
 
     @property

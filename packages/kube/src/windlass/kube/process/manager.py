@@ -56,7 +56,7 @@ from windlass.kube.control.permissions import Declared
 from windlass.kube.control.poll import Poll, PollEach
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.webhooks import StoppedWrites
-from windlass.kube.control.worker import Running
+from windlass.kube.control.worker import RECONCILE_LOG, Running
 from windlass.kube.logger import Logger
 from windlass.kube.process.lease import Election
 from windlass.kube.process.pool import CachePool, ClusterClient
@@ -77,6 +77,7 @@ class _Entry(Struct):
 class Manager:
     """See the module.
 
+    `field_manager`: the writer of objects, in their managedFields. `reconcile_log`: the logger of reconciles.
     `linger_seconds`: how long keys in work may take to end after leadership was lost. `inactivity`: seconds of silence
     after which a watch is dead. `systems`: the carriers for Calls of controllers (`windlass.kube.control.effects`).
     `filled` is set when the caches of everything started so far have filled for the first time.
@@ -90,6 +91,7 @@ class Manager:
         metrics: Metrics | None = None,
         owns: Callable[[Any], bool] = lambda _: True,
         field_manager: str = "windlass",
+        reconcile_log: str = RECONCILE_LOG,
         linger_seconds: float = 20.0,
         inactivity: float = INACTIVITY,
         clock: Clock | None = None,
@@ -107,6 +109,7 @@ class Manager:
         self._client = client
         self._election = election
         self._field_manager = field_manager
+        self._reconcile_log = reconcile_log
         self._linger_seconds = linger_seconds
         self._clock = clock or SystemClock()
         self._random = random or Random()
@@ -297,6 +300,7 @@ class Manager:
                 owns=self.owns,
                 clock=self._clock,
                 random=self._random,
+                log=self._reconcile_log,
             )
             entry.at_work.turn_on()
             work = asyncio.create_task(running.run(), name=f"work of {entry.controller.name}")

@@ -54,7 +54,7 @@ class Process:
     """See the module.
 
     `drain_seconds`: how long all keys in work may take to end. `tune_gc`: set the garbage collector for many live
-    objects. `exit`: the hard exit.
+    objects. `metric_prefix` begins the names of its own metrics. `exit`: the hard exit.
     """
 
     def __init__(
@@ -62,10 +62,11 @@ class Process:
         *,
         drain_seconds: float = 20.0,
         tune_gc: bool = True,
+        metric_prefix: str = "windlass",
         clock: Clock | None = None,
         exit: Callable[[int], None] = os._exit,  # noqa: A002
     ) -> None:
-        self.metrics = ProcessMetrics()
+        self.metrics = ProcessMetrics(prefix=metric_prefix)
         """The metrics for a scrape: of the process, and of each manager that has metrics."""
         self._managers: dict[str, Manager] = {}
         self._drain_seconds = drain_seconds

@@ -32,6 +32,7 @@ Names are loaded when they are used.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,6 +55,13 @@ _HOMES = {
     "Rule": "faults",
     "install": "cloud",
 }
+
+if find_spec("openstack") is None:
+    raise ModuleNotFoundError(
+        "windlass.testing.cloud needs openstacksdk, which comes with the extra 'openstack' of windlass-testing. "
+        "In a checkout of Windlass, run `pip install ./packages/kube './packages/testing[openstack]'`",
+        name="openstack",
+    )
 
 
 def __getattr__(name: str) -> Any:
