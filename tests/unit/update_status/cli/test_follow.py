@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 from msgspec import structs
 
+from windlass.capability.conventions import watch
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.kube.errors import KubeError, NotServed, Status, TransportError, Unauthorized
 from windlass.update_status.assessment import Problem
@@ -72,7 +73,7 @@ def at(report: Report, *, settled: bool = True, now: int = NOW) -> Sight:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "SHORTEST", 0.0)
-    monkeypatch.setattr(follow, "SHARE", 0)
+    monkeypatch.setattr(watch, "SHARE", 0)
 
 
 def looks(*results: Sight | Exception) -> follow.Look:
@@ -242,7 +243,7 @@ def test_a_report_that_only_grew_older_has_no_lines() -> None:
 def test_large_clusters_are_looked_at_less_often(took: float, pause: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
-    assert follow.pause_after(took) == pause
+    assert watch.pause_after(took, shortest=follow.SHORTEST) == pause
 
 
 async def test_there_is_some_time_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:

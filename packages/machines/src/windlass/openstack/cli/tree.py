@@ -2,6 +2,7 @@
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.openstack.capability import machine_api_namespace
 from windlass.openstack.cli import names
@@ -9,15 +10,7 @@ from windlass.openstack.cli import names
 
 @click.command("tree")
 @click.argument("wanted", metavar="[CLUSTER]", required=False, shell_complete=names.clusters)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["tree", "wide", "json", "yaml"]),
-    default="tree",
-    show_default=True,
-    help="How to print it; wide has IDs, and messages in full.",
-)
+@output.forms("tree", "wide", "json", "yaml", text="How to print it; wide has IDs, and messages in full.")
 @click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings.")
 @machine_api_namespace

@@ -11,6 +11,7 @@
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.options import Duration
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.capability.conventions.verbs import Itself, WithVerbs
@@ -25,14 +26,12 @@ VERBS = {"history": "Show how long updates took, and what went wrong."}
 @click.option(
     "--details", default="none", show_default=True, metavar="PART", help=f"Part to show in full: {', '.join(DETAILS)}."
 )
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="How to print it. text is what `oc adm upgrade status` prints; wide leaves nothing out.",
+@output.forms(
+    "text",
+    "wide",
+    "json",
+    "yaml",
+    text="How to print it. text is what `oc adm upgrade status` prints; wide leaves nothing out.",
 )
 @click.option(
     "--from",

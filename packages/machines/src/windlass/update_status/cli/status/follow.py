@@ -5,7 +5,6 @@ The API server may be away for a while, as it is while the only node reboots: on
 
 import asyncio
 import contextlib
-import json
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -14,10 +13,11 @@ from typing import Any
 
 import click
 
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
+from windlass.capability.conventions.watch import InPlace, pause_after
 from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
@@ -31,10 +31,6 @@ from windlass.update_status.report import Level
 
 SHORTEST = 2.0
 """Seconds between two looks at least."""
-LONGEST = 60.0
-"""Seconds between two looks at most."""
-SHARE = 10
-"""The time between two looks is so many times what a look takes, so that large clusters are asked less often."""
 
 Look = Callable[[], Awaitable[Sight]]
 
@@ -95,11 +91,6 @@ def _missing(seen: Sight, before: Sight | None) -> list[str]:
     return [gap for gap in seen.report.gaps if gap not in known]
 
 
-def pause_after(took: float) -> float:
-    """Seconds to the next look, after one that took so many."""
-    return min(max(SHORTEST, SHARE * took), LONGEST)
-
-
 async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[Sight, None]:
     """What is seen, again and again; `tick` is called each second between. The first look may raise anything, later
     ones only what does not go away."""
@@ -124,7 +115,7 @@ async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> Asyn
                 # Once: the text may tell how long the controller has been silent.
                 complaints.say("note", seen.note)
             note = seen.note
-            pause = pause_after(time.monotonic() - began)
+            pause = pause_after(time.monotonic() - began, shortest=SHORTEST)
             yield seen
         again = time.monotonic() + pause
         while (left := again - time.monotonic()) > 0:
@@ -187,12 +178,7 @@ class _Trees(_Shown):
         if lasting == self._before:
             return
         self._before = lasting
-        if self._form == "json":
-            click.echo(json.dumps(said, ensure_ascii=False))
-        else:
-            from windlass.capability.documents.yaml_dialect import dump_all
-
-            click.echo("---\n" + dump_all([said]), nl=False)
+        click.echo(output.one_of_many(self._form, said))
         sys.stdout.flush()
 
     def _lasting(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -203,28 +189,20 @@ class _Live(_Shown):
     """The report in place, on a terminal."""
 
     def __init__(self, request: StatusRequest) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
         self._request = request
         self._seen: Sight | None = None
-        console = Console(file=sys.stdout, highlight=False)
-        self._live = Live("", console=console, auto_refresh=False, vertical_overflow="ellipsis")
-        self._live.start()
+        self._place = InPlace()
 
     def show(self, seen: Sight) -> None:
         self._seen = seen
         self.tick()
 
     def tick(self) -> None:
-        from rich.text import Text
-
         if self._seen is not None:
-            text = _harmless(rendered(self._seen, self._request, now=time.time_ns()))
-            self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+            self._place.show(_harmless(rendered(self._seen, self._request, now=time.time_ns())))
 
     def close(self) -> None:
-        self._live.stop()
+        self._place.close()
 
 
 def _harmless(text: str) -> str:
