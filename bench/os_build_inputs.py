@@ -19,7 +19,7 @@ from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG, IMAGE_
 from windlass.os_build.identity import build_name, inputs_of
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered
 from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.snapshot import Snapshot, Timing
+from windlass.os_build.pool.snapshot import PoolSnapshot, Timing
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BackendName, OsImages, Request
 
@@ -58,7 +58,7 @@ def tables() -> list[Table]:
     return [Table("OS builds: what is computed", [*rows[0]], rows, ("late: the longest turn of the event loop",))]
 
 
-def _decision(what: str, snapshot: Snapshot) -> dict[str, Cell]:
+def _decision(what: str, snapshot: PoolSnapshot) -> dict[str, Cell]:
     noise, now, spent = NoiseMeter(), datetime.now(UTC), []
     for _ in range(_TIMES):
         began = time.perf_counter()
@@ -73,7 +73,7 @@ def _decision(what: str, snapshot: Snapshot) -> dict[str, Cell]:
     }
 
 
-def _snapshots() -> dict[str, Snapshot]:
+def _snapshots() -> dict[str, PoolSnapshot]:
     request = build_request("worker", _TARGET, base=_TARGET.tagged("base"))
     inputs = inputs_of(request, applied_by=ApplyBy.TREE)
     image = _TARGET.digested(f"sha256:{'0' * 64}")
@@ -87,8 +87,8 @@ def _snapshots() -> dict[str, Snapshot]:
         started=datetime.now(UTC),
     )
 
-    def of(pool: Present[MachineConfigPool], *builds: BuildState) -> Snapshot:
-        return Snapshot(
+    def of(pool: Present[MachineConfigPool], *builds: BuildState) -> PoolSnapshot:
+        return PoolSnapshot(
             name="worker", pool=pool, request=request, inputs=inputs, backend=BackendName.LOCAL, builds=builds
         )
 

@@ -40,7 +40,7 @@ from windlass.testing.binaries import to_stderr
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.update_status.assessment import assess
 from windlass.update_status.controller.decide import decide
-from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
 from windlass.update_status.document import write
 from windlass.update_status.installation import installation
 from windlass.update_status.reading.facts import releases_of
@@ -184,7 +184,7 @@ async def _decisions() -> Table:
         spec = msgspec.structs.replace(nodes[number].spec, unschedulable=True)
         nodes[number] = msgspec.structs.replace(nodes[number], spec=spec)
         changed = msgspec.structs.replace(sources, nodes=tuple(nodes))
-        taken.append(_cpu(partial(decide, Snapshot(stored, Population(()), changed), now=now)))
+        taken.append(_cpu(partial(decide, UpdateStatusSnapshot(stored, Population(()), changed), now=now)))
     gc.set_threshold(*thresholds)
     gc.unfreeze()
     p99 = statistics.quantiles(taken, n=100)[-1]

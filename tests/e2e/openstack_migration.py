@@ -50,7 +50,7 @@ WRITER = "windlass-openstack"
 """The user agent of our requests to the cloud."""
 
 
-class Land:
+class MigrationWorld:
     """See the module. `stage` has the objects, `project` what is in the cloud; `folder` gets logs."""
 
     def __init__(self, stage: Stage, project: Project, folder: Path) -> None:

@@ -27,7 +27,7 @@ from ..api.machine_sync.examples import EXAMPLES
 from ..api.machine_sync.stage import Stage, describe_cluster
 from ..api.openstack.mortal import MortalClient, lives
 from .openstack import DEPLOY, USER, grant_with_machine_api
-from .openstack_migration import IDENTITY, TARGETS, Land, is_mark
+from .openstack_migration import IDENTITY, TARGETS, MigrationWorld, is_mark
 from .rights import uses
 
 pytestmark = pytest.mark.plane
@@ -49,21 +49,21 @@ def plane(request: pytest.FixtureRequest) -> Iterator[BlockingControlPlane]:
 
 
 @pytest.fixture
-async def land(plane: BlockingControlPlane, project: Project, tmp_path: Path) -> AsyncIterator[Land]:
+async def land(plane: BlockingControlPlane, project: Project, tmp_path: Path) -> AsyncIterator[MigrationWorld]:
     view = ControlPlane.around(plane)
     async with Client(config.load(kubeconfig=plane.kubeconfig()), field_manager="test") as admin:
         stage = Stage(view, admin, namespaces=usual_namespaces(plane), example=EXAMPLES["OpenStack"])
         await stage.grant()
         await stage.enable()
         await asyncio.to_thread(describe_cluster, plane, platform="OpenStack")
-        land = Land(stage, project, tmp_path)
+        land = MigrationWorld(stage, project, tmp_path)
         await land.cluster()
         yield land
     for user in (USER, stage.user):
         assert uses(plane.audit, user, "forbid") == set()
 
 
-async def test_three_go_there_and_back_at_once_with_two_marks_each(land: Land) -> None:
+async def test_three_go_there_and_back_at_once_with_two_marks_each(land: MigrationWorld) -> None:
     names = ["a", "b", "c"]
     async with land.processes():
         for name in names:
@@ -82,7 +82,7 @@ async def test_three_go_there_and_back_at_once_with_two_marks_each(land: Land) -
         await land.clear()
 
 
-async def test_four_kills_on_the_way_change_nothing(land: Land) -> None:
+async def test_four_kills_on_the_way_change_nothing(land: MigrationWorld) -> None:
     names = ["a", "b"]
     async with land.processes():
         for name in names:
@@ -116,7 +116,7 @@ async def test_four_kills_on_the_way_change_nothing(land: Land) -> None:
 
 
 async def test_controllers_that_die_after_each_of_their_writes_move_a_server_there_and_back(
-    land: Land, plane: BlockingControlPlane
+    land: MigrationWorld, plane: BlockingControlPlane
 ) -> None:
     name = "a"
     async with MortalClient(config.load(kubeconfig=plane.kubeconfig())) as ours:
@@ -136,7 +136,9 @@ async def test_controllers_that_die_after_each_of_their_writes_move_a_server_the
             await land.clear()
 
 
-async def test_a_recreated_machine_keeps_its_server_and_its_floating_ip_of_a_pool(land: Land, router: None) -> None:
+async def test_a_recreated_machine_keeps_its_server_and_its_floating_ip_of_a_pool(
+    land: MigrationWorld, router: None
+) -> None:
     """The Machine API has no field for its scheduler hint, so the OpenStackMachine is recreated there. Its paused
     OpenStackServer is deleted."""
     name, stage, network = "a", land.stage, land.project.sdk.network

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
-from tests.api.os_build.pool.doom import Doom
 from tests.api.os_build.pool.process import NAME, USER, behind, install, left, running
 from tests.api.os_build.pool.stage import HANDS, STEP
+from tests.api.os_build.pool.stopping_front import StoppingFront
 from tests.builder import require_builder
 from tests.e2e.rights import granted, uses
 from tests.waiting import eventually, until
@@ -68,7 +68,7 @@ async def test_a_story_with_each_builder_uses_every_right_and_asks_for_no_other(
         builds = tmp_path / "builds"
         async with (
             Client(config.load(kubeconfig=plane.kubeconfig())) as client,
-            Doom(plane.connection) as front,
+            StoppingFront(plane.connection) as front,
             running(behind(account, front.url), tmp_path, registry=registry.host, builds=builds) as process,
         ):
             cluster = Cluster(client, registry, base=push_base(registry))
@@ -116,29 +116,29 @@ async def play_builds_here(cluster: Cluster, builds: Path) -> None:
     await until(lambda: left(builds) == [])
 
 
-async def play_in_the_cluster(cluster: Cluster, front: Doom, audit: AuditLog, backend: BackendName) -> None:
+async def play_in_the_cluster(cluster: Cluster, front: StoppingFront, audit: AuditLog, backend: BackendName) -> None:
     """Built although others were faster, cancelled when overdue, deleted."""
     await cluster.configure(backend)
     await older_name_of_the_config_map(cluster)
     hands, pool = HANDS[backend](cluster), str(backend)
     kind: type[Build | Job] = Build if backend == BackendName.OPENSHIFT else Job
-    front.condemn(pool, f"create {kind.RESOURCE.plural}", stored=False)
+    front.stop_at(pool, f"create {kind.RESOURCE.plural}", stored=False)
     await cluster.add_pool(pool)
-    await front.struck()
+    await front.stopped()
     [files] = await cluster.left()
     name = files.removeprefix("ConfigMap ")
     await cluster.client.create(kind, {"metadata": {"name": name}, "spec": SPECS[kind]}, namespace=NAMESPACE)
-    front.pardon(late=True)
+    front.release(late=True)
     read = partial(was_read, audit, kind.RESOURCE.plural, name)
     await eventually(lambda: asyncio.to_thread(read), what=f"a look at the object of others, {name}")
     await cluster.client.delete(kind, name, namespace=NAMESPACE, propagation="Background")
     [build] = await eventually(lambda: cluster.builders(pool), what=f"a build of {pool}")
-    front.condemn(pool, "patch machineconfigpools", stored=False)
+    front.stop_at(pool, "patch machineconfigpools", stored=False)
     await hands.run(build.name)
     await hands.succeed(build.name)
-    await front.struck()
+    await front.stopped()
     await cluster.patch(pool, {"metadata": {"labels": {"colour": "blue"}}})
-    front.pardon(late=True)
+    front.release(late=True)
     await cluster.until_built(pool)
     await cluster.change(pool, f"rendered-{pool}-2")
     # What deletes a build can only be seen of one that is there when its pool goes.

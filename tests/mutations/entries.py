@@ -1074,21 +1074,21 @@ _REPORTING = (
     *_in(
         "update_status/document/sections.py",
         "update_status/document/test_settled.py",
-        ("(plane, pen.now),", "plane,"),
-        ("(insight, insight.started == pen.now),", "insight,"),
+        ("(plane, writer.now),", "plane,"),
+        ("(insight, insight.started == writer.now),", "insight,"),
         ("SETTLED.get(key) == (part, stood)", "SETTLED.get(key, (0, 0))[1] == stood"),
         ("SETTLED.get(key) == (part, stood)", "SETTLED.get(key, (0, 0))[0] == part"),
         ("if entry is stood and not cut:", "if entry is stood:"),
         ("        SETTLED.clear()\n", "        pass\n"),
     ),
     *_in(
-        "update_status/document/pen.py",
+        "update_status/document/writer.py",
         "update_status/document/test_merging.py",
         ("one.type == kind and one.status == status", "one.type == kind"),
         ("- end) <= max(MINUTE,", "- end) <= min(MINUTE,"),
     ),
     *_in(
-        "update_status/document/pen.py",
+        "update_status/document/writer.py",
         "update_status/document/test_causes.py",
         (", width // 10)", ")"),
     ),
@@ -1103,7 +1103,7 @@ _REPORTING = (
         "update_status/document/insights.py",
         "update_status/document/test_merging.py",
         ("before and before.start_source == source", "before and False"),
-        ("insight.started == pen.now and", "False and"),
+        ("insight.started == writer.now and", "False and"),
         ("if before and seen == phase.reason else", "if before else"),
     ),
     *_in(
@@ -1344,8 +1344,8 @@ _BUILDING_IMAGES = (
             'return Plan.of(*self._removed([build], "done"), *self._finished(build, digest).actions)\n',
         ),
         (
-            'return Plan.of(*self._tell(told), *self._removed(self._wanted, "its result is recorded"))',
-            "return Plan.of(*self._tell(told))",
+            'return Plan.of(*self._tell(build_condition), *self._removed(self._wanted, "its result is recorded"))',
+            "return Plan.of(*self._tell(build_condition))",
         ),
         ('self._backends[build.backend].cancel(build, why="it is over its deadline")', "()"),
         ("        if self._now >= when:\n", "        if True:\n"),
@@ -1386,7 +1386,7 @@ _BUILDING_IMAGES = (
     *_in(
         "os_build/pool/report.py",
         "os_build/pool/test_refusals.py",
-        ("return (machine_os.refused(self._pool,", "return self.says(told) or (machine_os.refused(self._pool,"),
+        ("return (machine_os.refused(self._pool,", "return self.says(condition) or (machine_os.refused(self._pool,"),
     ),
     *_in(
         "os_build/builder.py",
@@ -1650,20 +1650,20 @@ _IN_THE_CLOUD = (
         ("            self.knowledge.sending(request, self._like(request))\n", "            pass\n"),
     ),
     *_in(
-        "openstack/cloud/listing.py",
+        "openstack/cloud/list_cache.py",
         "openstack/cloud/test_account.py",
         ("for which, own in self._own.items() if own.at >= began}", "for which, own in ()}"),
         ("            if item.id not in self._own:\n", "            if True:\n"),
     ),
     *_in(
-        "openstack/cloud/effect.py",
+        "openstack/cloud/list_updates.py",
         "openstack/cloud/test_account.py",
         ("lists[request.OF].drop(request.id)", "pass"),
         ('metadata=dict(request.body.get("metadata", {}))', "metadata={}"),
     ),
     *_in(
-        "openstack/cloud/effect.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/list_updates.py",
+        "openstack/cloud/test_network_inventory.py",
         ("            if isinstance(request, networks.DeleteNetwork):\n", "            if False:\n"),
         ("                    ports.drop(port.id)\n", "                    pass\n"),
         ("if each.id != without]", "if True]"),
@@ -1675,7 +1675,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/account.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/test_network_inventory.py",
         ("max(need.since, NEVER if again else now - age)", "NEVER if again else now - age"),
         ("moment = NEVER if again else now", "moment = NEVER"),
         ("certain=began >= need.certain,", "certain=True,"),
@@ -1689,7 +1689,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/balancers.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/test_network_inventory.py",
         ('        if found.provisioning_status != "ACTIVE":\n', "        if False:\n"),
     ),
     *_in(
@@ -1707,7 +1707,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/network_requests.py",
-        "openstack/cloud/test_estate.py",
+        "openstack/cloud/test_network_inventory.py",
         ("len(self.rules) == 1 and isinstance", "isinstance"),
         ('and "already exists" in str(failure)', ""),
         ("return isinstance(failure, Missing)", "return False"),
@@ -1838,7 +1838,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/controller.py",
         "openstack/pool/test_whose.py",
-        ("counted(self._reader, found, await project.estate(", "(lambda *all: all[2])(0, 0, await project.estate("),
+        ("        inventory = counted(\n", "        inventory = (lambda *all: all[2])(\n"),
     ),
     *_in(
         "openstack/pool/recorded.py",
@@ -1938,7 +1938,10 @@ _IN_THE_CLOUD = (
         "openstack/instance/next.py",
         "openstack/server",
         ("return Vanished() if recorded.server else None", "return None"),
-        ("for some in (parts, Inventory(servers=(server,))):", "for some in (Inventory(servers=(server,)), parts):"),
+        (
+            "for some in (parts, ServerInventory(servers=(server,))):",
+            "for some in (ServerInventory(servers=(server,)), parts):",
+        ),
         ("ports=(*inventory.ports, *inventory.attached)", "ports=inventory.ports"),
     ),
     *_in(
@@ -2145,7 +2148,7 @@ _IN_THE_CLOUD = (
         "openstack/test_trouble.py",
         ("wait = min(max(age, self.limits.first), self.limits.most)", "wait = self.limits.first"),
         ("seconds=max(wait, self.pause)", "seconds=wait"),
-        ("return replace(about, limits=Limits(pause, pause), pause=pause)", "return about"),
+        ("return replace(about, limits=DelayRange(pause, pause), pause=pause)", "return about"),
     ),
     *_in(
         "openstack/status.py",
@@ -2170,14 +2173,14 @@ _IN_THE_CLOUD = (
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
     ),
     *_in(
-        "openstack/cloud/room.py",
+        "openstack/cloud/server_slots.py",
         "openstack/cloud/test_account.py",
         ("return self._limit is not None and self._limit - self._made <= self._under_way", "return False"),
         ("self._limit = None if left is None else made + left", "self._limit = None if left is None else left"),
         ("elif self._at >= self._made_at + _COUNTED:", "elif True:"),
     ),
     *_in(
-        "openstack/server/telling.py",
+        "openstack/server/conditions.py",
         "openstack/server/test_stories.py",
         ("if before is not None and (before.status, before.reason) == (told.status, told.reason):", "if False:"),
         ("return news_of(found, told.reason, told)", "return None"),
@@ -2236,7 +2239,7 @@ _IN_THE_CLOUD = (
         ("annotations.get(PAUSED_ANNOTATION) != HANDED_DOWN", "PAUSED_ANNOTATION not in annotations"),
     ),
     *_in(
-        "openstack/machine/telling.py",
+        "openstack/machine/conditions.py",
         "openstack/machine",
         ("        if not addresses:\n", "        if False:\n"),
         ("    if said is not None and said.status == FALSE:", "    if False:"),
@@ -2252,7 +2255,7 @@ _IN_THE_CLOUD = (
         ("    if recorded(found.object):", "    if False:"),
     ),
     *_in(
-        "openstack/cluster/telling.py",
+        "openstack/cluster/conditions.py",
         "openstack/cluster",
         ("if not _stays(found, each, now=now)]", "]"),
         ("(now - since).total_seconds() < OVERDUE", "True"),
@@ -2270,7 +2273,7 @@ _IN_THE_CLOUD = (
         "openstack/cluster/test_bastion_stories.py",
         ("    if not _leads_to_ours(found, ports):\n", "    if False:\n"),
         ("    if theirs and mark_of(found) == ours.mark:", "    if False:"),
-        ("    if off := tuple(_taken_off(found, port, ours, estate)):", "    if off := ():"),
+        ("    if off := tuple(_taken_off(found, port, ours, inventory)):", "    if off := ():"),
     ),
     *_in(
         "openstack/cluster/decide.py",
@@ -2282,7 +2285,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/controller.py",
         "openstack/cluster/test_copied.py",
-        ("            estate = counted(self._reader, found, estate)\n", ""),
+        ("            inventory = counted(self._reader, found, inventory)\n", ""),
     ),
     *_in(
         "openstack/cluster/recorded.py",
@@ -2314,7 +2317,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/new_balancer.py",
         "openstack/cluster/test_balancer.py",
-        ("    if not estate.certain:\n", "    if False:\n"),
+        ("    if not inventory.certain:\n", "    if False:\n"),
         ("    if lookup.obstacles:\n", "    if False:\n"),
         ("each.enabled:", "True:"),
         ("if not address and spec.disable_api_server_floating_ip:", "if not address:"),
@@ -2322,7 +2325,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/endpoint.py",
         "openstack/cluster/test_endpoint.py",
-        ("        if not self.estate.certain:\n", "        if False:\n"),
+        ("        if not self.inventory.certain:\n", "        if False:\n"),
         ("stored = recorded is not None and recorded.ip == address", "stored = True"),
         ("            if not self._leads_to_ours(floating):\n", "            if False:\n"),
         ("and self._is_earlier(floating) and self._leads_to_ours(floating):", "and self._is_earlier(floating):"),
@@ -2363,7 +2366,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/claiming.py",
         "openstack/cluster/test_whose.py",
-        ("    if (other := stranger(estate, ownership)) is not None:\n", "    if False:\n"),
+        ("    if (other := stranger(inventory, ownership)) is not None:\n", "    if False:\n"),
         ("        if mark_of(each) not in ownership.formers:\n", "        if True:\n"),
         ("    if not claim.is_replacing:\n", "    if True:\n"),
         ("(*recorded, *others) if", "(*others,) if"),
@@ -2372,10 +2375,10 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/deleting.py",
         "openstack/cluster/test_whose.py",
-        ("    if (other := stranger(estate, ownership)) is not None:\n", "    if False:\n"),
+        ("    if (other := stranger(inventory, ownership)) is not None:\n", "    if False:\n"),
         (
-            "    step = claiming(estate, ours, ownership)\n",
-            "    step = claiming(estate, ours, Ownership(ownership.claim))\n",
+            "    step = claiming(inventory, ours, ownership)\n",
+            "    step = claiming(inventory, ours, Ownership(ownership.claim))\n",
         ),
     ),
     *_in(
@@ -2393,7 +2396,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/decide.py",
         "openstack/pool/test_whose.py",
-        ("        return claiming.unclaimed(self.cloud.estate)\n", "        return None\n"),
+        ("        return claiming.unclaimed(self.cloud.inventory)\n", "        return None\n"),
     ),
     *_in(
         "openstack/pool/addresses.py",
@@ -2426,8 +2429,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/managed_network.py",
         "openstack/cluster/test_managed_network.py",
-        ("    if not estate.certain:\n        return NETWORK.uncertain(estate)\n", ""),
-        ("        if not estate.certain:\n", "        if False:\n"),
+        ("    if not inventory.certain:\n        return NETWORK.uncertain(inventory)\n", ""),
+        ("        if not inventory.certain:\n", "        if False:\n"),
         ("if each.device_id == router.id)", "if each.device_id)"),
         ("    if spec.router is None:\n        requests += ours.tag", "    if True:\n        requests += ours.tag"),
         ("(spec.router is None or spec.external_router_ips) and not", "not"),
@@ -2436,11 +2439,11 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/groups.py",
         "openstack/cluster/test_groups.py",
-        ("    if missing and not estate.certain:\n", "    if False:\n"),
+        ("    if missing and not inventory.certain:\n", "    if False:\n"),
         ("complete=not obstacles)", "complete=True)"),
         ("if not spec.managed_subnets and any(", "if False and any("),
         ("            yield bulk\n        return\n", "            yield bulk\n"),
-        ("each.at >= estate.as_of)", "True)"),
+        ("each.at >= inventory.as_of)", "True)"),
         ("isinstance(each.failure, InConflict) and", ""),
         ("if any(rule.remote_group_id == gone.id", "if any(False"),
     ),
@@ -2456,14 +2459,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/removal.py",
         "openstack/cluster/test_removal.py",
-        ("        _interfaces(ours, estate),\n        _routers(ours, estate),\n", "        _routers(ours, estate),\n"),
+        (
+            "        _interfaces(ours, inventory),\n        _routers(ours, inventory),\n",
+            "        _routers(ours, inventory),\n",
+        ),
         ("        balancer,\n", ""),
-        ("    ports = left | own_ports(ours, estate)\n", "    ports = {each.id for each in estate.ports}\n"),
+        ("    ports = left | own_ports(ours, inventory)\n", "    ports = {each.id for each in inventory.ports}\n"),
         ("    if elsewhere:\n", "    if False:\n"),
         ("    if ports:\n", "    if False:\n"),
         ("        return mark == ours.mark\n", "        return True\n"),
         ('port.name.startswith(f"{name}-")', "port.name.startswith(name)"),
-        ("return _NETWORK if estate.certain else", "return _NETWORK if True else"),
+        ("return _NETWORK if inventory.certain else", "return _NETWORK if True else"),
     ),
     *_in(
         "openstack/cluster/part.py",
@@ -2535,8 +2541,8 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/decide.py",
         "openstack/pool/test_crash.py",
-        ("or not self.cloud.estate.certain or self", "or self"),
-        ("if not ours and estate.certain:", "if not ours:"),
+        ("or not self.cloud.inventory.certain or self", "or self"),
+        ("if not ours and inventory.certain:", "if not ours:"),
     ),
     *_in(
         "openstack/floating/decide.py",
@@ -2688,7 +2694,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/deleting.py",
         "openstack/cluster/test_network_stories.py",
-        ("        if left := staying(ours, estate):\n", "        if left := []:\n"),
+        ("        if left := staying(ours, inventory):\n", "        if left := []:\n"),
         ("    if about.type == AUTHENTICATED:", "    if False:"),
     ),
     *_in(
@@ -2707,8 +2713,8 @@ _IN_THE_CLOUD = (
         "openstack/cluster/bastion_address.py",
         "openstack/cluster/test_bastion_address.py",
         (
-            "    if not estate.certain:\n        return ADDRESS.uncertain(estate)",
-            "    if False:\n        return ADDRESS.uncertain(estate)",
+            "    if not inventory.certain:\n        return ADDRESS.uncertain(inventory)",
+            "    if False:\n        return ADDRESS.uncertain(inventory)",
         ),
         ("    if had is None or had.floating_ip != address:", "    if False:"),
         ("if each.floating_ip_address != keep)", "if True)"),
@@ -2989,7 +2995,7 @@ _ASKING_INFORMERS = (
         "update_status/document/test_informed.py",
         ("left // (len(wanted) - served)", "left"),
         ("key=lambda place: sizes[place]", "key=lambda place: -sizes[place]"),
-        ("        if size > room:\n", "        if False:\n"),
+        ("        if size > budget:\n", "        if False:\n"),
         ("for one in report.informed[:MOST]]", "for one in report.informed]"),
         ("if pool != CONTROL_PLANE and pool not in workers:", "if False:"),
     ),
@@ -3051,10 +3057,10 @@ _ASKING_INFORMERS = (
         ("            if error.refused:\n", "            if False:\n"),
         ("self._clock.monotonic() if after.failures else began", "self._clock.monotonic()"),
         ("if says != self._said.get(name):", "if False:"),
-        ("churn.admit(answer.told, now=self._clock.monotonic())", "(answer.told, 0)"),
+        ("churn.admit(answer.insights, now=self._clock.monotonic())", "(answer.insights, 0)"),
         ("growing.delay(after.failures, self._random)", "growing.delay(1, self._random)"),
         ("            interval = max(TRIAL, interval)\n", "            pass\n"),
-        ("(interval - ROOM) * self._random.uniform(EARLIEST, 1.0)", "interval"),
+        ("(interval - MARGIN) * self._random.uniform(EARLIEST, 1.0)", "interval"),
         ("self._random.uniform(EARLIEST, 1.0)", "1.0"),
         ("what this one knows becomes old.\n            self._clear()\n", "what this one knows becomes old.\n"),
         ("Churn(one.uid for one in kept)", "Churn()"),
@@ -3093,7 +3099,7 @@ _ASKING_INFORMERS = (
         "update_status/informers/heard.py",
         "update_status/informers/test_informants.py",
         ("if silence >= GRACE else None", "if silence > GRACE else None"),
-        ("told=self.told if silence < FORGOTTEN else ()", "told=self.told"),
+        ("insights=self.insights if silence < FORGOTTEN else ()", "insights=self.insights"),
         ("silent = now if self.silent is None else self.silent", "silent = now"),
         ("        if name in heard:\n", "        if False:\n"),
         ("structs.replace(last, namespace=namespace)", "last"),
@@ -3393,7 +3399,7 @@ _OWNING = (
     *_in(
         "openstack/cluster/claiming.py",
         "openstack/ownership/test_found.py",
-        ("for each in estate.others if alone or place_of(mark_of(each)) == at)", "for each in estate.others)"),
+        ("for each in inventory.others if alone or place_of(mark_of(each)) == at)", "for each in inventory.others)"),
     ),
     *_in(
         "openstack/server/snapshot.py",

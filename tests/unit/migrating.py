@@ -81,7 +81,7 @@ QUIET: Final = 200.0
 """Seconds without a write after which nobody has anything to do."""
 
 
-class Land(pools.World):
+class MigrationWorld(pools.World):
     """Both models, and a cluster with both APIs. A router leads from its network to the external one."""
 
     kinds = KINDS
@@ -195,7 +195,7 @@ class Land(pools.World):
 class Ours:
     """One life of both processes. The controllers take turns; who is first in one life is last in the next."""
 
-    def __init__(self, land: Land, *, api: Api | None = None, clouds: Any = None) -> None:
+    def __init__(self, land: MigrationWorld, *, api: Api | None = None, clouds: Any = None) -> None:
         self.land = land
         self.clouds = clouds or land.clouds()
         life = next(land.lives)
@@ -249,7 +249,7 @@ class Ours:
         raise AssertionError(f"no rest after {most} turns: {[one.endings[-1] for one in self.each]}")
 
 
-async def play(land: Land, *actors: Actor, most: int = 50) -> None:
+async def play(land: MigrationWorld, *actors: Actor, most: int = 50) -> None:
     """One life of ours, with the actors between, until nothing changes any more."""
     ours = Ours(land)
     for _ in range(most):

@@ -89,7 +89,7 @@ async def ask(endpoint: Endpoint, token: str, *, informer: str = "disks", update
 async def test_what_the_function_tells_is_what_the_controller_takes(tmp_path: Any) -> None:
     async with informing(tmp_path) as endpoint:
         answer = read_answer(await ask(endpoint, "good"), now=0)
-    assert [one.insight.summary for one in answer.told] == ["A disk is full"]
+    assert [one.insight.summary for one in answer.insights] == ["A disk is full"]
     assert answer.refused == ()
 
 

@@ -84,6 +84,6 @@ async def test_the_controller_takes_all_that_it_tells() -> None:
         msgspec.json.encode(UpdateInsightsResponse(api_version="update.openshift.io/v1alpha1", insights=raw)), now=0
     )
     assert answer.refused == ()
-    (one,) = [each.insight for each in answer.told]
+    (one,) = [each.insight for each in answer.insights]
     assert one.summary == "Nobody answers for webhook guard.example.com: Service shop/guard has no ready endpoint"
     assert len(one.resources) == 2

@@ -28,7 +28,7 @@ from windlass.testing.crash import (
     crash_everywhere,
 )
 
-from .migrating import NAME, OTHERS, OURS, THEIRS, Land, Ours, play
+from .migrating import NAME, OTHERS, OURS, THEIRS, MigrationWorld, Ours, play
 from .openstack.pool.cases import CLAIM, REF, pool
 
 Tree = dict[str, Any]
@@ -41,16 +41,16 @@ SPECS = pytest.mark.parametrize(
 OTHER = {MACHINE_API: CLUSTER_API, CLUSTER_API: MACHINE_API}
 
 
-async def made(value: Tree, *, by: str = MACHINE_API) -> Land:
+async def made(value: Tree, *, by: str = MACHINE_API) -> MigrationWorld:
     """A machine that was made under this authority, at rest."""
-    land = Land()
+    land = MigrationWorld()
     land.api.load(*([land.machine(**value)] if by == MACHINE_API else land.infra_machine(**value)))
     await play(land)
     assert land.is_at(by), land.status
     return land
 
 
-def uids(land: Land) -> dict[str, str]:
+def uids(land: MigrationWorld) -> dict[str, str]:
     kinds = (mapi.Machine, capi.Machine, OpenStackMachine, OpenStackServer)
     return {
         kind.__module__ + kind.RESOURCE.kind: tree["metadata"]["uid"] for kind in kinds if (tree := land.tree(kind))
@@ -158,9 +158,9 @@ def pooled() -> Tree:
     return found
 
 
-async def with_address() -> Land:
+async def with_address() -> MigrationWorld:
     """A machine that Cluster API made, with a floating IP of a pool."""
-    land = Land(pooled())
+    land = MigrationWorld(pooled())
     land.api.load(*land.infra_machine(floatingIPPoolRef=REF))
     await play(land)
     assert land.is_at(CLUSTER_API), land.status
@@ -168,7 +168,7 @@ async def with_address() -> Land:
     return land
 
 
-def led(land: Land) -> list[tuple[str, str]]:
+def led(land: MigrationWorld) -> list[tuple[str, str]]:
     return [(each["floating_ip_address"], each["port_id"]) for each in land.cloud.services.floatingips.values()]
 
 
@@ -216,11 +216,11 @@ async def test_it_stays_when_the_paused_object_of_cluster_api_is_deleted(returns
 # crashes
 
 
-Step = tuple[Callable[[Land], bool], Callable[[Land], Awaitable[object]]]
+Step = tuple[Callable[[MigrationWorld], bool], Callable[[MigrationWorld], Awaitable[object]]]
 """What somebody waits for, and does then."""
 
 
-def at(authority: str) -> Callable[[Land], bool]:
+def at(authority: str) -> Callable[[MigrationWorld], bool]:
     return lambda land: land.is_at(authority)
 
 
@@ -229,15 +229,15 @@ def moving(authority: str) -> Step:
     return at(OTHER[authority]), lambda land: land.move(authority)
 
 
-def deleting(kind: type[KubernetesObject], when: Callable[[Land], bool]) -> Step:
+def deleting(kind: type[KubernetesObject], when: Callable[[MigrationWorld], bool]) -> Step:
     return when, lambda land: land.api.delete(kind, NAME, namespace=OURS if kind is mapi.Machine else THEIRS)
 
 
-def story(start: Callable[[Land], Sequence[Tree]], *steps: Step) -> Callable[[], Scenario]:
+def story(start: Callable[[MigrationWorld], Sequence[Tree]], *steps: Step) -> Callable[[], Scenario]:
     """The steps are taken in order."""
 
     def make() -> Scenario:
-        land, left = Land(), [*steps]
+        land, left = MigrationWorld(), [*steps]
         land.api.load(*start(land))
 
         async def act(_: MemoryApi) -> None:

@@ -28,7 +28,7 @@ from windlass.openstack.cloud.failures import (
     Unavailable,
 )
 from windlass.openstack.cloud.gates import Pauses
-from windlass.openstack.cloud.inventory import MARK, Inventory
+from windlass.openstack.cloud.inventory import MARK, ServerInventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import (
     CreatePort,
@@ -183,7 +183,7 @@ async def test_after_each_fault_a_look_tells_what_is_there(clouds: Clouds, accou
         assert type(failure) is kind, name
         assert isinstance(await failure_of(clouds, port(account, project, mark)), NotSent), name
 
-        async def look(mark: str = mark) -> Inventory | None:
+        async def look(mark: str = mark) -> ServerInventory | None:
             with suppress(NotSent):
                 return await account.look(mark, fresh=True)
             return None
@@ -256,7 +256,7 @@ async def test_quotas_are_told_with_numbers(clouds: Clouds, account: Account, pr
     body = {"name": "w-root", "size": 1, "metadata": {MARK: "m"}}
     over = await failure_of(clouds, CreateVolume(project=account.key, intent=Intent("m"), subject="w-root", body=body))
     assert isinstance(over, OverQuota)
-    assert set(account.weather("m").gates) == {
+    assert set(account.blockers("m").gates) == {
         "quota:compute/servers",
         "quota:network/ports",
         "quota:block-storage/volumes",

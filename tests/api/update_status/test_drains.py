@@ -15,7 +15,7 @@ from tests.waiting import eventually
 from windlass.api.core import Namespace, Pod
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
-from windlass.capability.planning import Survey, plan_of
+from windlass.capability.planning import ClusterListing, plan_of
 from windlass.capability.planning.decider import about_first_watch
 from windlass.kube.client import Client
 from windlass.kube.control.plan import MergeItems
@@ -75,10 +75,10 @@ async def drain(admin: Client, cluster: PlayedCluster) -> AsyncIterator[asyncio.
 
 async def planned(admin: Client) -> list[str]:
     """The causes in the status that a plan would write."""
-    survey = Survey(admin)
-    decider = about_first_watch(update_status_controller(survey))
-    await survey.take([decider])
-    plan = await plan_of(decider, UPDATE_STATUS, survey, now=datetime.now(UTC))
+    cluster_listing = ClusterListing(admin)
+    decider = about_first_watch(update_status_controller(cluster_listing))
+    await cluster_listing.take([decider])
+    plan = await plan_of(decider, UPDATE_STATUS, cluster_listing, now=datetime.now(UTC))
     written = [one.desired["status"] for one in plan.actions if isinstance(one, MergeItems) and one.part == "status"]
     return [cause["summary"] for status in written for cause in status.get("causes", [])]
 

@@ -95,8 +95,8 @@ def test_the_page_of_openstack_has_every_condition_and_metric() -> None:
 
 
 def os_build_reasons() -> Iterator[str]:
-    """Reasons of conditions: causes of failures, what is passed to `Problem(...)` and `Told(...)`, answers of
-    registries."""
+    """Reasons of conditions: causes of failures, what is passed to `Problem(...)` and `BuildCondition(...)`, answers
+    of registries."""
     yield from Cause
     yield from REFUSED.values()
     package = source("os_build")
@@ -104,8 +104,12 @@ def os_build_reasons() -> Iterator[str]:
         if file.relative_to(package).parts[0] in ("cli", "demo"):
             continue
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("Problem", "Told"):
-                reason = call.args[1 if call.func.id == "Told" else 0]
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Name)
+                and call.func.id in ("Problem", "BuildCondition")
+            ):
+                reason = call.args[1 if call.func.id == "BuildCondition" else 0]
                 if isinstance(reason, ast.Constant) and isinstance(reason.value, str):
                     yield reason.value
 

@@ -27,7 +27,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.controllers import makers
 from windlass.openstack.identity.controller import USERS, identity_controller
 from windlass.openstack.machine.controller import machine_controller
-from windlass.openstack.refused import TELLERS, with_refusals
+from windlass.openstack.refused import REPORTERS, with_refusals
 from windlass.openstack.server.controller import NAME as SERVER
 
 from . import clouded
@@ -89,7 +89,7 @@ class MachinesOfMachineApi(of_machine_api.MachineProcess):
 
 def test_every_controller_tells() -> None:
     made = [make(Unread()).name for make in makers(Clouds(), machine_api="openshift-machine-api")]
-    assert sorted(made) == sorted(TELLERS)
+    assert sorted(made) == sorted(REPORTERS)
 
 
 @pytest.mark.parametrize("namespaces", [(), (clouded.NAMESPACE,)])

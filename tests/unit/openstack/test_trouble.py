@@ -26,7 +26,7 @@ from windlass.openstack.cloud.inventory import Quota
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, NETWORK_READY, Reason
-from windlass.openstack.trouble import invalid, told, told_of_identity, told_of_problems, trouble_since
+from windlass.openstack.trouble import invalid, trouble_of, trouble_of_identity, trouble_of_problems, trouble_since
 
 NOW = datetime(2026, 11, 23, 2, 0, tzinfo=UTC)
 KEY = "Invalid key_name provided."
@@ -56,7 +56,7 @@ FAILURES: dict[str, tuple[Failure, str, str, bool, tuple[float, float]]] = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_each_class_of_failure_has_its_condition_reason_and_limits(name: str) -> None:
     failure, part, reason, by_itself, limits = FAILURES[name]
-    about = told(failure, doing="create port a-0", reason=Reason.PORT_CREATE_FAILED)
+    about = trouble_of(failure, doing="create port a-0", reason=Reason.PORT_CREATE_FAILED)
     assert (about.type, about.reason, about.by_itself) == (part, reason, by_itself)
     assert (about.limits.first, about.limits.most) == limits
     assert str(failure) in about.message
@@ -71,25 +71,25 @@ def test_a_person_is_told_what_to_do_where_one_can_do_something(name: str) -> No
         "OverQuota": "Raise the quota",
         "Unauthenticated": "Correct Secret shop/cloud",
     }.get(name, "")
-    assert remedy in told(FAILURES[name][0], where="Secret shop/cloud").message
+    assert remedy in trouble_of(FAILURES[name][0], where="Secret shop/cloud").message
 
 
 def test_the_numbers_of_a_quota_are_told_with_its_failure() -> None:
     quotas = [Quota("ports", 10, 10), Quota("cores", -1, 4), Quota("instances", 20, 7)]
-    message = told(OverQuota("network", "Quota exceeded for resources: ['port']."), quotas=quotas).message
+    message = trouble_of(OverQuota("network", "Quota exceeded for resources: ['port']."), quotas=quotas).message
     assert "In use: 10 of 10 ports, 7 of 20 instances." in message
     assert "cores" not in message
 
 
 def test_the_caller_says_which_condition_and_reason_a_failure_has() -> None:
-    about = told(Unavailable("network", "down"), part=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
+    about = trouble_of(Unavailable("network", "down"), part=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)
     assert (about.type, about.reason) == (NETWORK_READY, "NetworkCreateFailed")
 
 
 @pytest.mark.parametrize("name", FAILURES)
 @given(age=st.floats(0, 1e6))
 def test_a_delay_is_as_long_as_the_trouble_has_lasted_within_its_limits(name: str, age: float) -> None:
-    about = told(FAILURES[name][0])
+    about = trouble_of(FAILURES[name][0])
     wait = (about.due(NOW, since=NOW - timedelta(seconds=age)) - NOW).total_seconds()
     assert about.limits.first - 0.001 <= wait <= about.limits.most + 0.001
     assert wait == pytest.approx(min(max(age, about.limits.first), about.limits.most), abs=0.001)
@@ -97,20 +97,20 @@ def test_a_delay_is_as_long_as_the_trouble_has_lasted_within_its_limits(name: st
 
 def test_a_pause_that_a_service_asks_for_is_kept_up_to_five_minutes() -> None:
     for asked, kept in ((30.0, 30.0), (86_400.0, 300.0)):
-        about = told(Throttled("compute", "slow", code=429, retry_after=asked))
+        about = trouble_of(Throttled("compute", "slow", code=429, retry_after=asked))
         assert about.due(NOW, since=None) == NOW + timedelta(seconds=kept)
 
 
 def test_a_request_that_was_held_at_a_gate_is_told_as_the_failure_that_closed_it() -> None:
     held = NotSent("compute", "not asked again yet", retry_after=7.0)
     held.why = OverQuota("compute", "10 of 10", code=403)
-    about = told(held, doing="create server a")
-    assert (about.reason, about.message) == ("QuotaExceeded", told(held.why, doing="create server a").message)
+    about = trouble_of(held, doing="create server a")
+    assert (about.reason, about.message) == ("QuotaExceeded", trouble_of(held.why, doing="create server a").message)
     assert about.due(NOW, since=NOW - timedelta(minutes=5)) == NOW + timedelta(seconds=7)
 
 
 def test_a_service_that_is_down_for_an_hour_is_asked_some_twenty_times() -> None:
-    about, at, attempts = told(Unavailable("network", "down")), NOW, 0
+    about, at, attempts = trouble_of(Unavailable("network", "down")), NOW, 0
     while at < NOW + timedelta(hours=1):
         at, attempts = about.due(at, since=NOW), attempts + 1
     assert attempts == 21
@@ -136,15 +136,15 @@ WRONG = Problem("Invalid", "ports[0].network", "spec.ports[0] names no network")
 def test_problems_of_resolving_are_told_together(
     problems: list[Problem | CloudFailure], part: str, reason: str, by_itself: bool
 ) -> None:
-    about = told_of_problems(problems)
+    about = trouble_of_problems(problems)
     assert (about.type, about.reason, about.by_itself) == (part, reason, by_itself)
     if part == INSTANCE_READY:
         assert all((each.message if isinstance(each, Problem) else str(each)) in about.message for each in problems)
-        assert told_of_problems([*problems, *problems]) == about, "nothing is told twice"
+        assert trouble_of_problems([*problems, *problems]) == about, "nothing is told twice"
 
 
 def test_an_identity_without_credentials_is_told_as_the_provider_does() -> None:
-    about = told_of_identity(IdentityTrouble("Secret shop/cloud does not exist: create it"))
+    about = trouble_of_identity(IdentityTrouble("Secret shop/cloud does not exist: create it"))
     assert (about.type, about.reason) == (AUTHENTICATED, "OpenStackAuthenticationFailed")
     assert about.message.startswith("Failed to create OpenStack client scope: Secret shop/cloud does not exist")
 
@@ -172,5 +172,5 @@ def test_what_only_a_person_can_correct_waits_ten_minutes() -> None:
     ],
 )
 def test_fields_are_named_as_the_object_has_them(field: str, told: str) -> None:
-    about = told_of_problems([Problem("Dependency", field, f"nothing matches: create it, or correct `{field}`")])
+    about = trouble_of_problems([Problem("Dependency", field, f"nothing matches: create it, or correct `{field}`")])
     assert f"correct `{told}`" in about.message

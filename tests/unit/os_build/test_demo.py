@@ -22,7 +22,7 @@ from windlass.os_build.demo.columns import COLUMNS
 from windlass.os_build.demo.scene import POOLS, Pushed, Scene
 from windlass.os_build.demo.stage import EDITION, MOTD, prepare
 from windlass.os_build.demo.story import STORY
-from windlass.os_build.failure import told
+from windlass.os_build.failure import failure_text
 from windlass.os_build.pool.conditions import BUILDING, FAILED, SUCCESS, VECTOR
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.plane.waiting import wait_for
@@ -161,7 +161,7 @@ def test_the_file_has_to_be_in_the_image_of_each_pool_as_the_machine_config_has_
 def failed(**differently: Any) -> dict[str, Any]:
     """The failure of the story, told on the pool."""
     failure = replace(BROKEN, **differently)
-    return worker(FAILED, str(failure.cause), told(failure, attempt=1, attempts=4))
+    return worker(FAILED, str(failure.cause), failure_text(failure, attempt=1, attempts=4))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,13 @@ def failed(**differently: Any) -> dict[str, Any]:
             "Correct",
         ),
         (
-            {"pools": {"worker": pool("worker", FAILED, "StepFailed", told(BROKEN, attempt=1, attempts=4), number=0)}},
+            {
+                "pools": {
+                    "worker": pool(
+                        "worker", FAILED, "StepFailed", failure_text(BROKEN, attempt=1, attempts=4), number=0
+                    )
+                }
+            },
             "the image of before is not recorded any more",
         ),
         ({**failed(), "images": (pushed("worker"), pushed("worker", number=2))}, "something was pushed"),

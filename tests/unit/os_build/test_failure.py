@@ -5,7 +5,7 @@ import time
 import pytest
 
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
-from windlass.os_build.failure import REMEDIES, Doing, explain, overdue, told
+from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, overdue
 
 BASE = "127.0.0.1:5961/os/base"
 PULLING = f"Error: creating build container: initializing source docker://{BASE}:v1: "
@@ -289,4 +289,4 @@ def test_every_cause_has_a_remedy() -> None:
     ],
 )
 def test_a_failure_is_told_with_step_code_attempt_remedy_and_log(failed: Failed, attempt: int, says: str) -> None:
-    assert told(failed, attempt=attempt, attempts=ATTEMPTS) == says
+    assert failure_text(failed, attempt=attempt, attempts=ATTEMPTS) == says

@@ -9,7 +9,7 @@ from tests.unit.update_status.document.parts import NOW, node, report
 from windlass.api.update import UpdateStatus
 from windlass.update_status.document import write
 from windlass.update_status.metrics import UpdateFigures
-from windlass.update_status.report import Impact, Informed, Insight, Level, Told
+from windlass.update_status.report import Impact, Informed, InformerInsight, Insight, Level
 from windlass.update_status.times import SECOND
 
 
@@ -37,7 +37,7 @@ def test_control_11_no_text_of_an_informer_is_in_a_metric() -> None:
         started=NOW,
         resources=(),
     )
-    found = figures(Informed(name="fast", namespace="a", told=(Told(uid="words", insight=insight),)))
+    found = figures(Informed(name="fast", namespace="a", insights=(InformerInsight(uid="words", insight=insight),)))
     labels = [sample.labels for each in found.values() for sample in each.samples]
     assert {"level": "Error", "informer": "fast"} in labels
     assert not any("words" in value for each in labels for value in each.values())

@@ -11,7 +11,7 @@ from tests.unit.update_status.controller.world import READ, World
 from windlass.api.core import Pod
 from windlass.api.update import UpdateStatus
 from windlass.capability.documents.yaml_dialect import dump_all
-from windlass.capability.planning import Survey, plan_of
+from windlass.capability.planning import ClusterListing, plan_of
 from windlass.capability.planning.decider import about_first_watch
 from windlass.cli import main
 from windlass.kube.control.plan import MergeItems
@@ -51,10 +51,10 @@ def held() -> Iterator[tuple[World, VirtualLoop]]:
 
 async def planned(world: World) -> dict[str, Any]:
     """The status that would be written now."""
-    survey = Survey(world.api)
-    decider = about_first_watch(update_status_controller(survey, clock=world.clock))
-    await survey.take([decider])
-    plan = await plan_of(decider, "cluster", survey, now=world.clock.now())
+    cluster_listing = ClusterListing(world.api)
+    decider = about_first_watch(update_status_controller(cluster_listing, clock=world.clock))
+    await cluster_listing.take([decider])
+    plan = await plan_of(decider, "cluster", cluster_listing, now=world.clock.now())
     (status,) = [one for one in plan.actions if isinstance(one, MergeItems) and one.target.kind is UpdateStatus]
     found: dict[str, Any] = status.desired["status"]
     return found

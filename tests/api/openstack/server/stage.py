@@ -27,7 +27,7 @@ from windlass.openstack.cloud.gates import Pauses
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.server.controller import server_controller
 from windlass.openstack.server.snapshot import Timing
-from windlass.openstack.trouble import Delays, Limits
+from windlass.openstack.trouble import DelayRange, Delays
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
 from windlass.testing.crash import CrashPoint, MortalCarrier
@@ -35,11 +35,11 @@ from windlass.testing.crash import CrashPoint, MortalCarrier
 SECRET, CLUSTER = "cloud", "c"
 QUICK = Timing(
     delays=Delays(
-        unavailable=Limits(0.5, 1.0),
-        quota=Limits(1.0, 2.0),
-        dependency=Limits(1.0, 2.0),
-        invalid=Limits(3.0, 3.0),
-        credentials=Limits(3.0, 3.0),
+        unavailable=DelayRange(0.5, 1.0),
+        quota=DelayRange(1.0, 2.0),
+        dependency=DelayRange(1.0, 2.0),
+        invalid=DelayRange(3.0, 3.0),
+        credentials=DelayRange(3.0, 3.0),
     ),
     lost=2.0,
 )

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
-from tests.api.os_build.pool.doom import Doom
 from tests.api.os_build.pool.process import alive, behind, left, running
 from tests.api.os_build.pool.stage import OpenShiftHands
+from tests.api.os_build.pool.stopping_front import StoppingFront
 from tests.patience import Stalls
 from tests.program import ALONE, QUICK
 from tests.waiting import until
@@ -98,14 +98,14 @@ async def test_a_leader_that_is_cut_off_while_it_waits_for_an_answer_stops_its_b
     local: Cluster, build_plane: ControlPlane, account: Path, tmp_path: Path
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    async with Doom(build_plane.connection) as front, BlackHole.before(front.url) as network:
+    async with StoppingFront(build_plane.connection) as front, BlackHole.before(front.url) as network:
         lonely = behind(account, network.url)
         async with running(lonely, tmp_path, *QUICK, registry=local.registry.host, builds=one):
             await local.add_pool("worker")
             await begun(local)
-            front.condemn("push", "get secrets", stored=False)
+            front.stop_at("push", "get secrets", stored=False)
             await local.add_pool("stuck")
-            await front.struck()
+            await front.stopped()
             async with running(account, tmp_path, *QUICK, registry=local.registry.host, builds=two):
                 network.swallow()
                 ran_both = False

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.api.os_build.pool.cluster import Cluster
-from tests.api.os_build.pool.doom import Doom
 from tests.api.os_build.pool.process import alive, behind, left, running
 from tests.api.os_build.pool.stage import digest
+from tests.api.os_build.pool.stopping_front import StoppingFront
 from tests.program import ALONE
 from tests.waiting import until
 from windlass.api.core import ConfigMap
@@ -38,14 +38,14 @@ async def test_killed_at_six_moments_of_builds_on_this_machine_it_builds_each_im
         "running": registry.fault(path="/held", hang=True),
         "pushing": registry.fault(method="PUT", path="/manifests/build-pushing-", hang=True),
     }
-    async with Doom(build_plane.connection) as front:
-        front.condemn("pushed", "patch machineconfigpools", stored=False)
-        front.condemn("recorded", "patch machineconfigpools", stored=True)
+    async with StoppingFront(build_plane.connection) as front:
+        front.stop_at("pushed", "patch machineconfigpools", stored=False)
+        front.stop_at("recorded", "patch machineconfigpools", stored=True)
         limited = behind(account, front.url)
         async with running(limited, tmp_path, f"--local-slots={SLOTS}", *ALONE, **options) as victim:
             for pool in ("pushed", "recorded"):
                 await cluster.add_pool(pool)
-            await front.struck()
+            await front.stopped()
             for pool in held:
                 base = push_base(registry, "os/other") if pool == "pulling" else ""
                 await cluster.add_pool(pool, base=base)
@@ -54,7 +54,7 @@ async def test_killed_at_six_moments_of_builds_on_this_machine_it_builds_each_im
             await cluster.until("queued", "BuildPending", text=f"free builder on this machine, which has {SLOTS}")
             await victim.kill()
         await until(lambda: alive(builds) == [], within=5.0)
-        front.pardon()
+        front.release()
         registry.clear_faults()
         registry.forget_requests()
         async with running(limited, tmp_path, f"--local-slots={SLOTS}", *ALONE, **options):
@@ -80,20 +80,20 @@ async def test_killed_at_writes_about_builds_in_the_cluster_it_builds_each_image
     kind = "builds" if backend == BackendName.OPENSHIFT else "jobs"
     worked: Counter[str] = Counter()
     options: dict[str, Any] = {"registry": cluster.registry.host, "builds": None}
-    async with Doom(build_plane.connection) as front, builders(cluster, worked):
-        front.condemn("files", f"create {kind}", stored=False)
-        front.condemn("started", f"create {kind}", stored=True)
-        front.condemn("finished", "patch machineconfigpools", stored=False)
-        front.condemn("recorded", "patch machineconfigpools", stored=True)
-        front.condemn("cleaning", f"delete {kind}", stored=True)
+    async with StoppingFront(build_plane.connection) as front, builders(cluster, worked):
+        front.stop_at("files", f"create {kind}", stored=False)
+        front.stop_at("started", f"create {kind}", stored=True)
+        front.stop_at("finished", "patch machineconfigpools", stored=False)
+        front.stop_at("recorded", "patch machineconfigpools", stored=True)
+        front.stop_at("cleaning", f"delete {kind}", stored=True)
         pools = ("files", "started", "finished", "recorded", "cleaning")
         limited = behind(account, front.url)
         async with running(limited, tmp_path, *ALONE, **options) as victim:
             for pool in pools:
                 await cluster.add_pool(pool)
-            await front.struck()
+            await front.stopped()
             await victim.kill()
-        front.pardon()
+        front.release()
         async with running(limited, tmp_path, *ALONE, **options):
             for pool in pools:
                 await cluster.until_built(pool)

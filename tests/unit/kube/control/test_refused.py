@@ -23,7 +23,7 @@ from windlass.kube.control.plan import (
     Retry,
     Target,
 )
-from windlass.kube.control.refused import ByEvent, telling, told
+from windlass.kube.control.refused import ByEvent, refusal_text, reporting
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import KubeError, Status, StatusCause, StatusDetails, TransportError, api_error
 from windlass.model import MemoryApi
@@ -62,13 +62,13 @@ class AskBucket(Request, frozen=True):
     ],
 )
 def test_each_refusal_has_its_remedy(error: KubeError, remedy: str) -> None:
-    text = told(Result(CHANGE, error))
+    text = refusal_text(Result(CHANGE, error))
     assert text.startswith("The API server refuses to change Widget.example.com shop/w: ")
     assert f". {remedy}" in text
 
 
 def test_the_text_is_the_same_at_each_attempt() -> None:
-    assert told(Result(CHANGE, not_called(40000))) == told(Result(CHANGE, not_called(50001)))
+    assert refusal_text(Result(CHANGE, not_called(40000))) == refusal_text(Result(CHANGE, not_called(50001)))
 
 
 BUDGET = StatusDetails(causes=[StatusCause("DisruptionBudget", "budget shop needs 1 healthy pods")])
@@ -101,7 +101,7 @@ class Loop:
             observe=self._observe,
             decide=lambda seen, *, now: decide(seen),
         )
-        self.controller = telling(plain, ByEvent("windlass", lambda _: OWNER))
+        self.controller = reporting(plain, ByEvent("windlass", lambda _: OWNER))
 
     async def _observe(self, key: Any, last: Outcome) -> Outcome:
         return last

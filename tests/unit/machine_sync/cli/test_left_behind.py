@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.kube.http_script import Script, silence, status
 from windlass.api import mapi
-from windlass.capability.planning import Survey
+from windlass.capability.planning import ClusterListing
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import Unauthorized
@@ -38,8 +38,8 @@ async def look_at_many_before_migrating(client: Client) -> None:
     await migrate.preflights(client, PLACES, subjects, request=migrate.MigrateRequest((), "ClusterAPI"))
 
 
-async def survey(client: Client) -> None:
-    taking = Survey(client)
+async def cluster_listing(client: Client) -> None:
+    taking = ClusterListing(client)
     await taking.take(deciders(taking, platform=OPENSTACK, namespaces=PLACES))
 
 
@@ -50,7 +50,7 @@ LOOKS: dict[str, Look] = {
     "migrate a b": look_before_migrating,
     "migrate many": look_at_many_before_migrating,
     "release --all": lambda client: release.observe(client, PLACES),
-    "plan": survey,
+    "plan": cluster_listing,
 }
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from windlass.capability.documents import read_path
-from windlass.capability.documents.gathered import files
+from windlass.capability.documents.must_gather import files
 from windlass.machine_sync.documents import MACHINES, convert_to_cluster_api
 
 from .of_machine_api import infrastructure, machine

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import structs
 
 from windlass.api import mapi
-from windlass.capability.planning import KeyPlan, Survey, plan_of, plans, select
+from windlass.capability.planning import ClusterListing, KeyPlan, plan_of, plans, select
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Done, Emit, Outcome, Plan, target
 from windlass.kube.control.seen import Present
@@ -86,12 +86,12 @@ async def test_planning_writes_nothing() -> None:
 
 async def test_a_survey_and_a_model_of_the_same_objects_give_the_same_plans() -> None:
     api, reader = model(UNMIRRORED)
-    survey = Survey(api)
-    surveyed = machine_controllers(survey)
-    await survey.take(surveyed)
+    cluster_listing = ClusterListing(api)
+    surveyed = machine_controllers(cluster_listing)
+    await cluster_listing.take(surveyed)
 
-    asked = select(surveyed, survey).asked
+    asked = select(surveyed, cluster_listing).asked
     modelled = select(machine_controllers(reader), reader).asked
 
     assert [key for _, key in asked] == [key for _, key in modelled]
-    assert await plans(asked, survey, now=NOW) == await plans(modelled, reader, now=NOW)
+    assert await plans(asked, cluster_listing, now=NOW) == await plans(modelled, reader, now=NOW)

@@ -11,7 +11,7 @@ from windlass.api.meta import Condition
 from windlass.kube.errors import Forbidden, Status, TransportError
 from windlass.openstack.cli import follow
 from windlass.openstack.cli.follow import again, changes
-from windlass.openstack.cli.show import Sight, TreeRequest, render
+from windlass.openstack.cli.show import TreeInspection, TreeRequest, render
 from windlass.openstack.overview.tree import Node
 
 SERVER = Node(kind="server", name="w", id="s-1", state="ACTIVE", detail="10.0.0.7")
@@ -75,9 +75,9 @@ def test_programs_get_every_field_of_every_node() -> None:
     assert lines(form="json") == ['{\n  "items": []\n}']
 
 
-async def seen(*sights: tuple[Node, ...]) -> AsyncIterator[Sight]:
+async def seen(*sights: tuple[Node, ...]) -> AsyncIterator[TreeInspection]:
     for nodes in sights:
-        yield Sight(nodes, ())
+        yield TreeInspection(nodes, ())
 
 
 REBOOTING = Node(kind="server", name="w", id="s-1", state="REBOOT")
@@ -110,13 +110,13 @@ async def test_a_trouble_that_passes_is_told_once_and_the_watch_goes_on(
 ) -> None:
     monkeypatch.setattr(follow, "SHORTEST", 0.0)
     away = TransportError("no route")
-    first, last = Sight((OBJECT,), ("the cloud was not asked: x",)), Sight((LATER,), ())
+    first, last = TreeInspection((OBJECT,), ("the cloud was not asked: x",)), TreeInspection((LATER,), ())
     answers: Iterator[Any] = iter([first, away, away, last])
 
-    async def look() -> Sight:
+    async def look() -> TreeInspection:
         if isinstance(answer := next(answers), Exception):
             raise answer
-        assert isinstance(answer, Sight)
+        assert isinstance(answer, TreeInspection)
         return answer
 
     sights = again(look)
@@ -129,7 +129,7 @@ async def test_a_trouble_that_passes_is_told_once_and_the_watch_goes_on(
 
 
 async def test_what_is_forbidden_ends_the_watch() -> None:
-    async def look() -> Sight:
+    async def look() -> TreeInspection:
         raise Forbidden(Status(message="no", code=403))
 
     with pytest.raises(Forbidden):

@@ -7,9 +7,9 @@ from typing import Any, Final
 from tests.unit.openstack.clouded import PROJECT, no_answer
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.certainty import Times
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.gates import PAUSES
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.wire import Http
 from windlass.testing.memory_cloud import MemoryCloud
@@ -49,12 +49,12 @@ class Site:
         self.cloud.pass_time(GOES_ON)
         return await self.account.carry(request)
 
-    async def known(self) -> Estate:
-        return await self.account.estate(MARK, age=inf)
+    async def known(self) -> NetworkInventory:
+        return await self.account.network_inventory(MARK, age=inf)
 
-    async def listed(self) -> Estate:
+    async def listed(self) -> NetworkInventory:
         """What another process finds."""
-        return await Site(self.cloud, born=False).account.estate(MARK)
+        return await Site(self.cloud, born=False).account.network_inventory(MARK)
 
     async def raw(self, method: Any, path: str, **body: Any) -> Any:
         """Somebody else asks."""

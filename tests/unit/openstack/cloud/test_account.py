@@ -520,20 +520,20 @@ async def test_refusals_are_remembered_until_the_request_succeeds() -> None:
     full = OverQuota("network", "Quota exceeded for resources: ['port'].", code=409)
     wire.answer = refuses(full)
     await carried(project, create_port())
-    [refusal] = project.weather("m").refusals
+    [refusal] = project.blockers("m").refusals
     assert (refusal.what, refusal.subject, refusal.failure, refusal.times) == ("create port", "w-0", full, 1)
-    assert project.weather("other").refusals == ()
-    assert list(project.weather("other").gates) == ["quota:network/ports"]
+    assert project.blockers("other").refusals == ()
+    assert list(project.blockers("other").gates) == ["quota:network/ports"]
     assert isinstance(await carried(project, create_port("other")), NotSent)
-    assert project.weather("other").refusals == ()
+    assert project.blockers("other").refusals == ()
     await asyncio.sleep(60)
     await carried(project, create_port())
-    assert project.weather("m").refusals[0].times == 2
+    assert project.blockers("m").refusals[0].times == 2
     wire.answer = lambda request: reply(201, {"port": port()}) if request.method == "POST" else None
     await asyncio.sleep(120)
     assert await carried(project, create_port()) is None
-    assert project.weather("m") == project.weather("other")
-    assert project.weather("m").gates == {}
+    assert project.blockers("m") == project.blockers("other")
+    assert project.blockers("m").gates == {}
 
 
 @virtual

@@ -9,8 +9,8 @@ from tests.unit.openstack.cloud.site import GOES_ON, MADE, MARK, NAMED, OURS, Si
 from tests.unit.openstack.clouded import PROJECT
 from windlass.openstack.cloud import balancer_requests as balancing
 from windlass.openstack.cloud.balancers import KEPT, QUIET
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import LoadBalancer
 from windlass.openstack.cloud.wire import Http, Method
@@ -53,13 +53,13 @@ class Octavia(Site):
     async def look(self, *, again: bool = False) -> tuple[Balancer, list[str]]:
         """The load balancer, and what Octavia was asked for, by the ends of the paths."""
         before = len(self.cloud.requests)
-        [found] = (await self.account.estate(MARK, kinds=[LoadBalancer], again=again)).balancers
+        [found] = (await self.account.network_inventory(MARK, kinds=[LoadBalancer], again=again)).balancers
         asked = [each.path.removesuffix(f"/{self.lb}").rpartition("/")[2] for each in self.cloud.requests[before:]]
         return found, sorted(asked)
 
     async def read(self) -> Balancer:
         """What another process finds."""
-        [found] = (await Site(self.cloud, born=False).account.estate(MARK, kinds=[LoadBalancer])).balancers
+        [found] = (await Site(self.cloud, born=False).account.network_inventory(MARK, kinds=[LoadBalancer])).balancers
         return found
 
 

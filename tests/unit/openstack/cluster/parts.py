@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.openstack.cloud.estate import Balancer, Estate
+from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventory
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import (
     FloatingIp,
@@ -71,8 +71,8 @@ def balancer(
     return Balancer(lb, tuple(listeners), tuple(pools), tuple(monitors))
 
 
-def estate(*balancers: Balancer, floating: tuple[FloatingIp, ...] = (), **fields: Any) -> Estate:
-    return Estate(balancers=balancers, floating_ips=floating, **fields)
+def inventory(*balancers: Balancer, floating: tuple[FloatingIp, ...] = (), **fields: Any) -> NetworkInventory:
+    return NetworkInventory(balancers=balancers, floating_ips=floating, **fields)
 
 
 def sent(requests: tuple[CloudRequest, ...]) -> list[str]:

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from windlass.kube.control.merge import FieldChange
 from windlass.openstack.cloud.balancer_requests import CreateListener, CreateLoadBalancer, DescribeBalancer
 from windlass.openstack.cloud.balancers import QUIET
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import CloudFailure, Rejected, Unavailable
-from windlass.openstack.cloud.inventory import Refusal, Weather
+from windlass.openstack.cloud.inventory import Blockers, Refusal
 from windlass.openstack.cloud.marks import described, mark_for
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, HealthMonitor, Network, Subnet
 from windlass.openstack.cluster.admitted import admitted
@@ -22,7 +22,7 @@ from windlass.openstack.cluster.new_balancer import PROVIDERS, queries
 from windlass.openstack.cluster.part import Part
 from windlass.openstack.cluster.snapshot import Unresolved
 
-from .parts import MARK, MARKED, NAME, OURS, ROUTER, SUBNET, Tree, balancer, estate, infra, place, sent
+from .parts import MARK, MARKED, NAME, OURS, ROUTER, SUBNET, Tree, balancer, infra, inventory, place, sent
 
 FAR, FAR_SUBNET = Network(id="n9", name="lb"), Subnet(id="s9", name="lb", network_id="n9", cidr="10.9.0.0/24")
 RECORDED: Tree = {"apiServerLoadBalancer": {"id": "lb1", "internalIP": "10.0.0.5"}}
@@ -32,15 +32,15 @@ def asked(
     spec: Tree | None = None,
     *found: Balancer,
     status: Tree | None = None,
-    weather: Weather = Weather(),  # noqa: B008
+    blockers: Blockers = Blockers(),  # noqa: B008
     certain: bool = True,
     ours: Any = OURS,
     **where: Any,
 ) -> Part:
     whole = {"apiServerLoadBalancer": spec or {}}
     top = {name: where.pop(name) for name in list(where) if name[0:3] in ("api", "dis", "con")}
-    about = estate(*found, certain=certain, certain_in=0.0 if certain else 7.0)
-    return step(infra({**whole, **top}, status), ours, about, place(**where), weather=weather)
+    about = inventory(*found, certain=certain, certain_in=0.0 if certain else 7.0)
+    return step(infra({**whole, **top}, status), ours, about, place(**where), blockers=blockers)
 
 
 @pytest.mark.parametrize(
@@ -308,8 +308,8 @@ def test_tags_are_on_every_part() -> None:
     ],
 )
 def test_a_provider_without_monitors_does_without(failure: CloudFailure, there: bool) -> None:
-    weather = Weather(refusals=(Refusal("create monitor", f"{NAME}-6443", failure, datetime.now(UTC)),))
-    part = asked({}, without(balancer(), "monitors"), weather=weather)
+    blockers = Blockers(refusals=(Refusal("create monitor", f"{NAME}-6443", failure, datetime.now(UTC)),))
+    part = asked({}, without(balancer(), "monitors"), blockers=blockers)
     assert part.is_there is there
     assert [each.reason for each in part.news] == (["SkippedCreateMonitor"] if there else [])
 
@@ -341,7 +341,7 @@ def test_an_entry_that_is_not_ipv4_is_told() -> None:
 
 
 def test_all_its_parts_go_with_it() -> None:
-    (delete,) = removal(OURS, estate(balancer())).requests
+    (delete,) = removal(OURS, inventory(balancer())).requests
     assert delete.http.query == (("cascade", "true"),)
 
 
@@ -368,6 +368,6 @@ def test_a_monitor_is_changed_in_place_only_where_it_differs() -> None:
     ],
 )
 def test_only_what_has_the_mark_is_deleted(found: tuple[Balancer, ...], requests: list[str], waits: str) -> None:
-    part = removal(OURS, estate(*found))
+    part = removal(OURS, inventory(*found))
     assert sent(part.requests) == requests
     assert part.waits == waits

@@ -10,7 +10,7 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.plan import Create, Delete, Emit, Outcome
 from windlass.kube.control.seen import Absent, Present
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cluster.bastion import Step, bastion
 
 from .cases import Tree, infra, tree
@@ -44,7 +44,7 @@ def cluster(spec: Tree | None = None, *, status: Tree | None = None, **of_cluste
 
 def step(found: Tree, server: Tree | None) -> Step:
     seen = of(OpenStackServer, server) if server is not None else Absent()
-    return bastion(of(OpenStackCluster, found), seen, OURS, Estate(), cluster="one", last=Outcome())
+    return bastion(of(OpenStackCluster, found), seen, OURS, NetworkInventory(), cluster="one", last=Outcome())
 
 
 def made() -> Tree:

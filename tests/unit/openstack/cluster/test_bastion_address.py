@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Unmarked
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.resources import FloatingIp, Port
 from windlass.openstack.cluster.bastion_address import next_step
 from windlass.openstack.cluster.names import of_provider
 from windlass.openstack.cluster.part import Part
 from windlass.openstack.status import ROUTER_READY
 
-from .parts import MARK, OURS, Tree, balancer, estate, infra, sent
+from .parts import MARK, OURS, Tree, balancer, infra, inventory, sent
 
 ADDRESS = "203.0.113.9"
 PORT = Port(id="p1", network_id="n1")
@@ -30,7 +30,7 @@ STORED: Tree = {**ROUTED, "bastion": {"floatingIP": ADDRESS}}
 
 def step(*floating: FloatingIp, status: Tree, port: Port | None = PORT, **more: Any) -> Part:
     found = infra({}, {"externalNetwork": {"id": "x1"}, **status})
-    return next_step(found, port, OURS, estate(floating=floating, **more), ports=("p1", "p2"))[0]
+    return next_step(found, port, OURS, inventory(floating=floating, **more), ports=("p1", "p2"))[0]
 
 
 def test_none_is_created_while_an_earlier_request_may_arrive() -> None:
@@ -71,7 +71,7 @@ def test_one_that_nothing_records_is_adopted_if_it_is_the_only_one(
     floating: tuple[FloatingIp, ...], sends: list[str], says: str
 ) -> None:
     found = infra(ENDPOINT, {"externalNetwork": {"id": "x1"}, **ROUTED})
-    there = estate(balancer(), unmarked=Unmarked(floating_ips=floating))
+    there = inventory(balancer(), unmarked=Unmarked(floating_ips=floating))
     part, _ = next_step(found, PORT, OURS, there, ports=("p1", "p2"))
     assert sent(part.requests) == sends
     assert (says in str(part.obstacles[0].why)) if says else not part.obstacles

@@ -10,7 +10,7 @@ import pytest
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Scenario, comparable, crash_everywhere
 
-from ..weather import FAULTS
+from ..cloud_faults import FAULTS
 from .bastioned import BASTION, WHOLE, WITHOUT, Process, World
 from .managed import delete
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Unmarked
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp, CreateFloatingIp
 from windlass.openstack.cloud.requests import Describe, SetTags
 from windlass.openstack.cloud.resources import FloatingIp
@@ -15,7 +15,7 @@ from windlass.openstack.cluster.part import Part
 from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
-from .parts import EXTERNAL, MARK, OURS, Tree, balancer, estate, infra, place, sent
+from .parts import EXTERNAL, MARK, OURS, Tree, balancer, infra, inventory, place, sent
 
 LB: Tree = {"apiServerLoadBalancer": {"enabled": True}}
 EARLIER = "Created by cluster-api-provider-openstack cluster ns-one"
@@ -41,7 +41,7 @@ def asked(
     ports: frozenset[str] = frozenset(),
 ) -> Endpoint:
     balanced = "apiServerLoadBalancer" in spec
-    found = estate(
+    found = inventory(
         *([balancer()] if balanced and lb else []), floating=floating, certain=certain, certain_in=0.0 if certain else 7
     )
     part = Part(
@@ -242,7 +242,7 @@ def test_an_earlier_providers_floating_ip_gets_the_mark(spec: Tree, status: Tree
 def test_a_floating_ip_that_nothing_records_is_adopted_if_it_is_the_only_one(
     floating: tuple[FloatingIp, ...], sends: list[str], says: str
 ) -> None:
-    there = estate(balancer(), unmarked=Unmarked(floating_ips=floating))
+    there = inventory(balancer(), unmarked=Unmarked(floating_ips=floating))
     found = step(infra(LB), OURS, there, place(external=EXTERNAL, ports=frozenset({"cp-0"})))
     assert sent(found.part.requests) == sends
     assert (says in str(found.part.obstacles[0].why)) if says else not found.part.obstacles

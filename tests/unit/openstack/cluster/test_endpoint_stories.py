@@ -16,8 +16,8 @@ from windlass.openstack.cluster.control_plane import reached_otherwise
 from windlass.openstack.cluster.snapshot import Unresolved
 from windlass.testing.crash import Scenario, crash_everywhere
 
+from ..cloud_faults import OF_CREATION
 from ..clouded import PROJECT
-from ..weather import OF_CREATION
 from .cases import OWN, Process, Tree, World, infra, tree
 from .endpoints import BALANCED, FLOATING, INGRESS, LB, WHOLE, ask, control_machine, laid_out, made, members
 

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, OURS, TAGGED, bodies, sent, spec
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, InConflict, OverQuota
-from windlass.openstack.cloud.inventory import Refusal, Weather
+from windlass.openstack.cloud.inventory import Blockers, Refusal
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.resources import SecurityGroup, SecurityGroupRule, Subnet
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.network import Found
@@ -43,12 +43,12 @@ def part(
     bastion: bool = False,
     ours: Ours = OURS,
     found: Found = FOUND,
-    weather: Weather = Weather(),  # noqa: B008
+    blockers: Blockers = Blockers(),  # noqa: B008
     certain: bool = True,
     fields: dict[str, Any] = SPEC,
 ) -> Part:
-    estate = Estate(groups=there, certain=certain, certain_in=3.0, as_of=NOW)
-    return groups(spec(**fields), ours, estate, found, bastion=bastion, weather=weather)
+    inventory = NetworkInventory(groups=there, certain=certain, certain_in=3.0, as_of=NOW)
+    return groups(spec(**fields), ours, inventory, found, bastion=bastion, blockers=blockers)
 
 
 def test_groups_that_nobody_asks_for_are_left_alone() -> None:
@@ -110,8 +110,10 @@ def test_rules_that_were_refused_together_are_sent_one_by_one(
     failure: CloudFailure, seconds: int, single: bool
 ) -> None:
     refusal = Refusal("create rules", f"{PREFIX}-worker", failure, NOW.replace(second=30 + seconds))
-    estate = Estate(groups=(ruled("controlplane"), ruled("worker", without=3)), as_of=NOW.replace(second=30))
-    found = groups(spec(**SPEC), OURS, estate, FOUND, bastion=False, weather=Weather(refusals=(refusal,)))
+    inventory = NetworkInventory(
+        groups=(ruled("controlplane"), ruled("worker", without=3)), as_of=NOW.replace(second=30)
+    )
+    found = groups(spec(**SPEC), OURS, inventory, FOUND, bastion=False, blockers=Blockers(refusals=(refusal,)))
     assert len(found.requests) == (3 if single else 1)
     assert len({each.subject for each in found.requests}) == len(found.requests)
     assert found.requests[0].is_done(failure) is (single and isinstance(failure, InConflict))
@@ -123,7 +125,7 @@ def test_the_group_of_a_bastion_that_is_gone_goes_after_the_rules_that_name_it()
     assert sent(part(*there)) == ["DELETE /v2.0/security-group-rules/ssh"]
 
     def goes(*found: SecurityGroup, bastion: bool = False) -> list[str]:
-        return sent(retired(spec(**SPEC), OURS, Estate(groups=found), bastion=bastion))
+        return sent(retired(spec(**SPEC), OURS, NetworkInventory(groups=found), bastion=bastion))
 
     assert goes(*there) == []
     there = (ruled("controlplane"), ruled("worker"), group("bastion"))

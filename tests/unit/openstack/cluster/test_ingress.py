@@ -10,7 +10,7 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.seen import Present, Unreadable
 from windlass.openstack.cloud.balancer_requests import CreateMember
-from windlass.openstack.cloud.estate import Balancer
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.resources import FloatingIp, Member
 from windlass.openstack.cluster import ingress

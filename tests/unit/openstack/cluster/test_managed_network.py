@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, TAGGED, bodies, sent, spec
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.resources import Gateway, Network, Port, PortAddress, Router, Subnet
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.network import Found
@@ -22,24 +22,24 @@ ROUTER = Router(id="r", external_gateway_info=OUT, **MARKED)
 INTERFACE = Port(
     id="i", network_id="n", device_id="r", device_owner="network:router_interface", fixed_ips=[PortAddress("s", "")]
 )
-WHOLE = Estate(networks=(NETWORK,), subnets=(SUBNET,), routers=(ROUTER,), ports=(INTERFACE,))
+WHOLE = NetworkInventory(networks=(NETWORK,), subnets=(SUBNET,), routers=(ROUTER,), ports=(INTERFACE,))
 
 
-def parts(estate: Estate, *, found: Found | None = None, ours: Ours = OURS, **fields: Any) -> list[Part]:
+def parts(inventory: NetworkInventory, *, found: Found | None = None, ours: Ours = OURS, **fields: Any) -> list[Part]:
     """Network, subnet and router of a cluster with a managed subnet."""
     wanted = spec(**{"managedSubnets": [{"cidr": CIDR}], **fields})
-    seen = made(estate, found=found, ours=ours, **fields)
+    seen = made(inventory, found=found, ours=ours, **fields)
     steps = (managed_network.network, managed_network.subnet, managed_network.router)
-    return [step(wanted, ours, estate, seen) for step in steps]
+    return [step(wanted, ours, inventory, seen) for step in steps]
 
 
-def made(estate: Estate, *, found: Found | None = None, ours: Ours = OURS, **fields: Any) -> Found:
+def made(inventory: NetworkInventory, *, found: Found | None = None, ours: Ours = OURS, **fields: Any) -> Found:
     wanted = spec(**{"managedSubnets": [{"cidr": CIDR}], **fields})
-    return managed_network.made(wanted, ours, estate, found or Found(external=EXTERNAL))
+    return managed_network.made(wanted, ours, inventory, found or Found(external=EXTERNAL))
 
 
 def test_network_and_router_are_created_at_the_same_time() -> None:
-    network, subnet, router = parts(Estate())
+    network, subnet, router = parts(NetworkInventory())
     assert (sent(network), bodies(network)) == (["POST /v2.0/networks"], [MARKED])
     assert (sent(subnet), subnet.waits) == ([], f"network {NAME}")
     assert bodies(router) == [{**MARKED, "external_gateway_info": {"network_id": "public"}}]
@@ -61,7 +61,7 @@ def test_what_is_there_needs_nothing() -> None:
     ids=["mtu", "port security off", "port security on"],
 )
 def test_the_network_is_made_as_the_spec_says(fields: dict[str, Any], more: dict[str, Any]) -> None:
-    assert bodies(parts(Estate(), **fields)[0]) == [{**MARKED, **more}]
+    assert bodies(parts(NetworkInventory(), **fields)[0]) == [{**MARKED, **more}]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_network_is_made_as_the_spec_says(fields: dict[str, Any], more: dict
     ids=["plain", "IPv6", "DNS", "pools"],
 )
 def test_the_subnet_is_made_as_the_spec_says(subnet: dict[str, Any], more: dict[str, Any]) -> None:
-    part = parts(Estate(networks=(NETWORK,)), managedSubnets=[subnet])[1]
+    part = parts(NetworkInventory(networks=(NETWORK,)), managedSubnets=[subnet])[1]
     assert bodies(part) == [{**MARKED, "network_id": "n", **more}]
 
 
@@ -98,15 +98,15 @@ def test_the_subnet_is_made_as_the_spec_says(subnet: dict[str, Any], more: dict[
     ids=["different", "count", "same", "other order", "from empty", "to empty"],
 )
 def test_dns_servers_are_changed_in_place(there: list[str], wanted: list[str], sends: bool) -> None:
-    estate = replace(WHOLE, subnets=(replace(SUBNET, dns_nameservers=there),))
-    part = parts(estate, managedSubnets=[{"cidr": CIDR, "dnsNameservers": wanted}])[1]
+    inventory = replace(WHOLE, subnets=(replace(SUBNET, dns_nameservers=there),))
+    part = parts(inventory, managedSubnets=[{"cidr": CIDR, "dnsNameservers": wanted}])[1]
     assert bodies(part) == ([{"dns_nameservers": wanted}] if sends else [])
 
 
 def test_the_router_is_connected_when_the_subnet_is_there() -> None:
-    estate = Estate(networks=(NETWORK,), routers=(ROUTER,))
-    assert parts(estate)[2].waits == f"subnet {NAME}"
-    router = parts(replace(estate, subnets=(SUBNET,)))[2]
+    inventory = NetworkInventory(networks=(NETWORK,), routers=(ROUTER,))
+    assert parts(inventory)[2].waits == f"subnet {NAME}"
+    router = parts(replace(inventory, subnets=(SUBNET,)))[2]
     assert sent(router) == ["PUT /v2.0/routers/r/add_router_interface"]
     elsewhere = replace(INTERFACE, device_id="other")
     assert sent(parts(replace(WHOLE, ports=(elsewhere,)))[2]) == ["PUT /v2.0/routers/r/add_router_interface"]
@@ -114,7 +114,7 @@ def test_the_router_is_connected_when_the_subnet_is_there() -> None:
 
 def test_a_router_that_the_spec_names_is_used_and_not_made() -> None:
     named: dict[str, Any] = {"router": {"id": "r9"}}
-    assert parts(Estate(), **named)[2].waits == "the router that spec.router names"
+    assert parts(NetworkInventory(), **named)[2].waits == "the router that spec.router names"
     theirs = Router(id="r9", name="edge")
     found = Found(external=EXTERNAL, router=theirs)
     assert sent(parts(WHOLE, found=found, **named)[2]) == ["PUT /v2.0/routers/r9/add_router_interface"]
@@ -122,9 +122,9 @@ def test_a_router_that_the_spec_names_is_used_and_not_made() -> None:
 
 
 def test_without_an_external_network_there_is_no_router() -> None:
-    assert parts(Estate(), found=Found())[2].is_there
+    assert parts(NetworkInventory(), found=Found())[2].is_there
     unknown = Found(obstacles=(Obstacle("NetworkReady", Reason.OPENSTACK_ERROR, "no answer"),))
-    assert parts(Estate(), found=unknown)[2].waits == "the external network"
+    assert parts(NetworkInventory(), found=unknown)[2].waits == "the external network"
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_without_an_external_network_there_is_no_router() -> None:
 def test_the_gateway_gets_the_addresses_of_the_spec(gateway: Gateway | None, sends: bool) -> None:
     ips = [{"fixedIP": "203.0.113.9", "subnet": {"id": "p1"}}]
     found = Found(external=EXTERNAL, router_addresses=(PortAddress("p1", "203.0.113.9"),))
-    estate = replace(WHOLE, routers=(replace(ROUTER, external_gateway_info=gateway),))
-    part = parts(estate, found=found, externalRouterIPs=ips)[2]
+    inventory = replace(WHOLE, routers=(replace(ROUTER, external_gateway_info=gateway),))
+    part = parts(inventory, found=found, externalRouterIPs=ips)[2]
     wanted = {"network_id": "public", "external_fixed_ips": [{"subnet_id": "p1", "ip_address": "203.0.113.9"}]}
     assert bodies(part) == ([{"external_gateway_info": wanted}] if sends else [])
-    assert bodies(parts(Estate(), found=found, externalRouterIPs=ips)[2]) == [
+    assert bodies(parts(NetworkInventory(), found=found, externalRouterIPs=ips)[2]) == [
         {**MARKED, "external_gateway_info": wanted}
     ]
-    assert parts(Estate(), found=Found(external=EXTERNAL), externalRouterIPs=ips)[2].waits
+    assert parts(NetworkInventory(), found=Found(external=EXTERNAL), externalRouterIPs=ips)[2].waits
 
 
 def test_the_gateway_of_a_router_that_the_spec_names_is_its_own_affair() -> None:
@@ -170,18 +170,18 @@ def test_the_gateway_of_a_router_that_the_spec_names_is_its_own_affair() -> None
 def test_tags_are_added_and_those_of_others_stay(
     tags: list[str], extensions: set[str], sets: tuple[str, ...] | None
 ) -> None:
-    estate = replace(
+    inventory = replace(
         WHOLE,
         networks=(replace(NETWORK, tags=tags),),
         subnets=(replace(SUBNET, tags=tags),),
         routers=(replace(ROUTER, tags=tags),),
     )
-    three = parts(estate, ours=replace(TAGGED, extensions=frozenset(extensions)))
+    three = parts(inventory, ours=replace(TAGGED, extensions=frozenset(extensions)))
     assert [body for each in three for body in bodies(each)] == ([list(sets)] * 3 if sets is not None else [])
 
 
 def test_what_an_earlier_provider_made_is_marked_before_anything_else() -> None:
-    recorded = Estate(
+    recorded = NetworkInventory(
         networks=(Network(id="n", **PROVIDERS),),
         subnets=(Subnet(id="s", network_id="n", cidr=CIDR, **PROVIDERS),),
         routers=(Router(id="r", **PROVIDERS),),
@@ -206,24 +206,24 @@ def test_what_an_earlier_provider_made_is_marked_before_anything_else() -> None:
     ids=["marked", "another name"],
 )
 def test_what_the_status_records_and_others_have_is_not_taken_and_not_doubled(meta: dict[str, Any], says: str) -> None:
-    estate = Estate(networks=(Network(id="n", **meta),), routers=(Router(id="r", **meta),))
-    network, subnet, router = parts(estate)
+    inventory = NetworkInventory(networks=(Network(id="n", **meta),), routers=(Router(id="r", **meta),))
+    network, subnet, router = parts(inventory)
     for part in (network, router):
         assert part.requests == ()
         assert says in str(part.obstacles[0].why)
-    assert made(estate).network is None
+    assert made(inventory).network is None
     assert subnet.waits
 
 
 def test_a_mark_that_somebody_has_removed_is_given_again() -> None:
-    estate = replace(WHOLE, networks=(replace(NETWORK, description="hands off"),))
-    network = parts(estate)[0]
+    inventory = replace(WHOLE, networks=(replace(NETWORK, description="hands off"),))
+    network = parts(inventory)[0]
     assert bodies(network) == [{"description": "hands off windlass-owner=m"}]
 
 
 def test_nothing_is_created_while_an_earlier_request_may_arrive() -> None:
-    network, _, router = parts(Estate(certain=False, certain_in=7.0))
-    subnet = parts(Estate(networks=(NETWORK,), certain=False, certain_in=7.0))[1]
+    network, _, router = parts(NetworkInventory(certain=False, certain_in=7.0))
+    subnet = parts(NetworkInventory(networks=(NETWORK,), certain=False, certain_in=7.0))[1]
     for part in (network, subnet, router):
         assert part.requests == ()
         assert "may arrive in the next 7 s" in part.waits
@@ -241,7 +241,7 @@ def test_nothing_is_created_while_an_earlier_request_may_arrive() -> None:
     ids=["two", "host bits", "no CIDR", "DNS"],
 )
 def test_a_spec_that_cannot_be_is_refused_with_the_field(subnets: list[Any], place: int, says: str) -> None:
-    part = parts(Estate(), managedSubnets=subnets)[place]
+    part = parts(NetworkInventory(), managedSubnets=subnets)[place]
     assert part.requests == ()
     ((reason, why),) = [(each.reason, each.why) for each in part.obstacles]
     assert reason == Reason.INVALID_CONFIGURATION
@@ -251,5 +251,5 @@ def test_a_spec_that_cannot_be_is_refused_with_the_field(subnets: list[Any], pla
 def test_on_an_existing_network_nothing_is_made() -> None:
     found = Found(network=NETWORK, subnets=(SUBNET,), external=EXTERNAL)
     fields: dict[str, Any] = {"managedSubnets": [], "network": {"id": "n"}}
-    assert all(each.is_there for each in parts(Estate(), found=found, **fields))
-    assert made(Estate(), found=found, **fields) == found
+    assert all(each.is_there for each in parts(NetworkInventory(), found=found, **fields))
+    assert made(NetworkInventory(), found=found, **fields) == found

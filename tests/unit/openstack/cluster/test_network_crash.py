@@ -9,7 +9,7 @@ import pytest
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.testing.crash import Crashed, CrashPoint, MortalApi, MortalCarrier, Scenario, When, crash_everywhere
 
-from ..weather import FAULTS, OF_CREATION
+from ..cloud_faults import FAULTS, OF_CREATION
 from .cases import Process, World
 from .managed import WHOLE, delete, made, managed
 

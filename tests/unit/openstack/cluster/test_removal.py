@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.openstack.cluster.networked import FOREIGN, MARKED, NAME, OURS, PROVIDERS, sent
-from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.marks import described, mark_for
+from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventory
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,
@@ -38,7 +38,7 @@ def port(which: str, device: str = "", owner: str = "", *, subnet: str = "s", ne
 
 
 INTERFACE = port("i", "r", "network:router_interface")
-WHOLE = Estate(
+WHOLE = NetworkInventory(
     networks=(NETWORK,),
     subnets=(SUBNET,),
     routers=(ROUTER,),
@@ -48,8 +48,8 @@ WHOLE = Estate(
 )
 
 
-def goes(estate: Estate, balancer: Part = NO_BALANCER) -> Part:
-    return removal(OURS, estate, names=("one", "ns-one"), balancer=balancer)
+def goes(inventory: NetworkInventory, balancer: Part = NO_BALANCER) -> Part:
+    return removal(OURS, inventory, names=("one", "ns-one"), balancer=balancer)
 
 
 def test_all_goes_in_the_order_in_which_the_cloud_lets_it_go() -> None:
@@ -86,23 +86,23 @@ def test_the_load_balancer_goes_after_its_floating_ip_and_before_the_network() -
 def test_a_router_of_the_user_loses_its_interface_and_stays() -> None:
     theirs = replace(ROUTER, **FOREIGN)
     for routers in ((theirs,), ()):
-        estate = replace(WHOLE, floating_ips=(), routers=routers)
-        assert sent(goes(estate)) == ["PUT /v2.0/routers/r/remove_router_interface"]
-        assert sent(goes(replace(estate, ports=()))) == ["DELETE /v2.0/networks/n"]
+        inventory = replace(WHOLE, floating_ips=(), routers=routers)
+        assert sent(goes(inventory)) == ["PUT /v2.0/routers/r/remove_router_interface"]
+        assert sent(goes(replace(inventory, ports=()))) == ["DELETE /v2.0/networks/n"]
 
 
 def test_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
     theirs = replace(ADDRESS, description="keep")
     balancer = LoadBalancer(id="lb", vip_port_id="vip", description=MARKED["description"])
     ports = (port("left", name="one-0-0"), port("used", "server", "compute:nova"))
-    estate = replace(WHOLE, floating_ips=(theirs,), ports=ports, balancers=(Balancer(balancer),))
+    inventory = replace(WHOLE, floating_ips=(theirs,), ports=ports, balancers=(Balancer(balancer),))
     for leads in ("vip", "left"):
-        (off,) = goes(replace(estate, floating_ips=(replace(theirs, port_id=leads),))).requests
+        (off,) = goes(replace(inventory, floating_ips=(replace(theirs, port_id=leads),))).requests
         assert off.http.body == {"floatingip": {"port_id": None}}
     for leads in ("elsewhere", "used"):
-        part = goes(replace(estate, floating_ips=(replace(theirs, port_id=leads),)))
+        part = goes(replace(inventory, floating_ips=(replace(theirs, port_id=leads),)))
         assert sent(part) == ["DELETE /v2.0/routers/r"], "it stays where it leads"
-    assert staying(OURS, estate) == ("floating IP f",)
+    assert staying(OURS, inventory) == ("floating IP f",)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_floating_ip_of_the_user_is_taken_off_and_stays() -> None:
     ids=["mark", "mark and device", "name", "namespace", "whole name", "in use", "another name", "another mark"],
 )
 def test_ports_that_were_left_go_and_those_of_others_are_named(left: Port, is_left: bool) -> None:
-    estate = replace(WHOLE, floating_ips=(), routers=(), ports=(left, port("d", "dhcp", "network:dhcp")))
-    part = goes(estate)
+    inventory = replace(WHOLE, floating_ips=(), routers=(), ports=(left, port("d", "dhcp", "network:dhcp")))
+    part = goes(inventory)
     if is_left:
         assert sent(part) == ["DELETE /v2.0/ports/p"]
         return
@@ -141,23 +141,23 @@ def test_a_router_that_leads_to_others_is_not_cut_off() -> None:
 
 
 def test_what_an_earlier_provider_recorded_is_marked_and_then_deleted() -> None:
-    estate = Estate(networks=(Network(id="n", **PROVIDERS),), routers=(Router(id="r", **PROVIDERS),))
-    assert sent(goes(estate)) == ["PUT /v2.0/networks/n", "PUT /v2.0/routers/r"]
-    assert staying(OURS, estate) == ("network n", "router r")
+    inventory = NetworkInventory(networks=(Network(id="n", **PROVIDERS),), routers=(Router(id="r", **PROVIDERS),))
+    assert sent(goes(inventory)) == ["PUT /v2.0/networks/n", "PUT /v2.0/routers/r"]
+    assert staying(OURS, inventory) == ("network n", "router r")
 
 
 def test_what_has_no_mark_of_the_cluster_stays_and_is_named() -> None:
     balancer = Balancer(LoadBalancer(id="l", description="somebody's"))
-    estate = Estate(
+    inventory = NetworkInventory(
         networks=(Network(id="n", **FOREIGN),), groups=(SecurityGroup(id="g", name=NAME),), balancers=(balancer,)
     )
-    assert goes(estate).is_there
-    assert staying(OURS, estate) == ("network n", "security group g", "load balancer l")
+    assert goes(inventory).is_there
+    assert staying(OURS, inventory) == ("network n", "security group g", "load balancer l")
     assert staying(OURS, WHOLE) == ()
 
 
 def test_the_end_is_certain_only_when_no_request_can_arrive_any_more() -> None:
-    part = goes(Estate(certain=False, certain_in=9.0))
+    part = goes(NetworkInventory(certain=False, certain_in=9.0))
     assert "may arrive in the next 9 s" in part.waits
     assert part.again > 9.0
-    assert goes(Estate()).is_there
+    assert goes(NetworkInventory()).is_there

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Unmarked
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.network_requests import CreateRouter
 from windlass.openstack.cloud.resources import (
     LoadBalancer,

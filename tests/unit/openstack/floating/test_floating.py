@@ -8,9 +8,9 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.openstack.constants import MARK_ANNOTATION
 
+from ..cloud_faults import FAULTS
 from ..clouded import MARK, Process
 from ..pool.cases import CLAIM, REF, All, Floating, World, pool, tree, wanting
-from ..weather import FAULTS
 
 READY = "FloatingAddressFromPoolReady"
 

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from tests.unit.openstack.clouded import no_answer
-from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Recorded, ServerInventory
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.requests import CloudRequest, CreateVolume
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
@@ -55,11 +55,11 @@ class Model:
         yield from self.trunks
         yield from self.volumes
 
-    def inventory(self, mark: str, recorded: Recorded = NONE) -> Inventory:
+    def inventory(self, mark: str, recorded: Recorded = NONE) -> ServerInventory:
         def of(resources: list[R], *ids: str) -> tuple[R, ...]:
             return tuple(each for each in resources if mark_of(each) == mark or each.id in ids)
 
-        return Inventory(
+        return ServerInventory(
             servers=of(self.servers, recorded.server),
             ports=of(self.ports, *recorded.ports),
             volumes=of(self.volumes, *recorded.volumes),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
+from windlass.openstack.cloud.inventory import MARK, Recorded, ServerInventory
 from windlass.openstack.cloud.resources import Attachment, Port, Server, SubPort, Trunk, Volume
 from windlass.openstack.instance.delete import next_deletion
 from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
@@ -20,7 +20,7 @@ ALL = Recorded(server="s", ports=("p",), volumes=("v",), trunks=("t",))
 
 
 def step(recorded: Recorded | None = None, **resources: Any) -> Step:
-    return next_deletion(Inventory(**resources), recorded=recorded or Recorded(), project="p", mark="m")
+    return next_deletion(ServerInventory(**resources), recorded=recorded or Recorded(), project="p", mark="m")
 
 
 def sent(found: Step) -> list[str]:
@@ -197,6 +197,6 @@ def test_a_server_that_is_going_with_an_earlier_mark_is_waited_for_before_its_po
     """It cannot be marked any more, and Neutron refuses to delete a port of a server."""
     going = Server(id="s", name="w", status="ACTIVE", task_state="deleting", metadata={MARK: "earlier"})
     port = Port(id="p", name="w-0", description=DESCRIBED, device_id="s")
-    inventory = Inventory(servers=(going,), ports=(port,))
+    inventory = ServerInventory(servers=(going,), ports=(port,))
     found = next_deletion(inventory, project="p", mark="m", formers=frozenset({"earlier"}))
     assert found == Await("server w (s) is being deleted")

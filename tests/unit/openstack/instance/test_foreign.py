@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.openstack.cloud.inventory import MARK, NONE, Inventory, Recorded
+from windlass.openstack.cloud.inventory import MARK, NONE, Recorded, ServerInventory
 from windlass.openstack.cloud.marks import described, mark_for
 from windlass.openstack.cloud.resources import Port, Server
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
@@ -33,42 +33,56 @@ def port(mark: str) -> Port:
 @pytest.mark.parametrize(
     ("inventory", "ownership", "recorded", "which"),
     [
-        pytest.param(Inventory(), HOLDS, NONE, "", id="nothing is there"),
-        pytest.param(Inventory(servers=(server(OWN),)), HOLDS, Recorded("s-1"), "", id="it has its server"),
-        pytest.param(Inventory(servers=(server(""),)), HOLDS, Recorded("s-1"), "", id="it names one without a mark"),
-        pytest.param(Inventory(servers=(server(THEIRS),)), HOLDS, Recorded("s-1"), "s-1", id="it names another's"),
-        pytest.param(Inventory(servers=(server(PROGRAM),)), HOLDS, Recorded("s-1"), "s-1", id="it names a program's"),
+        pytest.param(ServerInventory(), HOLDS, NONE, "", id="nothing is there"),
+        pytest.param(ServerInventory(servers=(server(OWN),)), HOLDS, Recorded("s-1"), "", id="it has its server"),
         pytest.param(
-            Inventory(servers=(server(OWN, "s-2"), server(THEIRS))),
+            ServerInventory(servers=(server(""),)), HOLDS, Recorded("s-1"), "", id="it names one without a mark"
+        ),
+        pytest.param(
+            ServerInventory(servers=(server(THEIRS),)), HOLDS, Recorded("s-1"), "s-1", id="it names another's"
+        ),
+        pytest.param(
+            ServerInventory(servers=(server(PROGRAM),)), HOLDS, Recorded("s-1"), "s-1", id="it names a program's"
+        ),
+        pytest.param(
+            ServerInventory(servers=(server(OWN, "s-2"), server(THEIRS))),
             HOLDS,
             Recorded("s-1"),
             "s-1",
             id="it names another's, beside one of its own",
         ),
-        pytest.param(Inventory(servers=(server(BEFORE),)), MOVED, Recorded("s-1"), "", id="it was moved"),
-        pytest.param(Inventory(servers=(server(NEWER),)), HOLDS, Recorded("s-1"), "s-1", id="a newer one took over"),
-        pytest.param(Inventory(others=(server(NEWER),)), HOLDS, NONE, "s-1", id="the same, and it has no record"),
-        pytest.param(Inventory(others=(port(NEWER),)), HOLDS, NONE, "p-1", id="the same, and only a port is left"),
-        pytest.param(Inventory(others=(server(ORIGINAL),)), COPIED, NONE, "s-1", id="a copy of one that is gone"),
+        pytest.param(ServerInventory(servers=(server(BEFORE),)), MOVED, Recorded("s-1"), "", id="it was moved"),
         pytest.param(
-            Inventory(servers=(server(OWN),), others=(port(NEWER),)), HOLDS, NONE, "", id="it has a server of its own"
+            ServerInventory(servers=(server(NEWER),)), HOLDS, Recorded("s-1"), "s-1", id="a newer one took over"
+        ),
+        pytest.param(ServerInventory(others=(server(NEWER),)), HOLDS, NONE, "s-1", id="the same, and it has no record"),
+        pytest.param(
+            ServerInventory(others=(port(NEWER),)), HOLDS, NONE, "p-1", id="the same, and only a port is left"
+        ),
+        pytest.param(ServerInventory(others=(server(ORIGINAL),)), COPIED, NONE, "s-1", id="a copy of one that is gone"),
+        pytest.param(
+            ServerInventory(servers=(server(OWN),), others=(port(NEWER),)),
+            HOLDS,
+            NONE,
+            "",
+            id="it has a server of its own",
         ),
         pytest.param(
-            Inventory(ports=(port(OWN),), others=(server(NEWER),)),
+            ServerInventory(ports=(port(OWN),), others=(server(NEWER),)),
             HOLDS,
             NONE,
             "s-1",
             id="a newer one is taking over",
         ),
         pytest.param(
-            Inventory(ports=(port(OWN),), others=(server(ORIGINAL),)),
+            ServerInventory(ports=(port(OWN),), others=(server(ORIGINAL),)),
             HOLDS,
             NONE,
             "",
             id="another object was given its root",
         ),
         pytest.param(
-            Inventory(ports=(port(""),), others=(server(ORIGINAL),)),
+            ServerInventory(ports=(port(""),), others=(server(ORIGINAL),)),
             COPIED,
             NONE,
             "s-1",
@@ -77,7 +91,7 @@ def port(mark: str) -> Port:
     ],
 )
 def test_an_object_stops_at_what_another_has(
-    inventory: Inventory, ownership: Ownership, recorded: Recorded, which: str
+    inventory: ServerInventory, ownership: Ownership, recorded: Recorded, which: str
 ) -> None:
     found = foreign(inventory, ownership, recorded=recorded)
     assert ("" if found is None else found.id) == which
@@ -86,19 +100,22 @@ def test_an_object_stops_at_what_another_has(
 @pytest.mark.parametrize(
     ("inventory", "ownership", "next_"),
     [
-        pytest.param(Inventory(), HOLDS, False, id="it holds its mark"),
-        pytest.param(Inventory(), MOVED, True, id="nothing of it is left"),
-        pytest.param(Inventory(servers=(server(BEFORE),)), MOVED, False, id="the server has the earlier mark"),
-        pytest.param(Inventory(ports=(port(BEFORE),)), MOVED, False, id="a port has the earlier mark"),
-        pytest.param(Inventory(servers=(server(OWN),)), MOVED, True, id="all has its mark"),
+        pytest.param(ServerInventory(), HOLDS, False, id="it holds its mark"),
+        pytest.param(ServerInventory(), MOVED, True, id="nothing of it is left"),
+        pytest.param(ServerInventory(servers=(server(BEFORE),)), MOVED, False, id="the server has the earlier mark"),
+        pytest.param(ServerInventory(ports=(port(BEFORE),)), MOVED, False, id="a port has the earlier mark"),
+        pytest.param(ServerInventory(servers=(server(OWN),)), MOVED, True, id="all has its mark"),
         pytest.param(
-            Inventory(servers=(server(BEFORE, status="DELETED"),)), MOVED, True, id="Nova takes no mark for it any more"
+            ServerInventory(servers=(server(BEFORE, status="DELETED"),)),
+            MOVED,
+            True,
+            id="Nova takes no mark for it any more",
         ),
-        pytest.param(Inventory(others=(server(ORIGINAL),)), COPIED, False, id="it stops at what another has"),
+        pytest.param(ServerInventory(others=(server(ORIGINAL),)), COPIED, False, id="it stops at what another has"),
     ],
 )
 def test_the_annotation_follows_when_nothing_in_the_cloud_has_an_earlier_mark(
-    inventory: Inventory, ownership: Ownership, next_: bool
+    inventory: ServerInventory, ownership: Ownership, next_: bool
 ) -> None:
     assert is_replaced(inventory, ownership, recorded=NONE) is next_
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
+from windlass.openstack.cloud.inventory import MARK, Recorded, ServerInventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreateServer, Describe, Intent, SetTags
 from windlass.openstack.cloud.resources import Attachment, Port, Server, Trunk, Volume
@@ -33,7 +33,7 @@ BROKEN = replace(VOLUME, id="b", status="error")
 
 
 def step(
-    inventory: Inventory,
+    inventory: ServerInventory,
     *,
     spec: InstanceSpec = SPEC,
     resolved: Resolved = RESOLVED,
@@ -59,8 +59,8 @@ def sent(found: Step) -> list[str]:
     return [f"{each.verb} {getattr(each, 'id', '') or each.subject}" for each in found.requests]
 
 
-def inv(**resources: Any) -> Inventory:
-    return Inventory(**resources)
+def inv(**resources: Any) -> ServerInventory:
+    return ServerInventory(**resources)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def inv(**resources: Any) -> Inventory:
         ),
     ],
 )
-def test_sent_next(spec: InstanceSpec, resolved: Resolved, inventory: Inventory, requests: list[str]) -> None:
+def test_sent_next(spec: InstanceSpec, resolved: Resolved, inventory: ServerInventory, requests: list[str]) -> None:
     assert sent(step(inventory, spec=spec, resolved=resolved)) == requests
 
 
@@ -182,7 +182,7 @@ def test_sent_next(spec: InstanceSpec, resolved: Resolved, inventory: Inventory,
         pytest.param(RESOLVED, inv(servers=(SERVER,), certain=False), id="whatever may still arrive"),
     ],
 )
-def test_it_stands(resolved: Resolved, inventory: Inventory) -> None:
+def test_it_stands(resolved: Resolved, inventory: ServerInventory) -> None:
     assert step(inventory, resolved=resolved) == Standing(SERVER)
 
 
@@ -222,7 +222,7 @@ def test_extensions_are_needed_before_a_port_with_tags_or_trust_is_made(port: di
         ),
     ],
 )
-def test_the_server_waits_for_its_volumes(inventory: Inventory, what: str) -> None:
+def test_the_server_waits_for_its_volumes(inventory: ServerInventory, what: str) -> None:
     assert step(replace(inventory, ports=(PORT,)), spec=WITH_ROOT, resolved=ROOT) == Await(what)
 
 
@@ -236,7 +236,7 @@ def test_the_server_waits_for_its_volumes(inventory: Inventory, what: str) -> No
     ],
 )
 def test_nothing_is_created_while_an_earlier_request_may_still_arrive(
-    spec: InstanceSpec, resolved: Resolved, inventory: Inventory
+    spec: InstanceSpec, resolved: Resolved, inventory: ServerInventory
 ) -> None:
     unsure = replace(inventory, certain=False, certain_in=12.0)
     found = step(unsure, spec=spec, resolved=resolved)
@@ -293,7 +293,7 @@ def test_a_port_of_somebody_else_is_not_used() -> None:
         pytest.param(inv(ports=(replace(PORT, id="new"),)), ["create server w"], id="replaced"),
     ],
 )
-def test_a_recorded_port_that_is_gone_is_made_again_once(inventory: Inventory, requests: list[str]) -> None:
+def test_a_recorded_port_that_is_gone_is_made_again_once(inventory: ServerInventory, requests: list[str]) -> None:
     assert sent(step(inventory, recorded=Recorded(ports=("gone",)))) == requests
 
 

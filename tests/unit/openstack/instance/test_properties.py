@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.unit.openstack.instance.model import Model
-from windlass.openstack.cloud.inventory import MARK, Inventory, Recorded
+from windlass.openstack.cloud.inventory import MARK, Recorded, ServerInventory
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.query import EXTENSIONS, Query
 from windlass.openstack.cloud.requests import Creation, Intent
@@ -71,7 +71,7 @@ ids = st.sampled_from(["1", "2", "3"])
 metadata = marks.map(lambda mark: {MARK: mark} if mark else {})
 descriptions = marks.map(lambda mark: f"windlass-owner={mark}" if mark else "")
 inventories = st.builds(
-    Inventory,
+    ServerInventory,
     servers=st.lists(
         st.builds(
             Server,
@@ -204,7 +204,7 @@ def test_every_spec_is_resolved_or_refused_with_reasons(spec: InstanceSpec, answ
 
 @given(specs, inventories, records)
 def test_there_is_a_next_step_whatever_is_in_the_cloud(
-    spec: InstanceSpec, found: Inventory, recorded: Recorded
+    spec: InstanceSpec, found: ServerInventory, recorded: Recorded
 ) -> None:
     resolved = resolve(spec, {})
     step = next_step(
@@ -223,7 +223,7 @@ def test_there_is_a_next_step_whatever_is_in_the_cloud(
 
 @given(inventories, records)
 def test_there_is_a_next_step_of_deletion_and_it_touches_nothing_of_others(
-    found: Inventory, recorded: Recorded
+    found: ServerInventory, recorded: Recorded
 ) -> None:
     step = next_deletion(found, recorded=recorded, project="p", mark="m")
     resources: list[Server | Port | Volume] = [*found.servers, *found.ports, *found.volumes]

@@ -18,7 +18,7 @@ from windlass.openstack.constants import (
     TAKE_OVER_ANNOTATION,
 )
 from windlass.openstack.create import mark_of_owner
-from windlass.openstack.server.snapshot import Cloud
+from windlass.openstack.server.snapshot import ServerCloudFacts
 
 from .cases import (
     NAME,
@@ -414,6 +414,6 @@ async def test_what_a_machine_without_its_mark_had_is_looked_for_until_no_earlie
     for _ in range(2):
         await process.step()
     seen = await process.controller.observe(process.key, Outcome())
-    assert isinstance(seen.cloud, Cloud)
+    assert isinstance(seen.cloud, ServerCloudFacts)
     assert seen.cloud.inventory is not None
     assert not seen.cloud.inventory.certain

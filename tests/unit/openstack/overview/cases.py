@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from windlass.kube.control.seen import Present, read
 from windlass.kube.object import Object
-from windlass.openstack.cloud.estate import Balancer
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import Balancer
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.resources import LoadBalancer, Server, Volume
 from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION
 from windlass.openstack.overview.tree import Node
@@ -33,13 +33,13 @@ def held(kind: type[Any], number: int, mark: str = "", **fields: Any) -> Any:
     return kind(id=uuid(number), description=described("", mark) if mark else "", **fields)
 
 
-def holdings(*resources: Any, balancers: tuple[Balancer, ...] = ()) -> Holdings:
+def project_inventory(*resources: Any, balancers: tuple[Balancer, ...] = ()) -> ProjectInventory:
     by_kind: dict[type[Any], dict[str, Any]] = defaultdict(dict)
     for each in resources:
         by_kind[type(each)][each.id] = each
     for one in balancers:
         by_kind[LoadBalancer][one.balancer.id] = one.balancer
-    return Holdings(project="key", resources=by_kind, balancers={one.balancer.id: one for one in balancers})
+    return ProjectInventory(project="key", resources=by_kind, balancers={one.balancer.id: one for one in balancers})
 
 
 def tree(kind: type[Any], name: str, *, mark: str = "", status: Tree | None = None, **more: Any) -> Tree:

@@ -66,7 +66,7 @@ class Project:
         return str(made["id"])
 
     async def found(self, *known: str) -> list[Orphan]:
-        return orphans(await self.account.holdings(), known)
+        return orphans(await self.account.project_inventory(), known)
 
     async def clean(self, found: list[Orphan], *, seconds: float = 120.0) -> dict[str, str]:
         async def sleep(pause: float) -> None:
@@ -128,7 +128,7 @@ async def test_a_project_is_known_from_one_list_of_each_kind(project: Project) -
     for _ in range(3):
         await project.machine()
     before = len(project.world.cloud.requests)
-    await project.account.holdings()
+    await project.account.project_inventory()
     asked = [f"{each.service} {each.path}" for each in project.world.cloud.requests[before:]]
     of_balancer = [each for each in asked if "lbaas" in each and not each.endswith("/loadbalancers")]
     assert len(of_balancer) <= 3

@@ -7,13 +7,13 @@ import pytest
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.mapi import Machine
 from windlass.api.meta import Condition
-from windlass.openstack.cloud.holdings import Holdings
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.resources import AttachedVolume, FloatingIp, Port, Server, Trunk, Volume
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
 from windlass.openstack.overview.single import tree_of_machine, tree_of_pool
 from windlass.openstack.overview.tree import FOREIGN, GONE, UNRECORDED
 
-from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, holdings, outline, present, ready, uuid
+from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, outline, present, project_inventory, ready, uuid
 
 BLIND = "the cloud was not asked: Keystone is away"
 
@@ -24,7 +24,7 @@ def floating(number: int, mark: str = "", **fields: Any) -> FloatingIp:
     return made
 
 
-def of_pool(sight: Holdings | str, *users: str, **claims: str) -> list[str]:
+def of_pool(sight: ProjectInventory | str, *users: str, **claims: str) -> list[str]:
     status = {"claims": [{"name": name, "address": address} for name, address in claims.items()]}
     spec = {"preAllocatedFloatingIPs": list(users)}
     pool = present(OpenStackFloatingIPPool, "pool", mark=CLUSTER_MARK, spec=spec, status=status)
@@ -76,11 +76,11 @@ def of_pool(sight: Holdings | str, *users: str, **claims: str) -> list[str]:
 def test_a_pool_shows_its_floating_ips_and_who_has_them(
     there: tuple[FloatingIp, ...], users: tuple[str, ...], claims: dict[str, str], lines: list[str]
 ) -> None:
-    assert of_pool(holdings(*there), *users, **claims) == lines
+    assert of_pool(project_inventory(*there), *users, **claims) == lines
 
 
 def test_a_pool_shows_what_the_user_gave_first_and_each_address_once() -> None:
-    sight = holdings(floating(3, CLUSTER_MARK), floating(2, CLUSTER_MARK), floating(1))
+    sight = project_inventory(floating(3, CLUSTER_MARK), floating(2, CLUSTER_MARK), floating(1))
     shown = of_pool(sight, "203.0.113.1", a="203.0.113.2", b="203.0.113.1")
     assert [line.split(" | ")[1] for line in shown] == ["203.0.113.1", "203.0.113.2", "203.0.113.3"]
 
@@ -101,7 +101,7 @@ def machine(*, server: int = 0, mark: str = SERVER_MARK, authority: str = "Machi
 
 
 def of_machine(found: Any, *resources: Any) -> list[str]:
-    return [line.strip() for line in outline(tree_of_machine(found, holdings(*resources)))]
+    return [line.strip() for line in outline(tree_of_machine(found, project_inventory(*resources)))]
 
 
 INSTANCE = held(Server, 11, SERVER_MARK, name="w", status="ACTIVE", volumes=[AttachedVolume(uuid(13))])
@@ -112,7 +112,7 @@ ADDRESS = floating(15, port_id=uuid(12))
 
 
 def test_a_machine_shows_its_server_with_all_that_hangs_on_it() -> None:
-    assert outline(tree_of_machine(machine(server=11), holdings(INSTANCE, PORT, VOLUME, TRUNK, ADDRESS))) == [
+    assert outline(tree_of_machine(machine(server=11), project_inventory(INSTANCE, PORT, VOLUME, TRUNK, ADDRESS))) == [
         "Machine | prod/w | Running",
         "  server | w | ACTIVE",
         "  volume | w-root | in-use",
@@ -173,7 +173,7 @@ def test_without_an_answer_of_the_cloud_a_machine_shows_its_provider_id() -> Non
 def test_ready_of_a_machine_is_told_as_that_of_all_objects() -> None:
     told = ready("False", "InstanceNotReady", "Wait")
     told["conditions"][0] |= {"severity": "Warning", "lastTransitionTime": "2026-11-24T04:00:00Z"}
-    assert tree_of_machine(machine(**told), holdings()).ready == Condition(
+    assert tree_of_machine(machine(**told), project_inventory()).ready == Condition(
         type="Ready",
         status="False",
         reason="InstanceNotReady",

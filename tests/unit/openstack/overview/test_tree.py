@@ -7,8 +7,8 @@ import pytest
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.openstack.cloud.estate import Balancer
-from windlass.openstack.cloud.holdings import Holdings
+from windlass.openstack.cloud.network_inventory import Balancer
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import (
     Fault,
@@ -31,7 +31,18 @@ from windlass.openstack.cloud.resources import (
 )
 from windlass.openstack.overview.tree import FOREIGN, GONE, UNRECORDED, Members, members, recorded_elsewhere, tree
 
-from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, holdings, outline, owned_by, present, ready, uuid
+from .cases import (
+    CLUSTER_MARK,
+    OTHER_MARK,
+    SERVER_MARK,
+    held,
+    outline,
+    owned_by,
+    present,
+    project_inventory,
+    ready,
+    uuid,
+)
 
 STATUS = {
     "network": {"id": uuid(1), "subnets": [{"id": uuid(2)}]},
@@ -107,7 +118,7 @@ MACHINE = (
 )
 
 
-def shown(found: Members, sight: Holdings | str) -> list[str]:
+def shown(found: Members, sight: ProjectInventory | str) -> list[str]:
     return outline(tree(found, {found.identity(each): sight for each in found.all}))
 
 
@@ -121,7 +132,7 @@ def server(name: str = "w", status: Any = None, **parts: Any) -> Any:
 
 def test_a_cluster_has_its_networking_below_it() -> None:
     found = members(cluster(STATUS), (), ())
-    assert shown(found, holdings(*NETWORKING, balancers=(BALANCER,))) == [
+    assert shown(found, project_inventory(*NETWORKING, balancers=(BALANCER,))) == [
         "OpenStackCluster | prod/one",
         "  network | net | ACTIVE",
         "    subnet | sub | - | 10.0.0.0/24",
@@ -145,7 +156,7 @@ def test_machines_have_their_servers_and_those_their_resources() -> None:
             present(OpenStackServer, "one-bastion", metadata={"labels": {}, **owned_by(OpenStackCluster, "one")}),
         ],
     )
-    whole = tree(found, {found.identity(found.cluster): holdings(*MACHINE)})
+    whole = tree(found, {found.identity(found.cluster): project_inventory(*MACHINE)})
     assert outline(whole) == [
         "OpenStackCluster | prod/one",
         "  OpenStackServer | prod/one-bastion",
@@ -184,12 +195,12 @@ ERROR = held(Server, 11, SERVER_MARK, name="w", status="ERROR", fault=Fault(500,
 )
 def test_what_is_odd_about_the_resources_of_a_server_is_said(status: Any, resources: Any, lines: list[str]) -> None:
     found = members(cluster(), (), [server(status=status)])
-    assert [line.strip() for line in shown(found, holdings(*resources))[2:]][: len(lines) or None] == lines
+    assert [line.strip() for line in shown(found, project_inventory(*resources))[2:]][: len(lines) or None] == lines
 
 
 def test_a_machine_without_a_server_object_has_what_bears_its_mark() -> None:
     found = members(cluster(), [present(OpenStackMachine, "w", mark=SERVER_MARK)], ())
-    assert shown(found, holdings(MACHINE[2]))[1:] == [
+    assert shown(found, project_inventory(MACHINE[2]))[1:] == [
         "  OpenStackMachine | prod/w",
         f"    volume | w-root | in-use | {UNRECORDED}",
     ]
@@ -197,7 +208,7 @@ def test_a_machine_without_a_server_object_has_what_bears_its_mark() -> None:
 
 def test_an_address_that_leads_nowhere_is_shown_with_its_cluster() -> None:
     loose = held(FloatingIp, 6, CLUSTER_MARK, floating_ip_address="203.0.113.5", status="DOWN")
-    assert shown(members(cluster(), (), ()), holdings(loose))[1:] == [
+    assert shown(members(cluster(), (), ()), project_inventory(loose))[1:] == [
         "  floating IP | 203.0.113.5 | DOWN | it leads nowhere"
     ]
 
@@ -218,7 +229,10 @@ def test_without_an_answer_of_the_cloud_the_records_are_shown() -> None:
 
 def test_an_object_that_is_being_deleted_says_so() -> None:
     going = server(metadata={"deletionTimestamp": "2026-11-23T12:00:00Z"})
-    assert shown(members(cluster(), (), [going]), holdings())[1] == "  OpenStackServer | prod/w | it is being deleted"
+    assert (
+        shown(members(cluster(), (), [going]), project_inventory())[1]
+        == "  OpenStackServer | prod/w | it is being deleted"
+    )
 
 
 def test_what_may_be_of_another_project_is_asked_for_by_id() -> None:

@@ -123,8 +123,8 @@ class Checks:
             clock=lambda: self._scene.sites.cloud.services.now,
         )
         account = await clouds.project(Credentials({}, "one"))
-        holdings = await account.holdings(())
-        return {each.id for each in orphans(holdings, (await objects(site.api, OWNERS)).uuids())}
+        project_inventory = await account.project_inventory(())
+        return {each.id for each in orphans(project_inventory, (await objects(site.api, OWNERS)).uuids())}
 
     async def _unrest(self) -> list[str]:
         """At rest nothing is written."""

@@ -16,8 +16,8 @@ from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.constants import MARK_ANNOTATION, POOL_FINALIZER
 from windlass.testing.crash import Scenario, crash_everywhere
 
+from ..cloud_faults import FAULTS, OF_CREATION
 from ..clouded import NAMESPACE
-from ..weather import FAULTS, OF_CREATION
 from .cases import OWN, POOL, All, Pools, World, claim, pool, wanting
 
 

@@ -12,7 +12,7 @@ from windlass.api.meta import Condition
 from windlass.kube.conditions import find
 from windlass.kube.control.plan import Call, Merge, Plan, RemoveFinalizers
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.inventory import MARK, Inventory
+from windlass.openstack.cloud.inventory import MARK, ServerInventory
 from windlass.openstack.cloud.marks import described, mark_for
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Port, Server, ServerAddress, Volume
@@ -20,7 +20,7 @@ from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION, SERVER_
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Resolved
 from windlass.openstack.server.resolved import to_status
-from windlass.openstack.server.snapshot import Cloud, Snapshot
+from windlass.openstack.server.snapshot import ServerCloudFacts, ServerSnapshot
 from windlass.openstack.server.spec import instance_spec
 from windlass.openstack.status import INSTANCE, first_visit
 
@@ -137,17 +137,17 @@ def cinder(name: str = "a-root", status: str = "available", **more: Any) -> Volu
     return Volume(**{"id": f"volume-{name}", "name": name, "status": status, "metadata": {MARK: MARK_A}, **more})
 
 
-def asked(inventory: Inventory | None = Inventory(), **more: Any) -> Cloud:  # noqa: B008 - frozen
-    return Cloud(project="p", inventory=inventory, **more)
+def asked(inventory: ServerInventory | None = ServerInventory(), **more: Any) -> ServerCloudFacts:  # noqa: B008 - frozen
+    return ServerCloudFacts(project="p", inventory=inventory, **more)
 
 
-def standing(status: str = "ACTIVE", **more: Any) -> Cloud:
+def standing(status: str = "ACTIVE", **more: Any) -> ServerCloudFacts:
     """A cloud with our server and its port."""
-    return asked(Inventory(servers=(nova(status, **more),), ports=(neutron(device_id=SERVER),)))
+    return asked(ServerInventory(servers=(nova(status, **more),), ports=(neutron(device_id=SERVER),)))
 
 
-def seen(found: Any, cloud: Any = None, **more: Any) -> Snapshot:
-    return Snapshot(server=found, cloud=cloud, **{"fresh_mark": FRESH, **more})
+def seen(found: Any, cloud: Any = None, **more: Any) -> ServerSnapshot:
+    return ServerSnapshot(server=found, cloud=cloud, **{"fresh_mark": FRESH, **more})
 
 
 def requests(plan: Plan) -> list[CloudRequest]:

@@ -44,7 +44,7 @@ from windlass.openstack.cloud.failures import (
     Unauthenticated,
     Unavailable,
 )
-from windlass.openstack.cloud.inventory import MARK, Closed, Inventory, Quota, Refusal, Weather
+from windlass.openstack.cloud.inventory import MARK, Blockers, Closed, Quota, Refusal, ServerInventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import CreatePort, CreateServer, MarkServer
 from windlass.openstack.cloud.resources import Fault, Flavor, Image
@@ -52,7 +52,7 @@ from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUS
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.server.decide import decide
-from windlass.openstack.server.snapshot import Snapshot, intent_of
+from windlass.openstack.server.snapshot import ServerSnapshot, intent_of
 from windlass.openstack.server.snapshot import made as made_of
 from windlass.openstack.status import AUTHENTICATED, INSTANCE, INSTANCE_READY, PAUSED, PROGRESSING, READY
 
@@ -63,7 +63,7 @@ def plan(found: Any, cloud: Any = None, *, now: Any = NOW, **more: Any) -> Plan:
     return decide(seen(found, cloud, **more), now=now)
 
 
-def rests(snapshot: Snapshot, *, now: Any = NOW) -> bool:
+def rests(snapshot: ServerSnapshot, *, now: Any = NOW) -> bool:
     """Nothing more to write or send."""
     return not decide(snapshot, now=now).needed
 
@@ -108,13 +108,13 @@ class TestBuilding:
         assert (create.subject, create.body["name"], create.body["network_id"]) == ("a-0", "a-0", NETWORK)
         assert len(port.needed) == 1, "what was made is stored together, when the server is there"
 
-        boot = plan(found, asked(Inventory(ports=(neutron(description=f"windlass-owner={FRESH}"),))))
+        boot = plan(found, asked(ServerInventory(ports=(neutron(description=f"windlass-owner={FRESH}"),))))
         (create,) = requests(boot)
         assert isinstance(create, CreateServer)
         assert (create.body["networks"], create.body["metadata"]) == ([{"port": PORT}], {MARK: FRESH})
 
         answer = nova("", metadata={MARK: FRESH})
-        born = asked(Inventory(servers=(answer,), ports=(neutron(description=f"windlass-owner={FRESH}"),)))
+        born = asked(ServerInventory(servers=(answer,), ports=(neutron(description=f"windlass-owner={FRESH}"),)))
         recorded = plan(found, born)
         assert recorded.next == RequeueAfter(10.0, "the server is building")
         found = after(found, recorded)
@@ -126,11 +126,11 @@ class TestBuilding:
 
         building = replace(answer, status="BUILD", task_state="spawning")
         assert not plan(
-            found, asked(Inventory((building,), (neutron(description=f"windlass-owner={FRESH}"),)))
+            found, asked(ServerInventory((building,), (neutron(description=f"windlass-owner={FRESH}"),)))
         ).needed, "the tasks of a build are no news"
 
         active = nova("ACTIVE", metadata={MARK: FRESH})
-        done = asked(Inventory((active,), (neutron(description=f"windlass-owner={FRESH}", device_id=SERVER),)))
+        done = asked(ServerInventory((active,), (neutron(description=f"windlass-owner={FRESH}", device_id=SERVER),)))
         found = after(found, plan(found, done))
         assert conditions(found) == {
             READY: "True Ready",
@@ -155,7 +155,7 @@ class TestBuilding:
 
     def test_parts_that_have_the_mark_are_used_once_the_choices_are_made_again(self) -> None:
         found = server()
-        inventory = asked(Inventory(ports=(neutron(),)))
+        inventory = asked(ServerInventory(ports=(neutron(),)))
         resolved = after(found, plan(found, inventory))
         assert verbs(plan(resolved, inventory)) == ["create server"]
 
@@ -181,20 +181,20 @@ class TestBuilding:
     def test_a_port_that_was_deleted_before_the_server_exists_is_made_once_more(self) -> None:
         found = intended(status={"resources": {"ports": [{"id": "gone"}]}})
         assert verbs(plan(found, asked())) == ["create port"]
-        found = after(found, plan(found, asked(Inventory(servers=(nova(""),), ports=(neutron(),)))))
+        found = after(found, plan(found, asked(ServerInventory(servers=(nova(""),), ports=(neutron(),)))))
         assert found.object.status.resources is not None
         assert [each.id for each in found.object.status.resources.ports] == [PORT]
 
     def test_a_server_of_the_same_name_without_our_mark_is_not_ours(self) -> None:
         # The cloud shows only what has the mark; what has not is not in the inventory.
         found = intended()
-        assert verbs(plan(found, asked(Inventory(ports=(neutron(),))))) == ["create server"]
+        assert verbs(plan(found, asked(ServerInventory(ports=(neutron(),))))) == ["create server"]
 
     def test_after_an_answer_that_was_lost_nothing_is_sent_until_the_cloud_was_looked_at_for_long_enough(
         self,
     ) -> None:
         found = intended()
-        unsure = asked(Inventory(ports=(neutron(),), certain=False, certain_in=12.0))
+        unsure = asked(ServerInventory(ports=(neutron(),), certain=False, certain_in=12.0))
         waits = plan(found, unsure)
         assert not requests(waits)
         assert isinstance(waits.next, RequeueAfter)
@@ -204,20 +204,20 @@ class TestBuilding:
         spec = {"rootVolume": {"sizeGiB": 5}}
         found = intended(spec=spec)
         assert sorted(verbs(plan(found, asked()))) == ["create port", "create volume"]
-        creating = asked(Inventory(ports=(neutron(),), volumes=(cinder(status="creating"),)))
+        creating = asked(ServerInventory(ports=(neutron(),), volumes=(cinder(status="creating"),)))
         waits = plan(found, creating)
         assert not requests(waits)
         assert "volume a-root (volume-a-root) is creating" in told(waits, PROGRESSING, found).message
         found = after(found, waits)
         assert found.object.status.resources is not None
         assert [each.id for each in found.object.status.resources.volumes] == ["volume-a-root"]
-        ready = asked(Inventory(ports=(neutron(),), volumes=(cinder(),)))
+        ready = asked(ServerInventory(ports=(neutron(),), volumes=(cinder(),)))
         assert verbs(plan(found, ready)) == ["create server"]
 
     def test_two_volumes_in_error_stop_it_with_a_sentence(self) -> None:
         found = intended(spec={"rootVolume": {"sizeGiB": 5}})
         broken = (cinder(status="error"), cinder(status="error", id="another"))
-        stuck = plan(found, asked(Inventory(ports=(neutron(),), volumes=broken)))
+        stuck = plan(found, asked(ServerInventory(ports=(neutron(),), volumes=broken)))
         assert not requests(stuck)
         assert told(stuck, INSTANCE_READY, found).reason == "InstanceCreateFailed"
         assert told(stuck, PROGRESSING, found).status == "False"
@@ -294,7 +294,7 @@ class TestUserData:
 
     def boot(self, user_data: Any) -> tuple[Any, Plan]:
         found = intended(spec=self.SPEC)
-        return found, plan(found, asked(Inventory(ports=(neutron(),))), user_data=user_data)
+        return found, plan(found, asked(ServerInventory(ports=(neutron(),))), user_data=user_data)
 
     def test_it_is_sent_as_the_secret_has_it(self) -> None:
         _, boot = self.boot("Zm9v")
@@ -319,18 +319,18 @@ class TestUserData:
         assert told(stopped, INSTANCE_READY, found).reason == "InvalidConfiguration"
 
 
-def refusal(failure: CloudFailure, what: str = "create server", subject: str = "a", at: Any = NOW) -> Weather:
-    return Weather(refusals=(Refusal(what, subject, failure, at),))
+def refusal(failure: CloudFailure, what: str = "create server", subject: str = "a", at: Any = NOW) -> Blockers:
+    return Blockers(refusals=(Refusal(what, subject, failure, at),))
 
 
 class TestTrouble:
     """The port is there, and the server's POST is next."""
 
-    READY_TO_BOOT = Inventory(ports=(neutron(),))
+    READY_TO_BOOT = ServerInventory(ports=(neutron(),))
 
-    def boot(self, weather: Weather, *, found: Any = None, now: Any = NOW, **more: Any) -> tuple[Any, Plan]:
+    def boot(self, blockers: Blockers, *, found: Any = None, now: Any = NOW, **more: Any) -> tuple[Any, Plan]:
         found = found or intended()
-        return found, plan(found, asked(self.READY_TO_BOOT, weather=weather, **more), now=now)
+        return found, plan(found, asked(self.READY_TO_BOOT, blockers=blockers, **more), now=now)
 
     @pytest.mark.parametrize(
         ("failure", "reason", "by_itself", "seconds"),
@@ -383,7 +383,7 @@ class TestTrouble:
 
     def test_a_port_that_cannot_be_made_is_told_of_as_such(self) -> None:
         found = intended()
-        stopped = plan(found, asked(weather=refusal(Unavailable("network", "down", code=503), "create port", "a-0")))
+        stopped = plan(found, asked(blockers=refusal(Unavailable("network", "down", code=503), "create port", "a-0")))
         assert not requests(stopped)
         assert told(stopped, INSTANCE_READY, found).reason == "PortCreateFailed"
 
@@ -393,45 +393,45 @@ class TestTrouble:
 
     def test_nothing_is_sent_through_a_closed_gate(self) -> None:
         until = NOW + timedelta(seconds=30)
-        closed = Weather(gates={"compute": Closed(until, Throttled("compute", "slow", code=429, retry_after=30))})
+        closed = Blockers(gates={"compute": Closed(until, Throttled("compute", "slow", code=429, retry_after=30))})
         found, stopped = self.boot(closed)
         assert not requests(stopped)
         assert stopped.next == RequeueAfter(30.0, told(stopped, INSTANCE_READY, found).message)
         assert "Next attempt at 2026-11-23T02:00:30Z" in told(stopped, PROGRESSING, found).message
         _, again = self.boot(closed, found=after(found, stopped), now=until)
         assert verbs(again) == ["create server"]
-        others = Weather(gates={"network": closed.gates["compute"]})
+        others = Blockers(gates={"network": closed.gates["compute"]})
         assert verbs(self.boot(others)[1]) == ["create server"]
 
     def test_a_gate_of_a_quota_holds_only_what_needs_it(self) -> None:
         until = NOW + timedelta(seconds=60)
-        full = Weather(gates={"quota:compute/servers": Closed(until, OverQuota("compute", "10 of 10", code=403))})
+        full = Blockers(gates={"quota:compute/servers": Closed(until, OverQuota("compute", "10 of 10", code=403))})
         found, stopped = self.boot(full, quotas=(Quota("instances", 10, 10),))
         assert not requests(stopped)
         assert "10 of 10 instances" in told(stopped, INSTANCE_READY, found).message
-        assert verbs(plan(intended(), asked(weather=full))) == ["create port"]
-        ports = Weather(gates={"quota:network/ports": Closed(until, OverQuota("network", "full", code=409))})
-        assert not verbs(plan(intended(), asked(weather=ports)))
+        assert verbs(plan(intended(), asked(blockers=full))) == ["create port"]
+        ports = Blockers(gates={"quota:network/ports": Closed(until, OverQuota("network", "full", code=409))})
+        assert not verbs(plan(intended(), asked(blockers=ports)))
         assert verbs(self.boot(ports)[1]) == ["create server"]
 
     def test_parts_that_are_not_refused_are_made_meanwhile(self) -> None:
         found = intended(spec={"rootVolume": {"sizeGiB": 5}})
-        weather = refusal(OverQuota("block-storage", "full"), "create volume", "a-root")
-        assert verbs(plan(found, asked(weather=weather))) == ["create port"]
+        blockers = refusal(OverQuota("block-storage", "full"), "create volume", "a-root")
+        assert verbs(plan(found, asked(blockers=blockers))) == ["create port"]
 
     def test_nothing_more_is_sent_in_an_attempt_in_which_a_request_failed(self) -> None:
         found = intended(spec={"rootVolume": {"sizeGiB": 5}})
         first = plan(found, asked())
         port, volume = (action for action in first.actions if isinstance(action, Call))
         failed = Outcome((Result(port, error=Unavailable("network", "down", code=503)), Result(volume, answer={})))
-        creating = asked(Inventory(volumes=(cinder(status="creating"),)))
+        creating = asked(ServerInventory(volumes=(cinder(status="creating"),)))
         stopped = plan(found, creating, last=failed)
         assert not requests(stopped)
         assert told(stopped, INSTANCE_READY, found).reason == "PortCreateFailed"
         assert isinstance(stopped.next, RequeueAfter)
         # The answer was lost, but the port is there: the rest comes soon, and nothing is told.
         lost = Outcome((Result(port, error=Doubtful("network", "lost")),))
-        goes_on = plan(found, asked(Inventory(ports=(neutron(),))), last=lost)
+        goes_on = plan(found, asked(ServerInventory(ports=(neutron(),))), last=lost)
         assert not goes_on.needed
         assert goes_on.next == RequeueAfter(0.2, "send the rest")
 
@@ -535,7 +535,7 @@ class TestLost:
     """The recorded server is not there any more."""
 
     def gone(self, seconds: float) -> Any:
-        return asked(Inventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds)))
+        return asked(ServerInventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds)))
 
     @pytest.mark.parametrize("seconds", [0.0, 29.0])
     def test_a_server_that_is_missing_once_is_looked_for_again(self, seconds: float) -> None:
@@ -575,7 +575,7 @@ class TestTakingOver:
             f"+ metadata.annotations.{MARK_ANNOTATION}: {FRESH!r}"
         ]
         found = after(found, first)
-        unmarked = Inventory((nova(metadata={}),), (neutron(description="by CAPO", device_id=SERVER),))
+        unmarked = ServerInventory((nova(metadata={}),), (neutron(description="by CAPO", device_id=SERVER),))
         marks = plan(found, asked(unmarked))
         assert sorted(verbs(marks)) == ["describe", "mark server"]
         assert all(request.mark == FRESH for request in requests(marks))
@@ -585,10 +585,10 @@ class TestTakingOver:
         found = after(found, plan(found))
         assert found.metadata.annotations[MARK_ANNOTATION] == FRESH
         foreign, port = nova(metadata={}), neutron(description="", device_id=SERVER)
-        unmarked = Inventory((foreign,), (), (cinder(metadata={}),), attached=(port,))
+        unmarked = ServerInventory((foreign,), (), (cinder(metadata={}),), attached=(port,))
         assert sorted(verbs(plan(found, asked(unmarked)))) == ["describe", "mark volume"]
-        assert verbs(plan(found, asked(Inventory((foreign,))))) == ["mark server"]
-        fresh = Inventory(
+        assert verbs(plan(found, asked(ServerInventory((foreign,))))) == ["mark server"]
+        fresh = ServerInventory(
             (nova(metadata={MARK: FRESH}),),
             (neutron(description=f"windlass-owner={FRESH}", device_id=SERVER),),
             (cinder(metadata={MARK: FRESH}),),
@@ -601,7 +601,7 @@ class TestTakingOver:
         adopting = {ADOPT_ANNOTATION: SERVER}
         found = intended(annotations=adopting) if resolved else server(annotations=adopting)
         once, twice = (
-            plan(found, asked(Inventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds))))
+            plan(found, asked(ServerInventory(missing_since=NOW, as_of=NOW + timedelta(seconds=seconds))))
             for seconds in (0.0, 31.0)
         )
         assert once.next == RequeueAfter(30.0, "the server is missing: look again")
@@ -612,7 +612,7 @@ class TestTakingOver:
 
     def test_a_server_of_somebody_else_is_not_taken(self) -> None:
         found = server(annotations={ADOPT_ANNOTATION: SERVER})
-        foreign = asked(Inventory((nova(metadata={MARK: "theirs"}),)))
+        foreign = asked(ServerInventory((nova(metadata={MARK: "theirs"}),)))
         stopped = plan(found, foreign)
         assert not requests(stopped)
         about = told(stopped, INSTANCE_READY, found)
@@ -644,19 +644,19 @@ class TestPause:
 
     def test_in_mid_build_what_was_made_is_stored_before_it_is_paused(self) -> None:
         found = intended(cluster="c")
-        unsure = asked(Inventory(certain=False, certain_in=20.0))
+        unsure = asked(ServerInventory(certain=False, certain_in=20.0))
         waits = plan(found, unsure, cluster=cluster(paused=True))
         assert told(waits, PAUSED, found).reason == "Pausing"
         assert waits.next == RequeueAfter(20.0, "A request may be under way")
         found = after(found, waits)
-        stopped = plan(found, asked(Inventory(ports=(neutron(),))), cluster=cluster(paused=True))
+        stopped = plan(found, asked(ServerInventory(ports=(neutron(),))), cluster=cluster(paused=True))
         assert told(stopped, PAUSED, found).status == "True"
         found = after(found, stopped)
         assert found.object.status.resources is not None
         assert [each.id for each in found.object.status.resources.ports] == [PORT]
         resumed = after(found, plan(found, cluster=cluster()))
         assert conditions(resumed)[PAUSED] == "False NotPaused"
-        assert verbs(plan(resumed, asked(Inventory(ports=(neutron(),))), cluster=cluster())) == ["create server"]
+        assert verbs(plan(resumed, asked(ServerInventory(ports=(neutron(),))), cluster=cluster())) == ["create server"]
 
     def test_a_cloud_that_does_not_answer_holds_a_pause_up_for_a_minute(self) -> None:
         found = intended(cluster="c")

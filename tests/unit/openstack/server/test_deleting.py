@@ -28,7 +28,7 @@ from tests.unit.openstack.server.cases import (
 from windlass.kube.control.plan import Call, Emit, Outcome, Plan, RemoveFinalizers, RequeueAfter, Result
 from windlass.kube.control.seen import Absent
 from windlass.openstack.cloud.failures import InConflict, Unauthenticated, Unavailable
-from windlass.openstack.cloud.inventory import MARK, Closed, Inventory, Refusal, Weather
+from windlass.openstack.cloud.inventory import MARK, Blockers, Closed, Refusal, ServerInventory
 from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.resources import AttachedVolume, Attachment, Trunk
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION
@@ -37,7 +37,7 @@ from windlass.openstack.server.decide import decide
 from windlass.openstack.status import DELETING, INSTANCE_READY, PROGRESSING, READY
 
 GOING: dict[str, Any] = {"deleting": True}
-NOTHING = asked(Inventory())
+NOTHING = asked(ServerInventory())
 
 
 def plan(found: Any, cloud: Any = None, *, now: Any = NOW, **more: Any) -> Plan:
@@ -62,7 +62,7 @@ def test_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
     assert not waits.needed, "what is being done has been told"
     assert isinstance(waits.next, RequeueAfter)
 
-    then = plan(found, asked(Inventory(ports=(neutron(),))))
+    then = plan(found, asked(ServerInventory(ports=(neutron(),))))
     assert verbs(then) == ["delete port"]
     found = after(found, then)
     assert conditions(found)[DELETING] == "True DeletingPorts"
@@ -79,20 +79,20 @@ def test_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
     [
         pytest.param(
             made(**GOING, spec={"rootVolume": {"sizeGiB": 1}}),
-            asked(Inventory((nova(volumes=[AttachedVolume("volume-a-root")]),), (), (cinder(status="in-use"),))),
+            asked(ServerInventory((nova(volumes=[AttachedVolume("volume-a-root")]),), (), (cinder(status="in-use"),))),
             ["delete server"],
             id="a volume of a server goes with it",
         ),
         pytest.param(
             intended(**GOING, spec={"rootVolume": {"sizeGiB": 1}}),
-            asked(Inventory(ports=(neutron(),), volumes=(cinder(),))),
+            asked(ServerInventory(ports=(neutron(),), volumes=(cinder(),))),
             ["delete port", "delete volume"],
             id="a volume without a server",
         ),
         pytest.param(intended(**GOING), standing(), ["delete server"], id="no ID is recorded"),
         pytest.param(server(**GOING), standing(), ["delete server"], id="no status at all"),
         pytest.param(
-            made(**GOING, cluster="c"), asked(Inventory(ports=(neutron(),))), ["delete port"], id="server is gone"
+            made(**GOING, cluster="c"), asked(ServerInventory(ports=(neutron(),))), ["delete port"], id="server is gone"
         ),
         pytest.param(
             server(**GOING, spec={"image": {}, "flavorID": None}),
@@ -102,7 +102,9 @@ def test_the_server_goes_first_then_its_port_then_the_finalizer() -> None:
         ),
         pytest.param(
             made(**GOING),
-            asked(Inventory(ports=(neutron(),), trunks=(Trunk("t", "a-0", described("", "mark-a"), port_id=PORT),))),
+            asked(
+                ServerInventory(ports=(neutron(),), trunks=(Trunk("t", "a-0", described("", "mark-a"), port_id=PORT),))
+            ),
             ["delete trunk"],
             id="a trunk goes before its port",
         ),
@@ -115,7 +117,7 @@ def test_what_has_the_mark_goes(found: Any, cloud: Any, sent: list[str]) -> None
 
 
 def test_what_has_another_mark_stays() -> None:
-    foreign = Inventory((nova(metadata={MARK: "theirs"}),), (neutron(description=described("", "theirs")),))
+    foreign = ServerInventory((nova(metadata={MARK: "theirs"}),), (neutron(description=described("", "theirs")),))
     done = plan(made(**GOING), asked(foreign))
     assert not requests(done)
     assert is_released(done)
@@ -144,14 +146,14 @@ def test_what_the_provider_recorded_is_marked_before_it_is_deleted() -> None:
     found = made(**GOING, mark="")
     found = after(found, plan(found))
     assert found.metadata.annotations[MARK_ANNOTATION] == FRESH
-    unmarked = asked(Inventory((nova(metadata={}),), (neutron(description="", device_id=SERVER),)))
+    unmarked = asked(ServerInventory((nova(metadata={}),), (neutron(description="", device_id=SERVER),)))
     marks = plan(found, unmarked)
     assert sorted(verbs(marks)) == ["describe", "mark server"]
     assert {request.mark for request in requests(marks)} == {FRESH}
 
 
 def test_while_an_earlier_request_may_still_arrive_the_finalizer_stays() -> None:
-    unsure = asked(Inventory(certain=False, certain_in=9.0))
+    unsure = asked(ServerInventory(certain=False, certain_in=9.0))
     waits = plan(intended(**GOING), unsure)
     assert not is_released(waits)
     assert isinstance(waits.next, RequeueAfter)
@@ -189,8 +191,8 @@ def test_while_the_cloud_cannot_be_asked_nothing_is_deleted() -> None:
 
 def test_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
     found = made(**GOING)
-    weather = Weather(refusals=(Refusal("delete server", "a", InConflict("compute", "task pending", code=409), NOW),))
-    cloud = asked(standing().inventory, weather=weather)
+    blockers = Blockers(refusals=(Refusal("delete server", "a", InConflict("compute", "task pending", code=409), NOW),))
+    cloud = asked(standing().inventory, blockers=blockers)
     stops = plan(found, cloud)
     assert not requests(stops)
     instance = told(stops, INSTANCE_READY, found)
@@ -204,25 +206,27 @@ def test_a_deletion_that_fails_is_told_of_and_tried_again() -> None:
 
 def test_nothing_more_is_deleted_in_an_attempt_in_which_a_request_failed() -> None:
     found = intended(**GOING)
-    both = asked(Inventory(ports=(neutron(),), volumes=(cinder(),)))
+    both = asked(ServerInventory(ports=(neutron(),), volumes=(cinder(),)))
     port, volume = (action for action in plan(found, both).actions if isinstance(action, Call))
     failed = Outcome((Result(port, error=Unavailable("network", "down", code=503)), Result(volume)))
     assert not requests(plan(found, both, last=failed))
 
 
 def test_a_closed_gate_holds_deletions_too() -> None:
-    closed = Weather(gates={"compute": Closed(NOW + timedelta(seconds=30), Unavailable("compute", "down"))})
-    assert not requests(plan(made(**GOING), asked(standing().inventory, weather=closed)))
+    closed = Blockers(gates={"compute": Closed(NOW + timedelta(seconds=30), Unavailable("compute", "down"))})
+    assert not requests(plan(made(**GOING), asked(standing().inventory, blockers=closed)))
 
 
 def test_a_quota_holds_no_deletion() -> None:
-    full = Weather(gates={"quota:compute/servers": Closed(NOW + timedelta(seconds=30), Unavailable("compute", "full"))})
-    assert verbs(plan(made(**GOING), asked(standing().inventory, weather=full))) == ["delete server"]
+    full = Blockers(
+        gates={"quota:compute/servers": Closed(NOW + timedelta(seconds=30), Unavailable("compute", "full"))}
+    )
+    assert verbs(plan(made(**GOING), asked(standing().inventory, blockers=full))) == ["delete server"]
 
 
 def test_a_volume_that_cinder_fails_to_delete_stops_it_with_a_sentence() -> None:
     found = intended(**GOING)
-    stuck = plan(found, asked(Inventory(volumes=(cinder(status="error_deleting"),))))
+    stuck = plan(found, asked(ServerInventory(volumes=(cinder(status="error_deleting"),))))
     assert not requests(stuck)
     assert told(stuck, INSTANCE_READY, found).reason == "InstanceDeleteFailed"
     assert "an operator must reset its state" in told(stuck, READY, found).message
@@ -230,7 +234,7 @@ def test_a_volume_that_cinder_fails_to_delete_stops_it_with_a_sentence() -> None
 
 def test_a_volume_that_hangs_on_another_server_stays() -> None:
     elsewhere = cinder(status="in-use", attachments=[Attachment("another")])
-    assert is_released(plan(intended(**GOING), asked(Inventory(volumes=(elsewhere,)))))
+    assert is_released(plan(intended(**GOING), asked(ServerInventory(volumes=(elsewhere,)))))
 
 
 def test_a_paused_object_is_not_deleted() -> None:

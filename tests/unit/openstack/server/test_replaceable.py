@@ -12,7 +12,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.control.seen import Present
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
-from windlass.openstack.cloud.inventory import MARK, Inventory
+from windlass.openstack.cloud.inventory import MARK, ServerInventory
 from windlass.openstack.cloud.resources import Port, Server
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.objects import BY_MARK, marked
@@ -54,5 +54,5 @@ async def test_a_root_alone_is_replaced_on(there: dict[str, Any], replaced: bool
     reader = MemoryReader(MemoryApi(OpenStackServer))
     reader.add_index(OpenStackServer, BY_MARK, marked)
     owners = Owners(reader, names=lambda _: False)
-    _, formers = await replaceable(owners, found, Facts(), Inventory(**there))
+    _, formers = await replaceable(owners, found, Facts(), ServerInventory(**there))
     assert formers == (frozenset({ROOT}) if replaced else frozenset())

@@ -24,7 +24,7 @@ from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
-from windlass.openstack.server.snapshot import Cloud
+from windlass.openstack.server.snapshot import ServerCloudFacts
 
 
 async def test_a_copy_gets_a_server_of_its_own_and_its_deletion_leaves_the_original() -> None:
@@ -428,7 +428,7 @@ async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlie
     process = Life(world)
     await process.step()
     seen = await process.controller.observe(process.key, Outcome())
-    assert isinstance(seen.cloud, Cloud)
+    assert isinstance(seen.cloud, ServerCloudFacts)
     assert seen.cloud.inventory is not None
     assert not seen.cloud.inventory.certain
 

@@ -14,7 +14,7 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.verbs import PatchType
-from windlass.os_build.cli.look import Sight, look
+from windlass.os_build.cli.look import PoolInspection, look
 from windlass.os_build.cli.page import as_json, as_text, problems
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
 from windlass.os_build.inputs.context import ApplyBy
@@ -29,7 +29,7 @@ FAILED = Built(reason="DockerBuildFailed", message="played", log=LOG)
 REFUSED = Forbidden(Status("Failure", "you may not", "Forbidden", 403))
 
 
-async def seen(cluster: Cluster | World) -> Sight:
+async def seen(cluster: Cluster | World) -> PoolInspection:
     sight = await look(cluster.api, "worker")
     assert sight is not None
     return sight

@@ -13,14 +13,14 @@ from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable
 from windlass.os_build.builder import Cause, Phase
 from windlass.os_build.credentials import Auths, Secrets
 from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.snapshot import Materials, Snapshot
+from windlass.os_build.pool.snapshot import Materials, PoolSnapshot
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.os_build.request import BackendName
 
 NOBODY = Secrets(Auths({}, b""), Auths({}, b""), "v1")
 
 
-def decided(given: Snapshot) -> Plan:
+def decided(given: PoolSnapshot) -> Plan:
     backends = {name: FakeBackend(FakeBuilders(), name=name) for name in (BackendName.OPENSHIFT, BackendName.JOB)}
     return decide(given, now=NOW, backends=backends, timing=TIMING)
 

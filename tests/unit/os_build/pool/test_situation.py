@@ -27,7 +27,7 @@ from windlass.os_build.identity import build_name
 from windlass.os_build.machine_os.claim import Claim, Missing
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.situation import Situation, situation, wanted_build
-from windlass.os_build.pool.snapshot import Refusal, Snapshot
+from windlass.os_build.pool.snapshot import PoolSnapshot, Refusal
 from windlass.os_build.request import BackendName
 
 
@@ -56,7 +56,7 @@ NO = Refusal("no", NOW + timedelta(seconds=1))
 LATER = of.Refused(NO.why, NO.until)
 RESTING = of.Resting(NOW + timedelta(seconds=5))
 
-ROWS: dict[str, tuple[Snapshot, Situation]] = {
+ROWS: dict[str, tuple[PoolSnapshot, Situation]] = {
     "no pool": (seen(None), of.Gone()),
     "a pool that goes": (seen(of_pool(deletionTimestamp="2026-11-22T11:00:00Z"), RUNS), of.Gone()),
     "served by another process": (seen(POOL, RUNS, claimed="theirs"), of.Claimed("theirs")),
@@ -108,7 +108,7 @@ for blocking in ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "P
 
 
 @pytest.mark.parametrize(("given", "expected"), ROWS.values(), ids=ROWS)
-def test_the_first_row_that_fits_is_the_situation(given: Snapshot, expected: Situation) -> None:
+def test_the_first_row_that_fits_is_the_situation(given: PoolSnapshot, expected: Situation) -> None:
     assert situation(given, now=NOW, timing=TIMING) == expected
 
 

@@ -15,13 +15,13 @@ from windlass.testing.binaries import (
     KUBERNETES,
     BuildFailed,
     Cache,
-    NotEnoughRoom,
+    NotEnoughCapacity,
     Part,
     Platform,
     UnusableAssets,
+    capacity,
     fill,
     obtain,
-    room,
 )
 from windlass.testing.binaries.obtain import ASSETS_VARIABLE
 
@@ -41,8 +41,8 @@ def toolchain(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
 
     How much room there is for a real build at this moment does not matter.
     """
-    monkeypatch.setattr(room, "DISK", 0)
-    monkeypatch.setattr(room, "MEMORY", 0)
+    monkeypatch.setattr(capacity, "DISK", 0)
+    monkeypatch.setattr(capacity, "MEMORY", 0)
     cache.root.mkdir(parents=True, exist_ok=True)
     (cache.root / ".tools").symlink_to(cache_folder("control-plane") / ".tools")
 
@@ -134,9 +134,9 @@ def test_a_failed_build_shows_what_go_said_and_leaves_nothing_in_the_cache(
 def test_too_little_disk_is_said_before_anything_is_built(
     cache: Cache, part: Part, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "DISK", 1 << 60)
+    monkeypatch.setattr(capacity, "DISK", 1 << 60)
     with pytest.raises(
-        NotEnoughRoom, match=r"needs 1073741824\.0 GiB of free disk and .* has .* GiB: free some, set XDG"
+        NotEnoughCapacity, match=r"needs 1073741824\.0 GiB of free disk and .* has .* GiB: free some, set XDG"
     ):
         fill([part], target=HERE, cache=cache, report=said.append)
 
@@ -144,17 +144,17 @@ def test_too_little_disk_is_said_before_anything_is_built(
 def test_too_little_memory_is_said_before_anything_is_built(
     cache: Cache, part: Part, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "MEMORY", 1 << 60)
-    with pytest.raises(NotEnoughRoom, match=r"GiB of free memory and there are .* GiB: stop other programs"):
+    monkeypatch.setattr(capacity, "MEMORY", 1 << 60)
+    with pytest.raises(NotEnoughCapacity, match=r"GiB of free memory and there are .* GiB: stop other programs"):
         fill([part], target=HERE, cache=cache, report=said.append)
 
 
 def test_a_container_has_the_room_of_its_limit_and_files_that_can_be_forgotten_take_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "_CGROUP", tmp_path)
-    assert room.available_memory(), "no cgroup: what the system has"
+    monkeypatch.setattr(capacity, "_CGROUP", tmp_path)
+    assert capacity.available_memory(), "no cgroup: what the system has"
     (tmp_path / "memory.max").write_text("3000\n")
     (tmp_path / "memory.current").write_text("2500\n")
     (tmp_path / "memory.stat").write_text("anon 100\ninactive_file 2000\nactive_file 10\n")
-    assert room.available_memory() == 2500
+    assert capacity.available_memory() == 2500

@@ -12,8 +12,8 @@ from windlass.kube.errors import KubeError, NotServed, Status, TransportError, U
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import follow
 from windlass.update_status.cli.status.changes import changes, facts
+from windlass.update_status.cli.status.inspection import StatusInspection
 from windlass.update_status.cli.status.show import StatusRequest
-from windlass.update_status.cli.status.sight import Sight
 from windlass.update_status.report import (
     ControlPlane,
     Health,
@@ -66,8 +66,8 @@ def pool(*nodes: Node) -> Pool:
     return Pool(name="worker", summary=Summary(total=len(nodes), outdated=outdated, unmanaged=unmanaged), nodes=nodes)
 
 
-def at(report: Report, *, settled: bool = True, now: int = NOW) -> Sight:
-    return Sight(report, now, settled)
+def at(report: Report, *, settled: bool = True, now: int = NOW) -> StatusInspection:
+    return StatusInspection(report, now, settled)
 
 
 @pytest.fixture(autouse=True)
@@ -76,10 +76,10 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "SHARE", 0)
 
 
-def looks(*results: Sight | Exception) -> follow.Look:
+def looks(*results: StatusInspection | Exception) -> follow.Look:
     left = list(results)
 
-    async def look() -> Sight:
+    async def look() -> StatusInspection:
         found = left.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -88,7 +88,7 @@ def looks(*results: Sight | Exception) -> follow.Look:
     return look
 
 
-async def waited(*results: Sight | Exception, level: str | None = None, watch: bool = False) -> Exit:
+async def waited(*results: StatusInspection | Exception, level: str | None = None, watch: bool = False) -> Exit:
     request = StatusRequest(form="text", details="none", threshold=level)
     return await follow._follow(looks(*results), request, watch=watch, wait=True)
 

@@ -18,7 +18,7 @@ from windlass.update_status.document.informed import MOST, MOST_BYTES
 from windlass.update_status.document.validity import trouble
 from windlass.update_status.history import followed
 from windlass.update_status.informers.answers import MOST_DESCRIPTION, MOST_INSIGHTS, MOST_SUMMARY, read_answer
-from windlass.update_status.report import Informed, Insight, Level, Reference, Report, Scope, Told
+from windlass.update_status.report import Informed, InformerInsight, Insight, Level, Reference, Report, Scope
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import HOUR, MINUTE, SECOND
@@ -29,7 +29,7 @@ FAIR = MOST_BYTES // MOST
 BUILT_IN = report(degraded_node())
 
 
-def told(uid: str = "array-1", *, pool: str = "", finish: int | None = None, **changes: Any) -> Told:
+def told(uid: str = "array-1", *, pool: str = "", finish: int | None = None, **changes: Any) -> InformerInsight:
     insight = Insight(
         level=Level.WARNING,
         impact=BUILT_IN.insights[0].impact,
@@ -41,11 +41,11 @@ def told(uid: str = "array-1", *, pool: str = "", finish: int | None = None, **c
         scope=Scope.WORKER_POOL if pool else Scope.CONTROL_PLANE,
         pool=pool,
     )
-    return Told(uid=uid, insight=structs.replace(insight, **changes), finish=finish)
+    return InformerInsight(uid=uid, insight=structs.replace(insight, **changes), finish=finish)
 
 
-def informer(name: str = "storage", *of: Told, stale_since: int | None = None) -> Informed:
-    return Informed(name=name, namespace="arrays", stale_since=stale_since, told=of)
+def informer(name: str = "storage", *of: InformerInsight, stale_since: int | None = None) -> Informed:
+    return Informed(name=name, namespace="arrays", stale_since=stale_since, insights=of)
 
 
 def with_informers(*found: Informed) -> Report:
@@ -88,7 +88,7 @@ def test_an_informer_without_a_valid_name_of_its_own_is_left_out_and_the_others_
 
 def test_of_two_informers_of_one_name_the_first_stays() -> None:
     status = write(with_informers(informer("storage", told("a")), informer("storage", told("b"))), now=NOW)
-    assert [[each.uid for each in one.told] for one in read(status, now=NOW).informed] == [["a"]]
+    assert [[each.uid for each in one.insights] for one in read(status, now=NOW).informed] == [["a"]]
 
 
 def test_an_informer_in_a_namespace_that_cannot_exist_is_left_out() -> None:
@@ -168,7 +168,7 @@ quiet = st.lists(
 
 @given(st.lists(quiet, max_size=5), st.integers(0, MOST_INSIGHTS), st.sampled_from(Level), st.integers(0, 5))
 def test_control_6_a_flood_of_one_changes_nothing_of_the_others_and_nothing_built_in(
-    others: list[list[Told]], count: int, level: Level, place: int
+    others: list[list[InformerInsight]], count: int, level: Level, place: int
 ) -> None:
     well = [informer(f"well-{number}", *found) for number, found in enumerate(others)]
     flood = [*well[:place], hostile(count=count, level=level), *well[place:]]
@@ -186,7 +186,7 @@ def test_control_15_all_informers_share_their_room_and_those_that_tell_little_ke
     plain = len(msgspec.json.encode(without_others(status)))
     others = len(msgspec.json.encode(status)) - plain
     assert others < MOST_BYTES + 10_000  # the condition stands apart
-    found = {one.name: len(one.told) for one in read(status, now=NOW).informed}
+    found = {one.name: len(one.insights) for one in read(status, now=NOW).informed}
     assert found["little"] == 3
     assert len(msgspec.json.encode(little)) < FAIR
     assert all(found[f"h{number}"] for number in range(MOST - 1))
@@ -197,8 +197,8 @@ def test_the_worst_insights_of_an_informer_stay() -> None:
     texts: dict[str, Any] = {"description": "😀" * MOST_DESCRIPTION}
     many = [told(f"u{number}", level=levels[number % 3], **texts) for number in range(MOST_INSIGHTS)]
     (kept,) = read(write(with_informers(informer("a", *many)), now=NOW), now=NOW).informed
-    assert 0 < len(kept.told) < MOST_INSIGHTS
-    found = [one.insight.level for one in kept.told]
+    assert 0 < len(kept.insights) < MOST_INSIGHTS
+    found = [one.insight.level for one in kept.insights]
     assert found.count(Level.CRITICAL) == sum(one.insight.level is Level.CRITICAL for one in many)
     assert Level.INFO not in found
 
@@ -285,7 +285,7 @@ def test_control_9_texts_of_an_informer_can_be_shown_in_a_terminal_and_on_a_page
     }
     body = {"apiVersion": API_VERSION, "kind": "UpdateInsightsResponse", "insights": [said]}
     answer = read_answer(msgspec.json.encode(body), now=NOW)
-    whole = with_informers(informer("storage", *answer.told))
+    whole = with_informers(informer("storage", *answer.insights))
     for shown in (whole, read(write(whole, now=NOW), now=NOW)):
         text = render_wide(shown, now=NOW)
         assert "a b cgnp.exe <script>alert(1)</script>" in text
@@ -300,4 +300,4 @@ def test_an_informer_that_tells_much_gets_the_room_that_others_leave() -> None:
     status = write(with_informers(hostile(), *little), now=NOW)
     whole = {one.name: one for one in read(status, now=NOW).informed}
     assert len(msgspec.json.encode(status)) - len(msgspec.json.encode(without_others(status))) > MOST_BYTES * 3 // 4
-    assert len(whole["hostile"].told) < MOST_INSIGHTS
+    assert len(whole["hostile"].insights) < MOST_INSIGHTS

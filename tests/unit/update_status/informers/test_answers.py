@@ -29,7 +29,7 @@ def test_a_whole_insight_is_taken() -> None:
         "remediation": {"reference": "https://example.com/disks#full", "estimatedFinish": "2026-11-24T13:00:00Z"},
     }
     answer = taken(said)
-    (told,) = answer.told
+    (told,) = answer.insights
     assert answer.refused == ()
     assert (told.uid, told.finish) == ("disk-full", moment("2026-11-24T13:00:00Z"))
     found = told.insight
@@ -46,7 +46,7 @@ def test_a_whole_insight_is_taken() -> None:
 @pytest.mark.parametrize("uid", ["cv-version", "co-etcd", "mcp-worker", "node-worker-0", "health-ab", "cause-ab"])
 def test_control_5_uids_of_the_controller_itself_are_refused(uid: str) -> None:
     answer = taken(insight(uid), insight("own"))
-    assert [one.uid for one in answer.told] == ["own"]
+    assert [one.uid for one in answer.insights] == ["own"]
     assert answer.refused == (f"insight {uid!r}: its uid begins like those of the controller's own insights",)
 
 
@@ -57,16 +57,16 @@ def test_control_5_acquired_at_and_the_name_of_the_informer_are_not_taken_from_t
 
 @pytest.mark.parametrize("uid", ["", "A", "a.b", "a\n", "-a", "a" * 64, "a\x1b[31m"])
 def test_a_uid_that_the_api_would_not_take_is_refused(uid: str) -> None:
-    assert taken(insight(uid)).told == ()
+    assert taken(insight(uid)).insights == ()
 
 
 def test_two_of_one_uid_are_one() -> None:
-    assert len(taken(insight(), insight()).told) == 1
+    assert len(taken(insight(), insight()).insights) == 1
 
 
 def test_control_6_more_insights_than_the_limit_are_refused() -> None:
     answer = taken(*(insight(f"i{number}") for number in range(MOST_INSIGHTS + 10)))
-    assert len(answer.told) == MOST_INSIGHTS
+    assert len(answer.insights) == MOST_INSIGHTS
     assert answer.refused == (f"more than {MOST_INSIGHTS} insights",)
 
 
@@ -77,7 +77,7 @@ def test_control_6_an_answer_that_nests_too_deep_is_refused() -> None:
 
 
 def test_control_6_long_texts_are_shortened() -> None:
-    (told,) = taken(insight(summary="s" * 9999, description="d" * 99999)).told
+    (told,) = taken(insight(summary="s" * 9999, description="d" * 99999)).insights
     assert (len(told.insight.summary), len(told.insight.description)) == (MOST_SUMMARY, MOST_DESCRIPTION)
 
 
@@ -86,12 +86,12 @@ def test_control_8_a_flood_of_changing_uids_is_held_back_and_known_ones_stay() -
     seconds, came = 0.0, set[str]()
     for turn in range(20):
         answer = taken(insight("old"), *(insight(f"t{turn}-{number}") for number in range(MOST_INSIGHTS - 1)))
-        kept, _ = churn.admit(answer.told, now=seconds)
+        kept, _ = churn.admit(answer.insights, now=seconds)
         assert kept[0].uid == "old"
         came |= {one.uid for one in kept} - {"old"}
         seconds += 10.0
     assert len(came) == MOST_NEW
-    kept, refused = churn.admit(taken(insight("later")).told, now=seconds + WINDOW)
+    kept, refused = churn.admit(taken(insight("later")).insights, now=seconds + WINDOW)
     assert ([one.uid for one in kept], refused) == (["later"], 0)
 
 
@@ -111,7 +111,7 @@ def test_control_8_a_flood_of_changing_uids_is_held_back_and_known_ones_stay() -
 )
 def test_control_9_escapes_and_direction_characters_are_removed(text: str, shown: str) -> None:
     assert one_line(text, 64) == shown
-    (told, *_) = taken(insight(summary=f"x {text}", description=text)).told
+    (told, *_) = taken(insight(summary=f"x {text}", description=text)).insights
     assert told.insight.summary == f"x {shown}".strip()
     assert told.insight.description == shown
 
@@ -138,35 +138,35 @@ def test_control_9_escapes_and_direction_characters_are_removed(text: str, shown
 def test_control_9_only_links_of_https_are_taken(text: str) -> None:
     assert link(text) == ""
     answer = taken({**insight(), "remediation": {"reference": text}})
-    assert answer.told[0].insight.reference == ""
+    assert answer.insights[0].insight.reference == ""
     assert "link is left out" in answer.refused[0]
 
 
 def test_the_clock_of_an_informer_may_be_ahead() -> None:
-    (told,) = taken({**insight(), "startedAt": "2026-11-24T12:00:05Z"}).told
+    (told,) = taken({**insight(), "startedAt": "2026-11-24T12:00:05Z"}).insights
     assert told.insight.started is None
 
 
 @pytest.mark.parametrize("text", ["yesterday", "9999-99-99T00:00:00Z", ""])
 def test_a_time_that_is_none_is_unknown(text: str) -> None:
-    (told,) = taken({**insight(), "startedAt": text, "remediation": {"estimatedFinish": text}}).told
+    (told,) = taken({**insight(), "startedAt": text, "remediation": {"estimatedFinish": text}}).insights
     assert (told.insight.started, told.finish) == (None, None)
 
 
 def test_a_malformed_insight_does_not_hurt_the_others() -> None:
     answer = taken({"uid": 5}, {"uid": "no-impact"}, insight("fine"))
-    assert [one.uid for one in answer.told] == ["fine"]
+    assert [one.uid for one in answer.insights] == ["fine"]
     assert len(answer.refused) == 2
 
 
 def test_control_17_what_is_not_known_yet_is_ignored_or_unknown() -> None:
-    (told,) = taken({**insight(type="Weather", level="Apocalyptic"), "mood": "bad"}, mood="bad").told
+    (told,) = taken({**insight(type="Weather", level="Apocalyptic"), "mood": "bad"}, mood="bad").insights
     assert (told.insight.impact, told.insight.level) == (Impact.UNKNOWN, Level.INFO)
 
 
 @pytest.mark.parametrize("version", ["v1alpha2", "v1beta1", "v1"])
 def test_control_17_another_minor_version_is_taken(version: str) -> None:
-    assert taken(insight(), apiVersion=f"update.openshift.io/{version}").told
+    assert taken(insight(), apiVersion=f"update.openshift.io/{version}").insights
 
 
 @pytest.mark.parametrize("version", ["update.openshift.io/v2", "other/v1", "v1", ""])

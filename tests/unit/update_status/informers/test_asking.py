@@ -58,7 +58,7 @@ def test_an_informer_is_asked_before_its_interval_ends_while_an_update_is_going_
             ("disks", TARGET)
         }
         assert await world.online() == ("True", "Answering")
-        assert world.told == ["disk-full"]
+        assert world.insights == ["disk-full"]
 
     play(story)
 
@@ -188,7 +188,7 @@ def test_control_7_a_text_that_changes_makes_no_new_insight(play: Play) -> None:
         for number in range(5):
             world.answers.says = response(insight(summary=f"Disk {number} is full"))
             await world.pass_time(30)
-        assert world.told == ["disk-full"]
+        assert world.insights == ["disk-full"]
 
     play(story)
 
@@ -199,7 +199,7 @@ def test_control_8_new_uids_are_bounded_and_the_condition_says_so(play: Play) ->
         for number in range(5):
             world.answers.says = response(*(insight(f"uid-{number}-{one}") for one in range(60)))
             await world.pass_time(30)
-        assert world.told == []
+        assert world.insights == []
         assert set(world.woken) == {"cluster"}
         assert await world.online() == ("True", "InsightsRefused")
         assert "60 insights are new: too many in 10 min" in (await world.status()).conditions[0].message
@@ -217,7 +217,7 @@ def test_control_8_what_stands_from_another_process_is_not_new(play: Play) -> No
         new = [f"new-{number}" for number in range(MOST_NEW - 4)]
         world.answers.says = response(*(insight(uid) for uid in new))
         await world.pass_time(31)
-        assert world.told == new
+        assert world.insights == new
 
     play(story)
 
@@ -229,7 +229,7 @@ def test_control_18_a_service_that_is_gone_is_a_silence(play: Play) -> None:
         await world.api.delete(Service, "disks", namespace="storage")
         await world.pass_time(60)
         assert await world.online() == ("False", "ServiceNotFound")
-        assert world.told == ["disk-full"]
+        assert world.insights == ["disk-full"]
         assert world.feed.heard["disks"].silent is not None
         assert "is not there" in world.feed.heard["disks"].trouble
 
@@ -239,7 +239,7 @@ def test_control_18_a_service_that_is_gone_is_a_silence(play: Play) -> None:
 def test_what_a_disabled_informer_told_is_forgotten(play: Play) -> None:
     async def story(world: World) -> None:
         await world.turn()
-        assert world.told == ["disk-full"]
+        assert world.insights == ["disk-full"]
         await world.change(enabled=False)
         await world.turn()
         assert "disks" not in world.feed.heard
@@ -254,7 +254,7 @@ def test_control_18_a_silence_of_less_than_five_minutes_is_no_trouble(play: Play
         world.answers.says = SILENT
         await world.pass_time(GRACE / SECOND)
         assert await world.online() == ("True", "Answering")
-        assert world.told == ["disk-full"]
+        assert world.insights == ["disk-full"]
         await world.pass_time(400)
         assert await world.online() == ("False", "NotAnswering")
         assert world.events() == ["InformerEnabled", "InformerDegraded"]
@@ -273,10 +273,10 @@ def test_control_12_insights_of_one_that_is_silent_for_15_minutes_are_dropped(pl
             return world.feed.heard["disks"].informed("disks", "storage", now=of_datetime(world.clock.now()))
 
         await world.pass_time(GRACE / SECOND + 60)
-        assert ([one.uid for one in says().told], says().stale_since) == (["disk-full"], answered)
+        assert ([one.uid for one in says().insights], says().stale_since) == (["disk-full"], answered)
         woken = len(world.woken)
         await world.pass_time(FORGOTTEN / SECOND)
-        assert ([one.uid for one in says().told], says().stale_since) == ([], answered)
+        assert ([one.uid for one in says().insights], says().stale_since) == ([], answered)
         assert len(world.woken) > woken
 
     play(story)

@@ -14,7 +14,7 @@ from windlass.update_status.controller.informants import Informants
 from windlass.update_status.informers.admission import MOST_ENABLED
 from windlass.update_status.informers.fetching import NoAnswer
 from windlass.update_status.informers.heard import FORGOTTEN, GRACE, Heard, informed
-from windlass.update_status.report import Impact, Informed, Insight, Level, Told
+from windlass.update_status.report import Impact, Informed, InformerInsight, Insight, Level
 from windlass.update_status.times import MINUTE, SECOND, of_datetime
 
 from .servers import insight, response
@@ -22,7 +22,7 @@ from .world import World
 
 NOW = 1000 * MINUTE
 TOLD = (
-    Told(
+    InformerInsight(
         uid="disk-full",
         insight=Insight(
             level=Level.WARNING,
@@ -54,7 +54,7 @@ async def _installed(world: World, story: Callable[[World], Awaitable[None]]) ->
 async def tells(world: World, *namespaces: str, reader: Any = None) -> tuple[Informed, ...]:
     stored: Seen[UpdateStatus] = await world.reader.see(UpdateStatus, "cluster")
     now = of_datetime(world.clock.now())
-    return await Informants(world.feed, namespaces).tell(reader or world.reader, stored, now=now)
+    return await Informants(world.feed, namespaces).informed(reader or world.reader, stored, now=now)
 
 
 def test_what_an_informer_answered_is_in_the_report_under_its_own_name() -> None:
@@ -62,7 +62,7 @@ def test_what_an_informer_answered_is_in_the_report_under_its_own_name() -> None
         await world.turn()
         (found,) = await tells(world)
         assert (found.name, found.namespace, found.stale_since) == ("disks", "storage", None)
-        assert [one.uid for one in found.told] == ["disk-full"]
+        assert [one.uid for one in found.insights] == ["disk-full"]
 
     played(story)
 
@@ -114,14 +114,14 @@ def test_a_process_that_has_just_begun_says_what_the_object_says() -> None:
         await world.turn()
         (before,) = await tells(world)
         world.restart()
-        stood = Informed(name="disks", namespace="elsewhere", told=before.told)
+        stood = Informed(name="disks", namespace="elsewhere", insights=before.insights)
         (found,) = informed_of(world, stood)
-        assert (found.namespace, [one.uid for one in found.told]) == ("storage", ["kept"])
+        assert (found.namespace, [one.uid for one in found.insights]) == ("storage", ["kept"])
         world.answers.says = NoAnswer("no answer within 5 s")
-        world.feed.take_over("disks", before.told)
+        world.feed.take_over("disks", before.insights)
         await world.turn()
         (found,) = informed_of(world, stood)
-        assert [one.uid for one in found.told] == ["kept"]
+        assert [one.uid for one in found.insights] == ["kept"]
 
     played(story)
 
@@ -148,7 +148,7 @@ def test_control_18_silence_is_forgiven_for_five_minutes_and_forgets_after_fifte
         heard = heard.failed("no answer", now=NOW + minutes * MINUTE)
     found = heard.informed("disks", "storage", now=NOW + MINUTE + silence)
     assert found.stale_since == (NOW if stale else None)
-    assert len(found.told) == insights
+    assert len(found.insights) == insights
 
 
 def test_a_good_answer_ends_a_silence() -> None:

@@ -215,6 +215,6 @@ class World:
         return [change.tree["reason"] for change in found]
 
     @property
-    def told(self) -> list[str]:
+    def insights(self) -> list[str]:
         """The uids that count now."""
-        return [one.uid for one in self.feed.heard["disks"].told]
+        return [one.uid for one in self.feed.heard["disks"].insights]

@@ -1,6 +1,6 @@
 """The controller runtime, from one request to a process that leads. It knows nothing about machines.
 
-| room | what it is | stands on |
+| layer | what it is | stands on |
 |---|---|---|
 | `process` | a process: leading, draining, probes, logs, metrics over HTTP | all below |
 | `control` | observe, decide, apply: controllers, plans, the queue, workers | `cache`, `client` |
@@ -8,7 +8,7 @@
 | `client` | typed verbs, watches, retries | `config` |
 | `config` | the address of the API server, and our credentials | |
 
-All rooms use the modules beside them: `object` (one object of a kind), `verbs` (the requests on it), `errors` (how a
+All layers use the modules beside them: `object` (one object of a kind), `verbs` (the requests on it), `errors` (how a
 request fails), `conditions`, `clock`, `backoff`. `crd` makes CustomResourceDefinitions of types,
 `folders` says where files of a user are kept.
 """

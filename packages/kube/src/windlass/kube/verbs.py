@@ -181,7 +181,8 @@ class Api(ReadApi, Protocol):
         resource_version: str = "",
         propagation: str = "",
     ) -> Object[K] | None:
-        """Delete an object if the preconditions hold. Returns it while something still holds it, None once it is gone.
+        """Delete an object if the preconditions hold. Returns the object while finalizers hold it, None once it is
+        gone.
 
         `uid`, `resource_version`: preconditions (Conflict). `propagation`: Background, Foreground or Orphan. Raises
         NotFound if it was gone already.

@@ -44,7 +44,8 @@ class MemoryReader:
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
     ) -> Seen[K]:
-        """What there is under this name. An absence is confirmed by a GET if asked for, so faults of gets show."""
+        """The object of this name, or its absence. An absence is confirmed by a GET if asked for, so faults of gets
+        show."""
         self._require_declared(kind, name, namespace, asks=confirm or live)
         if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
             return NotServedKind(f"{kind.RESOURCE} is not served")

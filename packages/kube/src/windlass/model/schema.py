@@ -39,7 +39,7 @@ def copied(tree: T) -> T:
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """What may stand at one place.
+    """The values that a schema allows at one place.
 
     `fields` are the declared keys of a map and `others` the shape of all other keys; a map with neither is open.
     `items` is the shape of list items. Items of a list with `keys` differ in those keys, those of a `unique` one are

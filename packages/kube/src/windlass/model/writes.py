@@ -1,8 +1,8 @@
 """What one write makes of one object: pure functions from (live tree, request) to the tree that is stored.
 
 `created`, `patched` and `doomed` are the steps that the API server takes between decoding a request and writing to
-etcd: identity, preconditions, status subresource, generation, validation. They raise the refusals of
-`windlass.model.refusals`; they never change what they are given.
+etcd: identity, preconditions, status subresource, generation, validation. The functions raise the refusals of
+`windlass.model.refusals`, and never change their arguments.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The stage of a story: its own control plane, the processes beside it, and the actions of a user.
 
-All processes that it starts end with this process, however that ends.
+All processes started here end with this process, even when this process is killed.
 """
 
 import asyncio

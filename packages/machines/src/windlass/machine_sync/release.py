@@ -8,7 +8,7 @@ accept no other.
 A mirror that is being deleted, for example with its namespace, is paused, so the controllers of its API never remove
 their finalizers from it. They are removed too, and what it owns is orphaned, because the instance stays.
 
-This module decides what to write. It reads metadata only, so that objects that cannot be decoded are released too.
+This module decides on the writes. It reads metadata only, so that objects that cannot be decoded are released too.
 
     one = group(MACHINES, machine_api, cluster_api, infra)[0]        # a Mirrored: Holder values that belong together
     plan(one.holders)                                                # a Plan, with a write for each that is held

@@ -106,7 +106,8 @@ class Beside:
         return {"openstack-provider": "" if self._working else self._why}
 
     async def _verdict(self) -> tuple[bool | None, str]:
-        """Whether to work, and why not; None: as before. One that works counts more than one that cannot be read."""
+        """Whether to work, and why not; None: as before. A rival at work counts more than a rival whose Lease cannot be
+        read."""
         verdicts = [await self._look(each, rival) for each, rival in self._rivals.items()]
         order = (False, None, True)
         return min(verdicts, key=lambda verdict: order.index(verdict[0]))

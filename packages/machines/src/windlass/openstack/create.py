@@ -35,7 +35,7 @@ from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import Recorded, ServerInventory
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import Server
 from windlass.openstack.instance.delete import next_deletion
@@ -65,7 +65,8 @@ class Cloud(Struct, frozen=True):
 class InstanceStatus(Struct, frozen=True, kw_only=True):
     """The server. `id` and `state` (Nova's) are empty while there is none; `message` says why.
 
-    `ready`: the server is ACTIVE; None if its state says neither. `building`: it changes soon by itself.
+    `ready`: the server is ACTIVE; None if its state says neither. `building`: the state will soon change without
+    another call.
     """
 
     name: str
@@ -214,7 +215,7 @@ async def wait_deleted(cloud: Cloud, *, owner: str, seconds: float, server_id: s
     await _until_done(visit, seconds, f"what {owner} had is not gone")
 
 
-def _sure(cloud: Cloud, mark: str, found: Inventory) -> Inventory:
+def _sure(cloud: Cloud, mark: str, found: ServerInventory) -> ServerInventory:
     """`found`; certain if it is empty. Then no late request of an earlier process can do harm.
 
     It cannot create a server: that request is sent only when the ports exist. If it creates a port or a volume, that is

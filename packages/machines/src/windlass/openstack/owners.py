@@ -36,7 +36,7 @@ def oldest_recorder(
 
 
 def in_words(found: Present[Any]) -> str:
-    """Which object it is, for people."""
+    """The object's kind, namespace and name, for people."""
     return f"{type(found.object).RESOURCE.kind} {found.metadata.namespace}/{found.metadata.name}"
 
 

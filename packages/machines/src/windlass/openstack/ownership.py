@@ -142,7 +142,7 @@ def new_mark(found: Present[Any], root: str) -> str:
 
 
 def presumed_mark(found: Present[Any]) -> str:
-    """With this mark counts what the object has recorded and nobody has marked yet: it tells whose that is."""
+    """Recorded resources that have no mark yet count as marked with this text, so their owner is known."""
     root = marks.root_of(claim_of(found).stored)
     return marks.mark_for(root, found.metadata.uid, place_of(found))
 
@@ -174,8 +174,8 @@ def replaced(claim: Claim, there: Iterable[str], facts: Facts) -> frozenset[str]
 
 def first_of(found: Sequence[Present[Any]], *, names: Callable[[Present[Any]], bool]) -> Present[Any]:
     """Which of several objects of one kind with the same root has what the root alone is on: one whose status `names`
-    resources, else the oldest. That its annotation has a mark of its own says nothing: anybody can write one who knows
-    the root, and earlier versions told it to people."""
+    resources, else the oldest. The mark in an annotation proves nothing: every user who knows the root can write a
+    mark, and earlier versions showed the root to users."""
     return min(found, key=lambda each: (not names(each), *_age(each)))
 
 

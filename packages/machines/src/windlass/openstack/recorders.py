@@ -1,9 +1,10 @@
-"""Who has a server without a mark: the object that has recorded it. All others that name it leave it alone.
+"""Who has a server without a mark: the object that has recorded it. The other objects that name the server leave it
+alone.
 
 Objects that Cluster API's provider or OpenShift's machine controller left have no marks until their first visit, which
-waits while they are paused. They say by their status, or by `providerID` and their phase, which server they have. Of
-several that have recorded one server, the oldest has it: a copy, or a backup restored in another namespace, has the
-status of the original.
+waits while they are paused. Status, or `providerID` and phase, say which server an object has. Of several that have
+recorded one server, the oldest has it: a copy, or a backup restored in another namespace, has the status of the
+original.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from msgspec import Struct, field
 from windlass.api.mapi import Machine
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.machine_api.constants import ID_ANNOTATION
 from windlass.openstack.owners import oldest_recorder
@@ -58,7 +59,7 @@ class Recorders:
         self._kinds = tuple(kinds)
         self._mirrors = mirrors
 
-    def counted(self, found: Present[Any], inventory: Inventory, which: str) -> Inventory:
+    def counted(self, found: Present[Any], inventory: ServerInventory, which: str) -> ServerInventory:
         """The inventory of the object, which names this server. If the server has no mark, and another object here has
         recorded it, it counts as that object's."""
         first = oldest_recorder(self._reader, self._kinds, BY_SERVER, which, has=lambda each: _has(each, which))
@@ -80,7 +81,7 @@ class Recorders:
 
 
 def _has(other: Present[Any], which: str) -> bool:
-    """It has recorded the server; that it names one is not enough."""
+    """The object has recorded the server; naming the server in its spec is not enough."""
     status = other.object.status
     if isinstance(other.object, Machine):
         shown = other.metadata.annotations.get(ID_ANNOTATION) == which

@@ -25,21 +25,21 @@ from windlass.api.meta import Condition
 from windlass.kube.conditions import condition, find
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Action, Call, Emit, Merge, Plan, target
-from windlass.kube.control.refused import ByEvent, Teller, telling
+from windlass.kube.control.refused import ByEvent, RefusalReporter, reporting
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
+from windlass.openstack.cluster import conditions as of_cluster
 from windlass.openstack.cluster import controller as clusters
-from windlass.openstack.cluster import telling as of_cluster
 from windlass.openstack.constants import EVENT_SOURCE
 from windlass.openstack.floating import controller as floating
 from windlass.openstack.identity import controller as identities
+from windlass.openstack.machine import conditions as of_machine
 from windlass.openstack.machine import controller as machines
-from windlass.openstack.machine import telling as of_machine
+from windlass.openstack.machine_api import conditions as of_machine_api
 from windlass.openstack.machine_api import controller as machine_api
-from windlass.openstack.machine_api import telling as of_machine_api
 from windlass.openstack.pool import controller as pools
+from windlass.openstack.server import conditions as of_server
 from windlass.openstack.server import controller as servers
-from windlass.openstack.server import telling as of_server
 from windlass.openstack.status import DELETING, FLOATING_READY, POOL_PARTS, PROGRESSING, Reason
 
 
@@ -121,7 +121,7 @@ def _of_secret(seen: Any) -> Any:
     return target(seen.secret) if isinstance(seen.secret, Present) else None
 
 
-TELLERS: Final[dict[str, Teller[Any]]] = {
+REPORTERS: Final[dict[str, RefusalReporter[Any]]] = {
     servers.NAME: OnObject(found=lambda seen: seen.server, write=_plain(of_server.write)),
     machines.NAME: OnObject(found=lambda seen: seen.machine, write=_of_machine),
     clusters.NAME: OnObject(found=lambda seen: seen.infra, write=_plain(of_cluster.write)),
@@ -136,4 +136,4 @@ TELLERS: Final[dict[str, Teller[Any]]] = {
 
 
 def with_refusals(made: Controller[Any, Any]) -> Controller[Any, Any]:
-    return telling(made, TELLERS[made.name])
+    return reporting(made, REPORTERS[made.name])

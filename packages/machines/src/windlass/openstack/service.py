@@ -3,7 +3,7 @@
     Beside ── starts and stops the controllers by the Leases of other OpenStack providers
     Clouds ── carries their requests, polls for them; closed when the last request has ended
 
-It has a Lease of its own, for which only its replicas compete.
+The process has its own Lease, for which only its replicas compete.
 """
 
 from collections.abc import Sequence

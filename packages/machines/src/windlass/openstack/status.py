@@ -16,10 +16,10 @@
 Every condition of an object is there after the first visit, before the cloud is asked: Unknown, `NotYetObserved`.
 
     write(found, first_visit(INSTANCE, awaited="Waiting for the Cluster"), parts=INSTANCE_PARTS, now=now)
-    trouble = told(failure, doing="create port worker-0-0")
+    trouble = trouble_of(failure, doing="create port worker-0-0")
     write(found, (trouble.condition, trouble.progress(due(...))), parts=INSTANCE_PARTS, now=now)
 
-How failures are told, and when a request that failed is sent again, is in `windlass.openstack.trouble`.
+How failures are reported, and when a request that failed is sent again, is in `windlass.openstack.trouble`.
 Reasons are those of the OpenStack provider of Cluster API where it has one for the situation.
 """
 
@@ -137,7 +137,7 @@ def dead_end(reason: str, message: str, *, remedy: str = "") -> tuple[Condition,
 
 
 def first_visit(types: Iterable[str], *, awaited: str) -> tuple[Condition, ...]:
-    """Conditions that nobody has observed yet. `awaited` is a sentence: what we wait for first."""
+    """Conditions of facts not observed yet. `awaited` is a sentence: what we wait for first."""
     return tuple(condition(each, None, Reason.NOT_YET_OBSERVED, awaited) for each in types)
 
 
@@ -179,21 +179,21 @@ def ready(conditions: Sequence[Any], parts: Sequence[str]) -> Condition:
 
 def write(
     found: Present[Any],
-    told: Iterable[Condition],
+    new: Iterable[Condition],
     *,
     parts: Sequence[str],
     now: datetime,
     fields: Mapping[str, Any] | None = None,
     why: str = "",
 ) -> Merge:
-    """The one status write: `fields` of the status (None removes one), the conditions `told`, and `Ready`.
+    """The one status write: `fields` of the status (None removes one), the conditions `new`, and `Ready`.
 
     Other conditions stay, except those without a reason, which older versions of the provider left.
     """
     observed: dict[str, Any] = dict(found.tree.get("status") or {})
     generation = found.metadata.generation
     conditions = [each for each in _conditions(found) if each.get("reason")]
-    for each in told:
+    for each in new:
         if each.type != READY:
             conditions = put(conditions, _said(each, generation), now=now)
     summary = _said(ready(conditions, parts), generation)

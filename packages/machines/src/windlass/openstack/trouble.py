@@ -49,7 +49,7 @@ _FIELDS: Final = {"groups": "securityGroups", "addresses": "fixedIPs", "server_g
 """Fields of `InstanceSpec` that the objects call otherwise."""
 
 
-class Limits(Struct, frozen=True):
+class DelayRange(Struct, frozen=True):
     """The shortest and the longest delay, in seconds."""
 
     first: float
@@ -59,25 +59,25 @@ class Limits(Struct, frozen=True):
 class Delays(Struct, frozen=True, kw_only=True):
     """The limits for each kind of trouble."""
 
-    unavailable: Limits = Limits(1.0, 300.0)
-    conflict: Limits = Limits(5.0, 300.0)
-    quota: Limits = Limits(60.0, 600.0)
-    dependency: Limits = Limits(60.0, 600.0)
-    credentials: Limits = Limits(300.0, 300.0)
-    invalid: Limits = Limits(600.0, 600.0)
+    unavailable: DelayRange = DelayRange(1.0, 300.0)
+    conflict: DelayRange = DelayRange(5.0, 300.0)
+    quota: DelayRange = DelayRange(60.0, 600.0)
+    dependency: DelayRange = DelayRange(60.0, 600.0)
+    credentials: DelayRange = DelayRange(300.0, 300.0)
+    invalid: DelayRange = DelayRange(600.0, 600.0)
 
 
 DELAYS: Final = Delays()
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class Trouble(Struct, frozen=True, kw_only=True):
     """A trouble for people. `by_itself`: it may pass although nobody changes the object, the credentials or roles."""
 
     type: str
     reason: str
     message: str
     by_itself: bool
-    limits: Limits
+    limits: DelayRange
     pause: float = 0.0
 
     @property
@@ -100,7 +100,7 @@ class Told(Struct, frozen=True, kw_only=True):
         return failed + timedelta(seconds=max(wait, self.pause))
 
 
-def told(
+def trouble_of(
     failure: Failure,
     *,
     doing: str = "",
@@ -109,7 +109,7 @@ def told(
     where: str = "",
     quotas: Iterable[Quota] = (),
     delays: Delays = DELAYS,
-) -> Told:
+) -> Trouble:
     """Tell of a failure. `doing` is what failed (`create port worker-0-0`), `part` and `reason` the caller's condition,
     `where` the place of the credentials, `quotas` those of the project."""
     text = f"Failed to {doing}: {failure}" if doing else str(failure)
@@ -117,8 +117,8 @@ def told(
     by_itself, limits = True, delays.unavailable
     match failure:
         case NotSent(why=CloudFailure() as why):
-            about = told(why, doing=doing, part=part, reason=reason, where=where, quotas=quotas, delays=delays)
-            return replace(about, limits=Limits(pause, pause), pause=pause)
+            about = trouble_of(why, doing=doing, part=part, reason=reason, where=where, quotas=quotas, delays=delays)
+            return replace(about, limits=DelayRange(pause, pause), pause=pause)
         case Unauthenticated():
             return _unauthenticated(str(failure), where, delays)
         case Denied():
@@ -135,24 +135,24 @@ def told(
             limits = delays.conflict
         case Throttled():
             text = f"{text}. The service limits how much it is asked"
-    return Told(type=part, reason=reason, message=text, by_itself=by_itself, limits=limits, pause=pause)
+    return Trouble(type=part, reason=reason, message=text, by_itself=by_itself, limits=limits, pause=pause)
 
 
-def told_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> Told:
+def trouble_of_identity(trouble: IdentityTrouble, *, delays: Delays = DELAYS) -> Trouble:
     """Tell of an `identityRef` that gives no credentials."""
     return _unauthenticated(trouble.message, "", delays)
 
 
-def told_of_no_access(
+def trouble_of_no_access(
     cloud: IdentityTrouble | CloudFailure | None, *, part: str = INSTANCE_READY, delays: Delays = DELAYS
-) -> Told:
+) -> Trouble:
     """Tell why the cloud of an object cannot be asked; None: nobody has tried yet."""
     match cloud:
         case IdentityTrouble():
-            return told_of_identity(cloud, delays=delays)
+            return trouble_of_identity(cloud, delays=delays)
         case CloudFailure():
-            return told(cloud, doing="ask the cloud", part=part, delays=delays)
-    return told_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)
+            return trouble_of(cloud, doing="ask the cloud", part=part, delays=delays)
+    return trouble_of_identity(IdentityTrouble("the credentials have not been read yet"), delays=delays)
 
 
 def _of_object(problem: Problem) -> str:
@@ -161,7 +161,7 @@ def _of_object(problem: Problem) -> str:
     return problem.message.replace(f"`{problem.field}`", f"`spec.{field}`")
 
 
-def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Delays = DELAYS) -> Told:
+def trouble_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Delays = DELAYS) -> Trouble:
     """Tell of all fields of a server that cannot be resolved.
 
     The field that only a person can correct gives the reason; a failure of the cloud is told if there is nothing else.
@@ -173,25 +173,25 @@ def told_of_problems(problems: Iterable[Problem | CloudFailure], *, delays: Dela
         return invalid(text, delays=delays)
     failures = [each for each in problems if isinstance(each, CloudFailure)]
     if refused := next((each for each in failures if isinstance(each, Unauthenticated)), None):
-        return told(refused, delays=delays)
+        return trouble_of(refused, delays=delays)
     if failures:
         worst = max(failures, key=lambda each: (not each.transient, each.retry_after or 0.0))
-        about = told(worst, doing="look up what the spec names", reason=Reason.DEPENDENCY_FAILED, delays=delays)
+        about = trouble_of(worst, doing="look up what the spec names", reason=Reason.DEPENDENCY_FAILED, delays=delays)
         return replace(about, type=INSTANCE_READY, message=text)
     return unmet(text, delays=delays)
 
 
 def unmet(
     message: str, *, part: str = INSTANCE_READY, reason: str = Reason.DEPENDENCY_FAILED, delays: Delays = DELAYS
-) -> Told:
+) -> Trouble:
     """Tell of something that does not exist (yet)."""
-    return Told(type=part, reason=reason, message=message, by_itself=True, limits=delays.dependency)
+    return Trouble(type=part, reason=reason, message=message, by_itself=True, limits=delays.dependency)
 
 
-def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS) -> Told:
+def invalid(message: str, *, part: str = INSTANCE_READY, delays: Delays = DELAYS) -> Trouble:
     """Tell of a field that only a person can correct."""
     reason = Reason.INVALID_CONFIGURATION
-    return Told(type=part, reason=reason, message=message, by_itself=False, limits=delays.invalid)
+    return Trouble(type=part, reason=reason, message=message, by_itself=False, limits=delays.invalid)
 
 
 def trouble_since(
@@ -214,9 +214,9 @@ def lasting_since(conditions: Iterable[Conditional], part: str) -> datetime | No
     return trouble_since(conditions, part) or (trouble_since(conditions, PROGRESSING, TRUE) if tells else None)
 
 
-def _unauthenticated(text: str, where: str, delays: Delays) -> Told:
+def _unauthenticated(text: str, where: str, delays: Delays) -> Trouble:
     remedy = f". Correct {where}" if where else ""
-    return Told(
+    return Trouble(
         type=AUTHENTICATED,
         reason=Reason.AUTHENTICATION_FAILED,
         message=f"Failed to create OpenStack client scope: {text}{remedy}",

@@ -22,6 +22,7 @@ In reading order: `request`, `pool.situation`, `pool.decide`, `builder`, then wh
 | `pool` | the controller of MachineConfigPools: observe, situation, decide, and the reports of both |
 | `overview` | how pools are doing, a row each |
 | `planning`, `service`, `settings`, `metrics` | plans, the process and its options, figures |
+| `constants` | names shared with the Machine Config Operator |
 | `capability`, `installation`; `cli`, `demo` | all of it as a value; its commands and its demo |
 
 There is no record beside the builder objects and the pool: a build is its builder object, named by its inputs.

@@ -66,7 +66,7 @@ class Cause(StrEnum):
 
 
 TRANSIENT: Final = frozenset({Cause.UNREACHABLE, Cause.DISK})
-"""Causes that may pass by themselves."""
+"""Causes that may pass without a change by the user."""
 
 
 class Failed(Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ class Backend(Protocol):
     def usual(self) -> bool: ...
 
     def unfit(self, context: Context, request: Request) -> Problem | None:
-        """Why it cannot build this context; None: it can."""
+        """The reason why the backend cannot build this context; None if it can."""
         ...
 
     def look(self, pool: str) -> Sequence[BuildState]:

@@ -109,7 +109,7 @@ REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.CANCELLED: "It is built again when it is asked for.",
     Cause.UNKNOWN: "The log says more.",
 }
-"""What the user does about it. Every cause has one."""
+"""The remedy for the user. Every cause has one."""
 
 
 def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
@@ -134,7 +134,7 @@ def overdue(log: str) -> Failed:
     return Failed(cause=Cause.DEADLINE, step=shortened(begun[-1], _LONGEST_STEP) if begun else "", tail=logs.tail(log))
 
 
-def told(failed: Failed, *, attempt: int, attempts: int) -> str:
+def failure_text(failed: Failed, *, attempt: int, attempts: int) -> str:
     """The failure for users: what, which attempt of how many, the remedy, the end of the log."""
     if failed.transient:
         again = "It is tried again by itself." if attempt < attempts else "It is not tried again by itself."

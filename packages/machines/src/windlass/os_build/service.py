@@ -4,9 +4,9 @@
     Builds ─────────── on this machine, if the process was started with a folder for them
     pool controller ── over the builders of the cluster, and those
 
-It has a Lease of its own, for which only its replicas compete. If it serves MachineOSConfigs, it competes for the Lease
-of the Machine Config Operator's builder instead: never do both build. Builds of the cluster go on without a leader;
-those on this machine end with the term of leadership.
+The process has its own Lease, for which only its replicas compete. If it serves MachineOSConfigs, it competes for the
+Lease of the Machine Config Operator's builder instead: never do both build. Builds of the cluster go on without a
+leader; those on this machine end with the term of leadership.
 """
 
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.effects import Carrier
 from windlass.kube.control.plan import Target, target
-from windlass.kube.control.refused import ByEvent, telling
+from windlass.kube.control.refused import ByEvent, reporting
 from windlass.kube.control.seen import Present
 from windlass.kube.control.source import Mailbox
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
@@ -35,7 +35,7 @@ from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.observe import Registries
-from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.settings import OsBuildSettings
@@ -69,12 +69,12 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
         own = None if local is None else LocalBackend(local.builds, local.mailbox)
         backends = backends_of(reader, namespace=namespace, job=settings.job, local=own)
         made = pool_controller(reader, backends, registries, settings=settings.pools)
-        return telling(made, ByEvent(EVENT_SOURCE, _pool))
+        return reporting(made, ByEvent(EVENT_SOURCE, _pool))
 
     return make
 
 
-def _pool(seen: Snapshot) -> Target | None:
+def _pool(seen: PoolSnapshot) -> Target | None:
     """What Events are about, of a refused write that no condition tells: conditions of pools say how a build is."""
     return target(seen.pool) if isinstance(seen.pool, Present) else None
 

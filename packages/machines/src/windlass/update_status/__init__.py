@@ -13,6 +13,8 @@
 | `as_tree` | the report for programs |
 | `document` | the report as the status of UpdateStatus, and back |
 | `history` | the record of an update, as it follows from reports |
+| `informers` | which informers are asked, how, when, and what of their answers counts |
+| `planning`, `constants` | plans; names in a cluster that reports depend on |
 | `controller` | keeps the UpdateStatus and the records up to date |
 | `capability`, `installation`, `metrics` | all of it as a value; figures |
 | `cli`, `view`, `demo` | its commands, its view of the web page, its demo |

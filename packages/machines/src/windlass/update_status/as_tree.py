@@ -153,7 +153,7 @@ def _informed(informed: Informed) -> dict[str, Any]:
                 "claimed": informed.claims(one.insight),
                 **_insight(one.insight),
             }
-            for one in informed.told
+            for one in informed.insights
         ],
     }
 

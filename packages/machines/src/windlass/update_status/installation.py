@@ -12,7 +12,7 @@ from windlass.api.update_record import UpdateRecord
 from windlass.capability.installation import Installation, account, steady
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Target, target
-from windlass.kube.control.refused import ByEvent, telling
+from windlass.kube.control.refused import ByEvent, reporting
 from windlass.kube.control.seen import Present
 from windlass.kube.crd import AGE, Column, Owned
 from windlass.update_status.controller.alerts import AlertsSettings
@@ -75,7 +75,7 @@ def with_refusals(made: Controller[str, Any]) -> Controller[str, Any]:
     def about(seen: Any) -> Target | None:
         return target(seen.stored) if isinstance(seen.stored, Present) else None
 
-    return telling(made, ByEvent(SOURCE, about))
+    return reporting(made, ByEvent(SOURCE, about))
 
 
 def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsSettings | None) -> Installation:

@@ -15,8 +15,8 @@ from windlass.api.meta import KubernetesObject
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
 from windlass.capability.documents import Interest
 from windlass.capability.planning import Ground, Planner
-from windlass.capability.planning.decider import Decider, Inventory
-from windlass.capability.planning.planner import Told
+from windlass.capability.planning.decider import Decider, PlanReader
+from windlass.capability.planning.planner import Remark
 from windlass.kube.control.seen import Present, Reader
 from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.causes.names import listed
@@ -31,13 +31,13 @@ def about_the_object(planner: Planner) -> Planner:
     async def look(reader: Reader, *, whole: bool) -> Ground:
         ground = await planner.ground(reader, whole=whole)
 
-        def deciders(inventory: Inventory) -> list[Decider]:
+        def deciders(inventory: PlanReader) -> list[Decider]:
             first, *others = ground.deciders(inventory)
             return [structs.replace(first, kind=UpdateStatus.RESOURCE.kind), *others]
 
         if whole:
             return structs.replace(ground, deciders=deciders)
-        return structs.replace(ground, deciders=deciders, tell=_tell)
+        return structs.replace(ground, deciders=deciders, remarks=_remarks)
 
     return structs.replace(
         planner,
@@ -59,7 +59,7 @@ def _interest(kinds: Iterable[type[KubernetesObject]]) -> Interest:
     return ours | INTEREST
 
 
-async def _tell(inventory: Inventory) -> Sequence[Told]:
+async def _remarks(inventory: PlanReader) -> Sequence[Remark]:
     """Of files without Pods: that the causes of drains are not in the plan."""
     if inventory.listing(Pod):
         return ()

@@ -273,7 +273,7 @@ class Level(IntEnum):
 
 
 class Impact(StrEnum):
-    """On what it has an effect."""
+    """The area that an insight affects."""
 
     NONE = "None"
     UNKNOWN = "Unknown"
@@ -301,7 +301,7 @@ class Reference(Struct, frozen=True):
 
 
 class Insight(Struct, frozen=True, kw_only=True):
-    """Something that needs attention, or that explains the update.
+    """A finding that needs attention, or explains the update.
 
     pool       the pool whose section it belongs to, "" for the control plane
     started    when it began; None: nothing in the cluster says
@@ -332,7 +332,7 @@ PLATFORM: Final = ("openshift-", "kube-")
 """How the namespaces begin whose Pods only the platform and cluster administrators may run."""
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class InformerInsight(Struct, frozen=True, kw_only=True):
     """What an informer of somebody else tells. `finish`: when it expects an end; None: it does not say."""
 
     uid: str
@@ -350,7 +350,7 @@ class Informed(Struct, frozen=True, kw_only=True):
     name: str
     namespace: str
     stale_since: Moment | None = None
-    told: tuple[Told, ...] = ()
+    insights: tuple[InformerInsight, ...] = ()
 
     def claims(self, insight: Insight) -> bool:
         """Whether its level is worse than a warning although the informer is no part of the platform."""
@@ -371,7 +371,7 @@ class CauseKind(StrEnum):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """Why something waits: one thing that somebody can change, and all that waits for it.
+    """The cause of a delay: one thing to change, and all objects that wait for it.
 
     BUDGET        a PodDisruptionBudget allows no eviction
     GRACE_PERIOD  a Pod ends, and may take as long as its grace period says

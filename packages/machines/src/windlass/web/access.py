@@ -79,7 +79,7 @@ class Sessions:
         return session
 
     def close(self, number: str) -> None:
-        """End it, if there is one."""
+        """End the session, if it exists."""
         self._sessions.pop(number, None)
 
 
@@ -204,7 +204,7 @@ class ClusterAccess:
 
 
 def why(ruling: Ruling) -> str:
-    """What to tell somebody who may not."""
+    """The text for a user without access."""
     match ruling.status:
         case 401:
             return "the API server does not accept that token: it may have expired"

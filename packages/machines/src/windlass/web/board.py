@@ -45,7 +45,7 @@ class Board:
         self._whole_before = 0
         """Pages with an older version get the whole document."""
         self._bodies: dict[int, bytes] = {}
-        """What pages with that version get: most of them have the same one."""
+        """The answers for pages by version: most pages have the same version."""
         self._news = asyncio.Event()
 
     @property

@@ -22,6 +22,11 @@ Installing Windlass with its extra `testing` gives pytest the fixtures `windlass
 | `windlass.testing.builds` | what concerns builds of images: who builds for Jobs and for OpenShift's Builds, played |
 | `windlass.testing.updates` | what concerns cluster updates: simulators of the operators that do them |
 | `windlass.testing.machines` | what concerns machines: simulators, the real controllers of both APIs |
+| `windlass.testing.scripted` | an API server in memory for one kind, with faults that a test triggers |
+| `windlass.testing.memory_cloud` | a model of an OpenStack cloud, at the level of HTTP |
+| `windlass.testing.crash`, `.clock`, `.logs` | crashes at each write; virtual time; captured log lines |
+| `windlass.testing.blackhole` | a TCP proxy that fails with silence |
+| `windlass.testing.background`, `.daemon` | planes that stay when the command that started them ends |
 
 Importing this package costs nothing; names are loaded when they are used.
 """

@@ -229,7 +229,7 @@ async def play(scenario: Scenario, point: CrashPoint | None = None) -> None:
 
 
 def _born(scenario: Scenario, fate: CrashPoint) -> tuple[Any, ...]:
-    """What a new process has: nothing that an earlier one remembered."""
+    """The objects of a new process, which has no memory of an earlier process."""
     api, reader = MortalApi(scenario.world, fate), scenario.reader(scenario.world)
     if not scenario.systems:
         return api, reader

@@ -1,8 +1,8 @@
 """The pytest plugin: a control plane and an OpenStack for all xdist workers, planes and a registry for each.
 
-Installing Windlass turns it on. Each hook and fixture imports what it needs, so that a run that uses none of
-them pays nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the
-controller process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
+Installing Windlass turns it on. Each hook and fixture imports its own modules, so that a run without them imports
+nothing. Plane and cloud start when the first test asks for them. Under pytest-xdist they belong to the controller
+process, so they are started once and outlive any worker; workers ask for them over a Unix socket.
 
 Tests that use one of these fixtures get the marker `plane`, `cloud` or `registry`, so that `-m "not plane and not cloud
 and not registry"` starts none.
@@ -224,7 +224,7 @@ def windlass_project(request: pytest.FixtureRequest, windlass_cloud: "CloudAcces
 def windlass_registry(request: pytest.FixtureRequest) -> "Iterator[Registry]":
     """The registry of this worker, with names and passwords (`Auth.BASIC`) and without TLS. Costs 0.2 s and 40 MB.
 
-    Its tests have it one after the other: they use repositories of their own, and remove their faults.
+    Tests use the registry one after the other: each has its own repositories, and removes its faults.
     """
     from windlass.testing.binaries import DISTRIBUTION, obtain
     from windlass.testing.registry import Registry

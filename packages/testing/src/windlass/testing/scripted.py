@@ -237,7 +237,7 @@ class ScriptedServer:
 
 
 class _Reader:
-    """One open watch: what it has still to deliver."""
+    """One open watch: the events still to deliver."""
 
     def __init__(self, *, deaf: bool) -> None:
         self.deaf = deaf

@@ -15,7 +15,7 @@ from windlass.kube.errors import Forbidden, Status
 from windlass.kube.object import Object
 from windlass.machine_sync.cli.machines.describe import view
 from windlass.machine_sync.constants import Namespaces
-from windlass.machine_sync.inspection.description import Ambiguous, Sight, look
+from windlass.machine_sync.inspection.description import Ambiguous, MachineInspection, look
 from windlass.machine_sync.inspection.facts import InvolvedObject, described, happenings
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, AnyKind
 from windlass.machine_sync.planning.deciders import kinds, scope
@@ -87,7 +87,7 @@ def cluster(*trees: Tree, text: str = UNMIRRORED) -> MemoryApi:
     return api
 
 
-async def sight(api: MemoryApi, name: str = WORKER, kind: AnyKind | None = MACHINES) -> Sight:
+async def sight(api: MemoryApi, name: str = WORKER, kind: AnyKind | None = MACHINES) -> MachineInspection:
     found = await look(api, PLACES, name, kind=kind, now=NOW)
     assert found is not None
     return found

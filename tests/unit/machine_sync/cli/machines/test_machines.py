@@ -12,7 +12,7 @@ from windlass.capability.conventions.options import adopt
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.capability.conventions.verbs import Itself, WithVerbs
 from windlass.machine_sync.cli.machines import command
-from windlass.machine_sync.cli.machines.follow import Passage
+from windlass.machine_sync.cli.machines.follow import RowFilter
 from windlass.machine_sync.cli.machines.show import report, summary
 from windlass.machine_sync.cli.machines.view import Tables, name, tree
 from windlass.machine_sync.cli.selection import Selection, parse
@@ -211,12 +211,12 @@ def test_what_is_out_of_sync_is_counted_in_words(rows: list[AnyRow], text: str) 
 # what a watch prints
 
 
-def printed(passage: Passage, *rows: AnyRow) -> list[str]:
+def printed(passage: RowFilter, *rows: AnyRow) -> list[str]:
     return [row.name for row in passage.of(rows)]
 
 
 def test_what_comes_into_sync_is_printed_once_more_and_then_no_longer() -> None:
-    passage = Passage(Selection(unsynced=True))
+    passage = RowFilter(Selection(unsynced=True))
 
     assert printed(passage, machine("a", STRAY), machine("b")) == ["a"]
     assert printed(passage, machine("a"), machine_set("a")) == ["a"]
@@ -224,7 +224,7 @@ def test_what_comes_into_sync_is_printed_once_more_and_then_no_longer() -> None:
 
 
 def test_what_was_out_of_sync_and_is_gone_is_printed_once_more() -> None:
-    passage = Passage(Selection(unsynced=True))
+    passage = RowFilter(Selection(unsynced=True))
 
     assert printed(passage, machine("a", STRAY)) == ["a"]
     assert printed(passage, gone(machine("a")), gone(machine("b"))) == ["a"]
@@ -232,7 +232,7 @@ def test_what_was_out_of_sync_and_is_gone_is_printed_once_more() -> None:
 
 
 def test_only_what_is_named_is_printed() -> None:
-    passage = Passage(parse(["machine/a"]))
+    passage = RowFilter(parse(["machine/a"]))
 
     assert printed(passage, machine("a"), machine("b"), machine_set("a")) == ["a"]
     assert printed(passage, gone(machine("a")), gone(machine_set("a"))) == ["a"]

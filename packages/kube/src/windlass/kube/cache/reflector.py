@@ -243,7 +243,7 @@ class Reflector(Generic[K]):
         await self._listed(objects, version)
 
     async def _follow(self) -> None:
-        """Read one watch to its end; in LISTING it begins with everything that exists."""
+        """Read one watch to its end; in LISTING the watch begins with all existing objects."""
         gathered: dict[NamespacedName, Object[K]] | None = {} if self._stage is FollowStage.LISTING else None
         began = self._clock.monotonic()
         self._watches += 1

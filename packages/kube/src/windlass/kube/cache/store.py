@@ -77,7 +77,7 @@ class Store(Generic[K]):
         return self._overlay.view(key, self._streamed.get(key))
 
     def items(self, namespace: str | None = None) -> Iterator[Object[K]]:
-        """All objects, or those of one namespace, as they are at this moment."""
+        """All objects, or all of one namespace, in their present state."""
         keys: Iterable[NamespacedName] = self._streamed
         if self._overlay:
             keys = dict.fromkeys([*self._streamed, *self._overlay])
@@ -268,7 +268,7 @@ class _Index(Generic[K]):
         return list(self._keys.get(value, ()))
 
     def over(self, objects: Mapping[NamespacedName, Object[K]]) -> Generator[None, None, "_Index[K]"]:
-        """The same index over these objects; it decodes only those that it does not know yet."""
+        """The same index over these objects; only objects new to the index are decoded."""
         other: _Index[K] = _Index(self.name, self._function)
         for count, (key, item) in enumerate(objects.items(), start=1):
             identity = (item.uid, item.resource_version)

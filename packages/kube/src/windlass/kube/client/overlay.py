@@ -64,7 +64,7 @@ class Written(Struct, Generic[K], frozen=True):
 
 
 class Tombstone(Struct, frozen=True):
-    """The object `uid` is gone for good. `version` is its last known one: it was deleted later than that."""
+    """The object `uid` is gone for good. `version` is the object's last known version: the deletion came later."""
 
     uid: str
     version: int

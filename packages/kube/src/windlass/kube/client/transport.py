@@ -116,7 +116,7 @@ class Transport:
         self._user_agent = user_agent or f"windlass/{VERSION}"
         self._random = random or Random()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """One for streams (True), one for everything else."""
+        """One session for streams (True), one for other requests (False)."""
         self._pools: list[Connections] = []
         self._closed = False
         self._credential: Credential | None = None

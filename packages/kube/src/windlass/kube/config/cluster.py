@@ -80,7 +80,7 @@ class Tls(Struct, frozen=True):
 
 
 class ClusterConfig(Struct, frozen=True):
-    """One API server as one user sees it.
+    """One API server, with the credentials of one user.
 
     `server`: base URL without trailing slash; may have a path. `namespace`: what `-n` defaults to. `proxy`: URL of an
     HTTP proxy, or None. `origin`: the source of this configuration, for messages and logs.

@@ -1,4 +1,4 @@
-"""Declares controllers: their watches, their permissions, how they observe and how they decide.
+"""Declares controllers: watches, permissions, and the functions that observe and decide.
 
 A controller is a value. It owns no task and no connection, so it can be read, tested, explained and turned into RBAC
 without running it:
@@ -189,7 +189,7 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
 
     @property
     def declared(self) -> tuple[Declaration, ...]:
-        """All its permissions: the declared ones, and reading the kinds that it watches."""
+        """All permissions of the controller: the declared ones, and reading the watched kinds."""
         return (*self.permissions, *map(_reading, self.watches))
 
 

@@ -1,7 +1,7 @@
 """The runtime's metrics, under controller-runtime's names, so that existing dashboards work.
 
 Each cluster has one `Metrics`, created beside its manager and passed down; there is no global registry.
-`windlass.kube.process.figures` joins them in one scrape.
+`windlass.kube.process.figures` joins the metrics of all clusters in one scrape.
 
     from windlass.kube.control.metrics import Metrics
 

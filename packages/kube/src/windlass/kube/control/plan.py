@@ -396,7 +396,7 @@ class Plan(Struct, frozen=True):
 
     @property
     def needed(self) -> tuple[Action, ...]:
-        """The actions that would change something."""
+        """The actions that would change an object or another system."""
         return tuple(action for action in self.actions if action.needed)
 
     def __str__(self) -> str:

@@ -1,9 +1,9 @@
 """Tells people which write the API server refused, in its own words, and what to do about it.
 
-    manager.start(lambda reader: telling(widget_controller(reader), OnWidget()))
+    manager.start(lambda reader: reporting(widget_controller(reader), OnWidget()))
 
 A refusal reaches `decide` once (`windlass.kube.control.rounds`). If `decide` plans the same write again, it has nothing
-to say about the refusal: then `telling` has it told, and the write is tried again with growing delays. A `decide` that
+to say about the refusal: then `reporting` reports it, and the write is tried again with growing delays. A `decide` that
 turns a refusal into a condition of its own plans no such write, and its plan is carried out as it is.
 
 | the API server's answer | remedy |
@@ -42,7 +42,7 @@ Key = TypeVar("Key", bound=Hashable)
 SnapshotT = TypeVar("SnapshotT", contravariant=True)
 
 
-class Teller(Protocol[SnapshotT]):
+class RefusalReporter(Protocol[SnapshotT]):
     """Where the objects of a controller say what was refused."""
 
     def refused(self, seen: SnapshotT, before: Plan, text: str, /, *, now: datetime) -> Plan:
@@ -61,7 +61,7 @@ class Round(Struct, frozen=True):
     last: Outcome
 
 
-def telling(made: Controller[Key, Any], teller: Teller[Any]) -> Controller[Key, Round]:
+def reporting(made: Controller[Key, Any], reporter: RefusalReporter[Any]) -> Controller[Key, Round]:
     """The controller, with refusals told that it does not decide about itself."""
 
     async def observe(key: Key, last: Outcome) -> Round:
@@ -70,12 +70,12 @@ def telling(made: Controller[Key, Any], teller: Teller[Any]) -> Controller[Key, 
     def decide(seen: Round, *, now: datetime) -> Plan:
         plan, refusal = made.decide(seen.snapshot, now=now), seen.last.refusal
         if refusal is None:
-            return teller.decided(seen.snapshot, plan)
+            return reporter.decided(seen.snapshot, plan)
         place = next((place for place, each in enumerate(plan.needed) if repeats(each, refusal.action)), None)
         if place is None:
             return plan
-        text = told(refusal)
-        return teller.refused(seen.snapshot, Plan(plan.needed[:place]), text, now=now).retry(text)
+        text = refusal_text(refusal)
+        return reporter.refused(seen.snapshot, Plan(plan.needed[:place]), text, now=now).retry(text)
 
     return replace(made, observe=observe, decide=decide)
 
@@ -105,7 +105,7 @@ def repeats(action: Action, refused: Action) -> bool:
     return same and (type(action), action.subresource) == (type(refused), refused.subresource)
 
 
-def told(refusal: Result) -> str:
+def refusal_text(refusal: Result) -> str:
     """What was refused, the server's message, and the remedy."""
     action, error = refusal.action, refusal.error
     match action:

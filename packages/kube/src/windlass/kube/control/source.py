@@ -117,7 +117,7 @@ class Changed(Protocol):
 
 
 class Subscribable(Protocol[K]):
-    """What this module needs of `windlass.kube.cache.Cache`."""
+    """The part of `windlass.kube.cache.Cache` that this module needs."""
 
     def items(self, namespace: str | None = None) -> Iterator[Object[K]]: ...
 

@@ -106,7 +106,7 @@ class Election:
 
     @property
     def leading(self) -> bool:
-        """This process believes that it holds the lease."""
+        """Whether this process holds the lease, by its own clock."""
         return self._leading and self._clock.monotonic() < self._expiry
 
     @property

@@ -81,7 +81,7 @@ class WithVerbs(click.Group):
 
 
 class Verb(NamedTuple):
-    """A verb: its line in the help. `offline`: it uses no cluster, so it has no options that select one."""
+    """A verb: its line in the help. `offline`: the verb uses no cluster, so it has no options that select a cluster."""
 
     help: str
     offline: bool = False

@@ -7,14 +7,14 @@
 |---|---|
 | `reading` | files and streams, read into documents |
 | `inputs` | several of them, of which a later one overrides an earlier one |
-| `gathered` | selects the files of a must-gather that a capability needs |
+| `must_gather` | selects the files of a must-gather that a capability needs |
 | `outcome` | what came of the conversion of one of them |
 | `unknown` | fields that a kind does not have |
 | `yaml_dialect` | the YAML of kubectl, within the limits of `windlass.kube.yaml_composer` |
 """
 
-from windlass.capability.documents.gathered import Interest
 from windlass.capability.documents.inputs import STDIN, read_inputs
+from windlass.capability.documents.must_gather import Interest
 from windlass.capability.documents.outcome import ConversionOutcome
 from windlass.capability.documents.reading import Document, Undecodable, UnreadableInput, read, read_path, read_stream
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from msgspec import structs
 
-from windlass.capability.documents.gathered import Interest
+from windlass.capability.documents.must_gather import Interest
 from windlass.capability.documents.reading import Document, UnreadableInput, read_path, read_stream
 
 STDIN = "-"

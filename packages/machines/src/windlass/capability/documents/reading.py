@@ -20,7 +20,7 @@ import yaml
 from msgspec import Struct
 
 from windlass.api.meta import without_nulls
-from windlass.capability.documents.gathered import Interest, files
+from windlass.capability.documents.must_gather import Interest, files
 from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
 from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
 from windlass.kube.yaml_composer import Cut

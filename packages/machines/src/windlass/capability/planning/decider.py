@@ -12,8 +12,8 @@ from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
 
 
-class Inventory(IndexedReader, Protocol):
-    """A reader that can also list objects: a `Survey` of a cluster, or the reader of a model."""
+class PlanReader(IndexedReader, Protocol):
+    """A reader that can also list objects: a `ClusterListing` of a cluster, or the reader of a model."""
 
     def listing(self, kind: type[K], namespace: str | None = None) -> list[Object[K]]:
         """All objects of a kind, in one namespace or (None) everywhere."""
@@ -29,9 +29,9 @@ class Decider(Struct, frozen=True):
 
     controller: Controller[Any, Any]
     kind: str
-    existing: Callable[[Inventory], set[Any]]
+    existing: Callable[[PlanReader], set[Any]]
 
-    def keys(self, inventory: Inventory) -> set[Any]:
+    def keys(self, inventory: PlanReader) -> set[Any]:
         """Every key that an existing object concerns: a controller that starts now would reconcile these."""
         return {key for watch in self.controller.watches for key in _keys_of(watch, inventory)}
 
@@ -47,11 +47,11 @@ def about_first_watch(controller: Controller[Any, Any]) -> Decider:
     return Decider(controller, watch.kind.RESOURCE.kind, partial(_keys_of, watch))
 
 
-def _keys_of(watch: Watch[Any], inventory: Inventory) -> set[Any]:
+def _keys_of(watch: Watch[Any], inventory: PlanReader) -> set[Any]:
     return {key for found in inventory.listing(watch.kind, watch.namespace) for key in watch.map(found)}
 
 
-def add_indexes(deciders: Iterable[Decider], inventory: Inventory) -> None:
+def add_indexes(deciders: Iterable[Decider], inventory: PlanReader) -> None:
     """Add the indexes of the controllers to `inventory`."""
     for decider in deciders:
         for watch in decider.controller.watches:
@@ -78,7 +78,7 @@ class Selected(NamedTuple):
     missing: list[Name]
 
 
-def select(deciders: Iterable[Decider], inventory: Inventory, *, wanted: Sequence[Name] = ()) -> Selected:
+def select(deciders: Iterable[Decider], inventory: PlanReader, *, wanted: Sequence[Name] = ()) -> Selected:
     """Every key that a controller would reconcile, or those that are `wanted`.
 
     A deleted object whose remains exist has a key too, since the remains may need work.

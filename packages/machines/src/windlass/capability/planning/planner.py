@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from windlass.capability.documents import Interest
-from windlass.capability.planning.decider import Decider, Inventory, about_first_watch, add_indexes
+from windlass.capability.planning.decider import Decider, PlanReader, about_first_watch, add_indexes
 from windlass.capability.planning.given import Scope, Tree
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.seen import Reader
@@ -17,24 +17,24 @@ class NoGround(Exception):
     """No plan can be made for this cluster, or nothing is ever done there. The text has the remedy."""
 
 
-Told: TypeAlias = tuple[Literal["note", "warning", "error"], str]
+Remark: TypeAlias = tuple[Literal["note", "warning", "error"], str]
 
 
-async def _nothing_to_tell(_: Inventory) -> Sequence[Told]:
+async def _no_remarks(_: PlanReader) -> Sequence[Remark]:
     return ()
 
 
 class Ground(Struct, frozen=True):
     """The basis of plans: the controllers for this cluster; `warnings` and `notes` about who carries the plans out.
 
-    `tell` adds sentences once the plans are made. `holding`: what the controllers need, such as connections to other
+    `remarks` adds sentences once the plans are made. `holding`: what the controllers need, such as connections to other
     systems; it is left when all plans are made.
     """
 
-    deciders: Callable[[Inventory], list[Decider]]
+    deciders: Callable[[PlanReader], list[Decider]]
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    tell: Callable[[Inventory], Awaitable[Sequence[Told]]] = _nothing_to_tell
+    remarks: Callable[[PlanReader], Awaitable[Sequence[Remark]]] = _no_remarks
     holding: AbstractAsyncContextManager[Any] = nullcontext()
 
 
@@ -69,7 +69,7 @@ def plain_planner(controllers: Callable[[Any], tuple[Controller[Any, Any], ...]]
     """The planner of a capability whose controllers are the same on every cluster, with keys that stand for the kind
     that each of them watches first."""
 
-    def deciders(inventory: Inventory) -> list[Decider]:
+    def deciders(inventory: PlanReader) -> list[Decider]:
         found = [about_first_watch(controller) for controller in controllers(inventory)]
         add_indexes(found, inventory)
         return found

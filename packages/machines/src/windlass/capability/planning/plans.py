@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.api.core import Event
-from windlass.capability.planning.decider import Decider, Inventory
+from windlass.capability.planning.decider import Decider, PlanReader
 from windlass.capability.together import together
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
@@ -44,7 +44,7 @@ class KeyPlan(Struct, frozen=True):
         return not self.actions and isinstance(self.next, Done) and self.error is None
 
 
-async def plans(asked: Iterable[tuple[Decider, Any]], reader: Inventory, *, now: datetime) -> list[KeyPlan]:
+async def plans(asked: Iterable[tuple[Decider, Any]], reader: PlanReader, *, now: datetime) -> list[KeyPlan]:
     """The plans of the keys `asked` for, in their order."""
     gate = asyncio.Semaphore(AT_ONCE)
 

@@ -22,7 +22,7 @@ from windlass.api.admission import (
     Webhook,
 )
 from windlass.api.core import Service
-from windlass.capability.planning.planner import Told
+from windlass.capability.planning.planner import Remark
 from windlass.kube.control.plan import Action, Call, Create, Delete, Emit, Evict, RequestToken
 from windlass.kube.errors import KubeError, NotFound
 from windlass.kube.verbs import ReadApi
@@ -42,7 +42,7 @@ class _Asked(Struct, frozen=True):
     objects: tuple[str, ...]
 
 
-async def stopped_writes(api: ReadApi, actions: Iterable[Action]) -> list[Told]:
+async def stopped_writes(api: ReadApi, actions: Iterable[Action]) -> list[Remark]:
     """A warning for each webhook that would stop some of `actions`, or a note why that cannot be told."""
     writes = [each for each in actions if not isinstance(each, Call | Emit)]
     if not writes:

@@ -17,16 +17,16 @@ from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.capability.planning import (
+    ClusterListing,
     Decider,
     Given,
     Ground,
-    Inventory,
     KeyPlan,
     Name,
     NoGround,
     Planner,
+    PlanReader,
     Selected,
-    Survey,
     as_json,
     plans,
     select,
@@ -45,7 +45,7 @@ P = TypeVar("P", KeyPlan, Course)
 
 
 class Question(NamedTuple):
-    """What to plan for one capability; nothing `wanted`: everything. `rules`: see `Capability`."""
+    """The objects to plan for one capability; all if `wanted` is empty. `rules`: see `Capability`."""
 
     planner: Planner
     wanted: Sequence[Name] = ()
@@ -84,12 +84,12 @@ async def _ask_cluster(client: Api, question: Question) -> Answer[KeyPlan] | Non
     surveyed = await _survey(client, question, whole=True)
     if surveyed is None:
         return None
-    ground, survey, selected = surveyed
-    for text in survey.not_served:
+    ground, cluster_listing, selected = surveyed
+    for text in cluster_listing.not_served:
         complaints.warn(text)
     async with ground.holding:
-        planned = await plans(selected.asked, survey, now=datetime.now(UTC))
-        await _tell(ground, survey)
+        planned = await plans(selected.asked, cluster_listing, now=datetime.now(UTC))
+        await _report(ground, cluster_listing)
     for level, text in await stopped_writes(client, [action for plan in planned for action in plan.actions]):
         complaints.say(level, text)
     if not selected.existing and not selected.missing:
@@ -106,8 +106,8 @@ async def plan_files(sources: Sequence[str], questions: Sequence[Question], form
     answers: list[Answer[KeyPlan]] = []
     for found in models.made:
         async with found.ground.holding:
-            planned = await plans(found.selected.asked, found.survey, now=now)
-            await _tell(found.ground, found.survey)
+            planned = await plans(found.selected.asked, found.cluster_listing, now=now)
+            await _report(found.ground, found.cluster_listing)
         if found.new and any(plan.writes for plan in planned):
             what = "1 object has" if found.new == 1 else f"{found.new} objects have"
             complaints.say("note", f"{what} no status, so this is only the first step; --rounds shows all of them")
@@ -138,7 +138,7 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
 
         async with found.ground.holding:
             courses = await follow(asked(), api=found.api, ledger=reader, now=now, more=asked)
-            failed |= await _tell(found.ground, reader)
+            failed |= await _report(found.ground, reader)
         objects += model.changed(found.api, since=before)
         answers.append(Answer(found.question, found.selected, courses))
     if form.form == "json":
@@ -154,7 +154,7 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
     return Exit.CHANGES if any(course.writes for course in all_courses) else Exit.OK
 
 
-def _asked(deciding: list[Decider], inventory: Inventory, wanted: Sequence[Name]) -> list[tuple[Decider, Any]]:
+def _asked(deciding: list[Decider], inventory: PlanReader, wanted: Sequence[Name]) -> list[tuple[Decider, Any]]:
     return select(deciding, inventory, wanted=wanted).asked
 
 
@@ -167,7 +167,7 @@ class _Modelled(NamedTuple):
     question: Question
     api: MemoryApi
     ground: Ground
-    survey: Survey
+    cluster_listing: ClusterListing
     selected: Selected
     new: int
 
@@ -218,16 +218,16 @@ async def _modelled(question: Question, given: Given, now: datetime) -> _Modelle
     return _Modelled(question, api, *surveyed, given.count(scope.filled, without_status=True))
 
 
-async def _survey(api: Api, question: Question, *, whole: bool) -> tuple[Ground, Survey, Selected] | None:
+async def _survey(api: Api, question: Question, *, whole: bool) -> tuple[Ground, ClusterListing, Selected] | None:
     """The cluster or model `api`, and what to plan there. None if no plans can be made, after the reason was
     printed."""
-    survey = Survey(api)
-    ground = await _ground(question.planner, survey, whole=whole)
+    cluster_listing = ClusterListing(api)
+    ground = await _ground(question.planner, cluster_listing, whole=whole)
     if ground is None:
         return None
-    deciding = ground.deciders(survey)
-    await survey.take(deciding)
-    return ground, survey, select(deciding, survey, wanted=question.wanted)
+    deciding = ground.deciders(cluster_listing)
+    await cluster_listing.take(deciding)
+    return ground, cluster_listing, select(deciding, cluster_listing, wanted=question.wanted)
 
 
 async def _ground(planner: Planner, reader: Reader, *, whole: bool) -> Ground | None:
@@ -244,12 +244,12 @@ async def _ground(planner: Planner, reader: Reader, *, whole: bool) -> Ground | 
     return ground
 
 
-async def _tell(ground: Ground, inventory: Inventory) -> bool:
+async def _report(ground: Ground, inventory: PlanReader) -> bool:
     """Print what there is to tell beside the plans; returns whether there are errors."""
-    told = await ground.tell(inventory)
-    for level, text in told:
+    found = await ground.remarks(inventory)
+    for level, text in found:
         complaints.say(level, text)
-    return any(level == "error" for level, _ in told)
+    return any(level == "error" for level, _ in found)
 
 
 def _show_plans(answers: Sequence[Answer[KeyPlan]], form: Form, *, failed: bool) -> Exit:

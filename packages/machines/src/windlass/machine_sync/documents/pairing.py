@@ -122,7 +122,7 @@ class DocumentIndex:
         return self._nearest(machine, fitting)
 
     def _nearest(self, machine: Document, fitting: list[Document]) -> list[Document]:
-        """Of those that fit, the ones for `machine`; the last one is preferred."""
+        """The fitting documents that belong to `machine`; the last is preferred."""
 
         def overrides(one: Document) -> bool:
             return one.layer > machine.layer and one.source not in self._with_machines

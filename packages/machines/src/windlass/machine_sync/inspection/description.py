@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from windlass.api import capi
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
-from windlass.capability.planning import KeyPlan, Survey, as_json, plan_of
+from windlass.capability.planning import ClusterListing, KeyPlan, as_json, plan_of
 from windlass.capability.together import both, together
 from windlass.kube.control.seen import Present, Unreadable, read
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
@@ -45,7 +45,7 @@ class Trouble(Struct, frozen=True):
     error: KubeError
 
 
-class Sight(Struct):
+class MachineInspection(Struct):
     """The result. A side that is None does not exist, or is among the `troubles`.
 
     `plan` None: there is none, and `no_plan` says why. `standing` has the platform, and whether Machine sync would run.
@@ -64,7 +64,7 @@ class Sight(Struct):
 
 async def look(
     client: Api, places: Namespaces, name: str, *, kind: AnyKind | None = None, now: datetime
-) -> Sight | None:
+) -> MachineInspection | None:
     """The facts; None if no object (of this kind) has that name. Raises Ambiguous, and KubeErrors that concern both
     sides."""
     found = await together(_Sides(client, places, each, name).look() for each in ([kind] if kind else KINDS))
@@ -78,7 +78,7 @@ async def look(
     sides = there[0]
     infra = await sides.infrastructure()
     events = await sides.events(infra)
-    sight = Sight(
+    sight = MachineInspection(
         sides.row(),
         _described(sides.machine_api),
         _described(sides.cluster_api),
@@ -90,7 +90,7 @@ async def look(
     return sight
 
 
-def as_tree(sight: Sight) -> dict[str, Any]:
+def as_tree(sight: MachineInspection) -> dict[str, Any]:
     """All facts for programs: `windlass machines describe -o json`, and the web page. docs/cli.md has the keys."""
     row = sight.row
     return {
@@ -171,22 +171,22 @@ class _Sides:
         return None
 
 
-async def _plan(sight: Sight, client: Api, places: Namespaces, *, has_taints: bool, now: datetime) -> None:
+async def _plan(sight: MachineInspection, client: Api, places: Namespaces, *, has_taints: bool, now: datetime) -> None:
     """The plan of the controller of this kind, if there is one for this cluster.
 
-    Whether the process mirrors taints cannot be read. A mirror that `has_taints` shows that it does.
+    Whether the process mirrors taints cannot be read. If the mirror `has_taints`, the process mirrors taints.
     """
-    survey = Survey(client)
+    cluster_listing = ClusterListing(client)
     try:
-        sight.standing = await standing_of(survey)
+        sight.standing = await standing_of(cluster_listing)
         platform = replace(sight.standing.platform, takes_taints=has_taints)
-        asked = deciders(survey, platform=platform, namespaces=places)
+        asked = deciders(cluster_listing, platform=platform, namespaces=places)
         decider = next((one for one in asked if one.kind == sight.row.kind), None)
         if decider is None:
             sight.no_plan = f"no controller looks after {sight.row.kind}s"
             return
-        await survey.take([decider])
-        sight.plan = await plan_of(decider, sight.row.name, survey, now=now)
+        await cluster_listing.take([decider])
+        sight.plan = await plan_of(decider, sight.row.name, cluster_listing, now=now)
     except NoPlatform as problem:
         sight.no_plan = str(problem)
     except Forbidden as error:

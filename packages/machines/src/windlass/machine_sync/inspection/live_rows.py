@@ -84,7 +84,7 @@ class Pair:
 
 
 class LiveRows:
-    """All rows as they are now, beginning with the `first` look. Run `runs` beside what reads it.
+    """All rows as they are now, beginning with the `first` look. Run `runs` beside the reader of the rows.
 
     `report` hears of watches that fail for longer than a moment.
     """

@@ -11,8 +11,10 @@ Reading order:
 | `propagation` | fields of a mirror that belong to the Cluster API MachineSet of its machine |
 | `infra_machine` | the mirror's infra machine, recreated if its provider does not allow a change |
 | `infra_owner` | whose an infra machine is: that of another Machine is left alone |
+| `infra_resources` | why the infra machine or infra cluster of a Cluster API Machine cannot be used |
 | `owners` | owner references, converted from one API to the other |
 | `deletion` | one object is being deleted: what happens to the others, in finalizer order |
+| `collected` | whether a user deleted a mirror, or the garbage collector did |
 | `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
 | `observe` | where a snapshot comes from |
 | `controller` | what wakes a machine, and what may be written |

@@ -65,7 +65,7 @@ PROVISIONING: Final = "Provisioning"
 
 
 def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
-    """What to do about one machine."""
+    """The plan for one machine."""
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)

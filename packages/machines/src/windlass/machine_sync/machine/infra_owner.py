@@ -10,8 +10,8 @@ infra machines can write all three, so they do not tell whose it is:
 | none | several | the one that is called like it, else the first by name |
 | none | others only | the first of them |
 
-An infra machine that belongs to nobody and that we did not create has been made beforehand. It is used only if it is
-the one that we would create.
+An infra machine that belongs to nobody and that we did not create has been made beforehand. An existing infra machine
+is used only if it equals the one that we would create.
 """
 
 from collections.abc import Collection

@@ -208,7 +208,8 @@ def _made(
 
 
 def _made_otherwise(seen: MachineSnapshot, made: _Made, source: Present[mapi.Machine]) -> Fault | None:
-    """The infra machine exists, and is not the one that would be created. Its provider would act on it as it is."""
+    """The infra machine exists, and is not the one that would be created. The provider would act on the fields of the
+    existing infra machine."""
     fields = infra_owner.unlike(seen, made.infra_machine, provider_id=source.object.spec.provider_id or "")
     return infra_resources.made_otherwise(seen, fields) if fields else None
 

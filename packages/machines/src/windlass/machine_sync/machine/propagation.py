@@ -37,7 +37,7 @@ OWNED: Final[Mapping[str, Any]] = {
 All other fields (version, minReadySeconds, ...) have no counterpart there, and stay as they are.
 """
 _PROPAGATED: Final = ("bootstrap.dataSecretName", "deletion.nodeDeletionTimeoutSeconds", "taints")
-"""Those of them that the set writes too."""
+"""The propagated fields that the set writes too."""
 
 
 def owned_spec(of_set: Seen[capi.MachineSet], owners: Iterable[OwnerReference]) -> Mapping[str, Any]:

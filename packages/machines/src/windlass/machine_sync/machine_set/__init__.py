@@ -15,6 +15,6 @@ Reading order:
 | `observe` | where a snapshot comes from |
 | `controller` | what wakes a set, and what may be written |
 
-All modules except `observe` and `controller` are pure. Machines are not migrated with their set: existing ones keep
-their authority, and new ones get theirs from the API that creates them.
+All modules except `observe` and `controller` are pure. Machines are not migrated with their set: existing Machines keep
+their authority, and the API that creates a new Machine is its authority.
 """

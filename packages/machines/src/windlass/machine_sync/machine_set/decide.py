@@ -36,7 +36,7 @@ from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, 
 
 
 def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
-    """What to do about one MachineSet."""
+    """The plan for one MachineSet."""
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)

@@ -43,7 +43,7 @@ INFRASTRUCTURE: Final = "cluster"
 """The name of the one Infrastructure object."""
 
 _EVER: Final = datetime.fromtimestamp(0, UTC)
-"""Any time, for a plan of which only the kinds of its objects are used."""
+"""A dummy time: only the kinds of the objects in this plan are used."""
 
 BY_SET: Final = "machine-set"
 """Index of infra templates: by the MachineSet in their label or their name."""

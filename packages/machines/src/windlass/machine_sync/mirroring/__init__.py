@@ -6,10 +6,15 @@
 | `migration` | moving authority from one API to the other, and back at any point |
 | `move` | the objects that such a move concerns, and whether their controllers have paused |
 | `metadata` | labels and annotations of a mirror: those that we copied, and those of others |
+| `extent` | the part of a MachineSet's spec that follows the authority |
+| `taints` | taints on mirrors, and why they may forbid moving authority |
 | `conditions` | conditions of the authoritative object merged into those of its mirror |
 | `infra_machine_spec` | which fields of an infra machine, or template, differ from the converted ones |
+| `mirrored_spec` | the record of what conversion wrote to an infra machine or template |
 | `belongs` | what is ours to write: marks and names are believed only beside our finalizer |
 | `finalizers` | our finalizer on every object that exists and is not being deleted |
+| `alone` | objects of one name that were never mirrored: one of them is deleted alone |
+| `removal` | whether an object is deleted with its CustomResourceDefinition or namespace |
 | `collector` | the garbage collector: the propagation of a deletion, and which deletions it made itself |
 
 All are pure functions from snapshots to actions or parts of plans.

@@ -56,7 +56,7 @@ def _rank(condition: Tree) -> tuple[int, str]:
 
 
 def _merge(observed: Any, converted: Sequence[Tree], *, moved_by: tuple[str, ...], now: datetime) -> list[Any]:
-    """`observed` itself, if it has all that `converted` says."""
+    """`observed` unchanged, if it contains all conditions of `converted`."""
     before = {
         condition["type"]: condition
         for condition in (observed if isinstance(observed, list) else ())

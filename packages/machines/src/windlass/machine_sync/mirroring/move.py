@@ -94,12 +94,12 @@ class Move(Struct, frozen=True):
 
 
 def says_paused(found: Seen[Any]) -> bool:
-    """Its controllers report that they are paused for it, in any of its lists of conditions."""
+    """The object's controllers report a pause, in any of its lists of conditions."""
     return any(is_true(conditions, PAUSED) for conditions in _lists(found))
 
 
 def _tells_of_pauses(found: Seen[Any]) -> bool:
-    """It has the condition, whatever that says."""
+    """The object has the condition, with any status."""
     return any(find(conditions, PAUSED) is not None for conditions in _lists(found))
 
 

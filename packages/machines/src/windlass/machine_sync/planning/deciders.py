@@ -7,7 +7,7 @@ from windlass.api import capi, config, mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.core import Event, Namespace
 from windlass.api.meta import KubernetesObject
-from windlass.capability.planning import Decider, Inventory, Scope
+from windlass.capability.planning import Decider, PlanReader, Scope
 from windlass.capability.planning.decider import add_indexes
 from windlass.machine_sync.constants import MACHINE_API, Namespaces
 from windlass.machine_sync.controllers import controllers
@@ -33,8 +33,9 @@ _OF: Final[dict[str, AnyKind]] = {MACHINE_SETS_OF: MACHINE_SETS, MACHINES_OF: MA
 """The kind whose names are the keys of each controller, by the controller's name."""
 
 
-def deciders(inventory: Inventory, *, platform: Platform, namespaces: Namespaces) -> list[Decider]:
-    """All controllers of Machine sync for a platform. They read `inventory`, which gets their indexes."""
+def deciders(inventory: PlanReader, *, platform: Platform, namespaces: Namespaces) -> list[Decider]:
+    """All controllers of Machine sync for a platform. The controllers read `inventory`; their indexes are added to the
+    reader."""
     found = [
         decider(controller, _OF[controller.name], namespaces)
         for controller in controllers(inventory, platform=platform, namespaces=namespaces)
@@ -48,7 +49,7 @@ def decider(controller: Any, of: AnyKind, namespaces: Namespaces) -> Decider:
     return Decider(controller, of.name, partial(_on_either_side, of, namespaces))
 
 
-def _on_either_side(of: AnyKind, namespaces: Namespaces, inventory: Inventory) -> set[str]:
+def _on_either_side(of: AnyKind, namespaces: Namespaces, inventory: PlanReader) -> set[str]:
     return {
         found.name
         for kind, namespace in zip((of.machine_api, of.cluster_api), namespaces, strict=True)

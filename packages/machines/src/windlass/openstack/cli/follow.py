@@ -16,7 +16,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.watch import InPlace, pause_after
 from windlass.kube.errors import KubeError
 from windlass.kube.process.colour import colourful
-from windlass.openstack.cli.show import Line, Sight, TreeRequest, for_programs, lines, look, render, table
+from windlass.openstack.cli.show import Line, TreeInspection, TreeRequest, for_programs, lines, look, render, table
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.overview.tree import Node
 
@@ -35,13 +35,13 @@ async def follow(settings: Settings, request: TreeRequest) -> Exit:
     return Exit.OK
 
 
-async def again(look: Callable[[], Awaitable[Sight]]) -> AsyncIterator[Sight]:
+async def again(look: Callable[[], Awaitable[TreeInspection]]) -> AsyncIterator[TreeInspection]:
     """What is seen, again and again. Each trouble is told once, as long as it lasts."""
     told: set[str] = set()
     first = True
     while True:
         began = time.monotonic()
-        seen: Sight | None = None
+        seen: TreeInspection | None = None
         try:
             seen = await look()
             troubles = seen.troubles
@@ -58,7 +58,7 @@ async def again(look: Callable[[], Awaitable[Sight]]) -> AsyncIterator[Sight]:
         await asyncio.sleep(pause_after(time.monotonic() - began, shortest=SHORTEST))
 
 
-async def changes(sights: AsyncIterator[Sight], request: TreeRequest) -> None:
+async def changes(sights: AsyncIterator[TreeInspection], request: TreeRequest) -> None:
     """All lines once, then each line that differs; for programs the whole, whenever it differs."""
     shown: dict[str, Line] = {}
     before: list[Node] | None = None
@@ -94,7 +94,7 @@ def _gone(node: Node) -> Node:
     return Node(kind=node.kind, name=node.name, id=node.id, state="gone")
 
 
-async def _live(sights: AsyncIterator[Sight], request: TreeRequest) -> None:
+async def _live(sights: AsyncIterator[TreeInspection], request: TreeRequest) -> None:
     """The trees in place, on a terminal."""
     with contextlib.closing(InPlace()) as shown:
         async for seen in sights:

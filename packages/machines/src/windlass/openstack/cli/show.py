@@ -51,7 +51,7 @@ class TreeRequest(NamedTuple):
     machine_api: str = MACHINE_API_NAMESPACE
 
 
-class Sight(NamedTuple):
+class TreeInspection(NamedTuple):
     """The trees, and what could not be read, in sentences."""
 
     trees: Sequence[Node]
@@ -79,21 +79,21 @@ async def once(settings: Settings, request: TreeRequest) -> Exit:
     return Exit.FAILED if sight.troubles else Exit.OK
 
 
-async def look(api: Api, clouds: Clouds, settings: Settings, request: TreeRequest) -> Sight:
+async def look(api: Api, clouds: Clouds, settings: Settings, request: TreeRequest) -> TreeInspection:
     """What there is now. Raises KubeErrors."""
     place, _, name = request.wanted.rpartition("/")
     namespace = place or settings.namespace
     found = await objects(api, OWNERS, namespace=namespace, machine_api=request.machine_api)
     if not any(kind in found.listed for kind in ROOTS):
         text = f"the API server does not serve {OpenStackCluster.RESOURCE}: install its CustomResourceDefinition"
-        return Sight((), (text,))
+        return TreeInspection((), (text,))
     wanted = list(_wanted(found, name))
     troubles = list(found.unreadable())
     if name and not wanted:
         troubles.append(f"no {_KINDS} is named {name}{f' in namespace {namespace}' if namespace else ''}")
     nodes = await trees(found, Projects(api, clouds), wanted)
     troubles += dict.fromkeys(note for one in nodes for each in flat(one) for note in each.notes if _is_blind(note))
-    return Sight(nodes, troubles)
+    return TreeInspection(nodes, troubles)
 
 
 def render(request: TreeRequest, nodes: Sequence[Node], *, colour: bool = False) -> list[str]:

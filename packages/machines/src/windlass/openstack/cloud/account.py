@@ -19,20 +19,20 @@ from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.balancers import BALANCING, Balancers
 from windlass.openstack.cloud.certainty import NEVER, Knowledge, Times
 from windlass.openstack.cloud.classify import classify
-from windlass.openstack.cloud.effect import after, port_gone
-from windlass.openstack.cloud.estate import Estate, Unmarked
 from windlass.openstack.cloud.failures import CloudFailure, NotSent
 from windlass.openstack.cloud.gates import Gates, Pauses
-from windlass.openstack.cloud.holdings import Holdings
-from windlass.openstack.cloud.inventory import NONE, Inventory, Quota, Recorded, Weather
+from windlass.openstack.cloud.inventory import NONE, Blockers, Quota, Recorded, ServerInventory
 from windlass.openstack.cloud.kinds import KINDS, NEUTRON
-from windlass.openstack.cloud.limits import limits, network_limits
-from windlass.openstack.cloud.listing import Identified, Listing
+from windlass.openstack.cloud.list_cache import Identified, ListCache
+from windlass.openstack.cloud.list_updates import after, port_gone
 from windlass.openstack.cloud.lookups import listed, matching, pages
 from windlass.openstack.cloud.marks import kin_of, mark_of, place_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory, Unmarked
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.query import EXTENSIONS, Answers, Query
 from windlass.openstack.cloud.questions import Questions
+from windlass.openstack.cloud.quotas import limits, network_limits
 from windlass.openstack.cloud.requests import (
     ATTACHMENTS,
     CloudRequest,
@@ -56,7 +56,7 @@ from windlass.openstack.cloud.resources import (
     Trunk,
     Volume,
 )
-from windlass.openstack.cloud.room import Room
+from windlass.openstack.cloud.server_slots import ServerSlots
 from windlass.openstack.cloud.unmarked import unmarked
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
@@ -106,11 +106,11 @@ class Account:
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
         self._one_by_one: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._room = Room(self._servers_left, clock)
+        self._room = ServerSlots(self._servers_left, clock)
         self._questions = Questions(self.ask, project_id=project_id, clock=clock)
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
         self._volumes = self._listing(VOLUMES, "/volumes/detail", "volumes", Volume)
-        self._lists_of: dict[type[Any], Listing[Any]] = {
+        self._lists_of: dict[type[Any], ListCache[Any]] = {
             Server: self._servers,
             Volume: self._volumes,
             LoadBalancer: self._listing(BALANCING, f"{ROOT}/loadbalancers", "loadbalancers", LoadBalancer, own=True),
@@ -120,8 +120,8 @@ class Account:
         self.balancers = Balancers(
             self._lists_of[LoadBalancer], self.ask, project_id=project_id, now=now, clock=clock, gone=self._gone
         )
-        self._ports: Listing[Port] = self._lists_of[Port]
-        self._trunks: Listing[Trunk] = self._lists_of[Trunk]
+        self._ports: ListCache[Port] = self._lists_of[Port]
+        self._trunks: ListCache[Trunk] = self._lists_of[Trunk]
 
     @property
     def services(self) -> frozenset[str]:
@@ -135,12 +135,12 @@ class Account:
 
     async def look(
         self, mark: str, recorded: Recorded = NONE, *, services: Iterable[str] = (), fresh: bool = False
-    ) -> Inventory:
+    ) -> ServerInventory:
         """What there is of an owner. From memory if nothing can have happened without us: the mark was `born` here, or
         was looked for and no outcome has been unknown since; states of servers and ports are then those of the last
         poll. `services`: where to look beside compute and network (`block-storage`). `fresh`: ask in any case."""
         need = self.knowledge.needed(mark, fresh=fresh)
-        lists: list[Listing[Any]] = [self._servers, self._ports]
+        lists: list[ListCache[Any]] = [self._servers, self._ports]
         if VOLUMES in services and VOLUMES in self.services:
             lists.append(self._volumes)
         if any(each.began < need.since for each in (*lists, self._trunks)) and "trunk" in await self.extensions():
@@ -160,7 +160,7 @@ class Account:
         first = Http(VOLUMES, "GET", "/attachments", query, microversion=ATTACHMENTS)
         return await pages(first, "attachments", Reservation, self.ask)
 
-    async def estate(
+    async def network_inventory(
         self,
         mark: str,
         recorded: Collection[str] = (),
@@ -168,7 +168,7 @@ class Account:
         kinds: Collection[type[Any]] = ESTATE,
         age: float = 0.0,
         again: bool = False,
-    ) -> Estate:
+    ) -> NetworkInventory:
         """What an owner has beside servers, of these `kinds`, with the mark or an ID that is `recorded`.
 
         A floating IP may be recorded by its address.
@@ -184,7 +184,7 @@ class Account:
         await asyncio.gather(*(each.since(oldest) for each in lists))
         self.knowledge.compare(mark, self._like)
         need = self.knowledge.needed(mark)
-        known: Listing[FloatingIp] = self._lists_of[FloatingIp]
+        known: ListCache[FloatingIp] = self._lists_of[FloatingIp]
         ids = {*recorded, *(each.id for each in known.all() if each.floating_ip_address in recorded)}
         found = {kind: tuple(_of(self._lists_of[kind], mark, ids)) for kind in asked}
         akin = (each for kind in asked for each in _others(self._lists_of[kind], mark, found[kind]))
@@ -197,7 +197,7 @@ class Account:
                 each.id: each for each in self._ports.all() if each.network_id in networks or each.device_id in routers
             }
         began = min((each.began for each in lists), default=now)
-        return Estate(
+        return NetworkInventory(
             networks=_oldest_first(found.get(Network, ())),
             subnets=_oldest_first(found.get(Subnet, ())),
             routers=_oldest_first(found.get(Router, ())),
@@ -222,11 +222,11 @@ class Account:
     def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
         """Whether the answers to our own requests tell all that the owner can have: this process made up its mark, no
         outcome has been unknown since, and the floating IPs of these addresses are its own."""
-        known: Listing[FloatingIp] = self._lists_of[FloatingIp]
+        known: ListCache[FloatingIp] = self._lists_of[FloatingIp]
         own = {each.floating_ip_address for each in known.marked(mark)}
         return self.knowledge.needed(mark).since == NEVER and own.issuperset(addresses)
 
-    async def holdings(self, also: Iterable[Query] = ()) -> Holdings:
+    async def project_inventory(self, also: Iterable[Query] = ()) -> ProjectInventory:
         """Everything that the project has, listed now, and of `also` (by ID) what other projects have."""
         kinds = set(self._lists_of)
         if VOLUMES not in self.services:
@@ -248,7 +248,9 @@ class Account:
         marked = [each for each in resources.get(LoadBalancer, {}).values() if mark_of(each)]
         self.balancers.forget()
         balancers = await self.balancers.see(marked, since=now)
-        return Holdings(project=self.key, resources=resources, balancers={each.balancer.id: each for each in balancers})
+        return ProjectInventory(
+            project=self.key, resources=resources, balancers={each.balancer.id: each for each in balancers}
+        )
 
     async def servers_named(self, name: str, *, at: str, age: float) -> tuple[Server, ...]:
         """The servers of this name without a mark, or with that of an object of the place `at`, unless they are being
@@ -266,13 +268,13 @@ class Account:
         self._lists_of[LoadBalancer].drop(balancer.id)
         port_gone(balancer.vip_port_id or "", self._lists_of)
 
-    def known(self, mark: str, recorded: Recorded = NONE) -> Inventory:
+    def known(self, mark: str, recorded: Recorded = NONE) -> ServerInventory:
         """The same from memory alone."""
         return self._inventory(mark, recorded, certain=False)
 
-    def weather(self, mark: str) -> Weather:
+    def blockers(self, mark: str) -> Blockers:
         """What stands in the way of requests for this owner. Reads memory only."""
-        return Weather(self.gates.closed(self._now()), self.knowledge.refusals(mark))
+        return Blockers(self.gates.closed(self._now()), self.knowledge.refusals(mark))
 
     async def extensions(self) -> frozenset[str]:
         """The extensions of Neutron's API, by alias."""
@@ -391,7 +393,7 @@ class Account:
     async def refresh(self, *, volumes: bool, ports: float = 0.0) -> None:
         """List servers now, volumes if somebody waits for one, and ports unless their list is younger than `ports`."""
         began = self._clock()
-        lists: list[Listing[Any]] = [self._servers, *([self._volumes] if volumes else [])]
+        lists: list[ListCache[Any]] = [self._servers, *([self._volumes] if volumes else [])]
         await asyncio.gather(self._ports.since(began - ports), *(each.since(began) for each in lists))
 
     # within
@@ -402,7 +404,7 @@ class Account:
         name = "name" if "name" in request.body else "description"  # floating IPs have no name
         return frozenset(each.id for each in alike if getattr(each, name) == request.body[name])
 
-    def _inventory(self, mark: str, recorded: Recorded, *, certain: bool) -> Inventory:
+    def _inventory(self, mark: str, recorded: Recorded, *, certain: bool) -> ServerInventory:
         servers = _of(self._servers, mark, [recorded.server] if recorded.server else [])
         foreign = {server.id for server in servers if mark_of(server) != mark}
         own = [server.id for server in servers if mark and server.id not in foreign]
@@ -414,7 +416,7 @@ class Account:
         hosts = {which: self._servers.get(which) for part in (*ports, *volumes) for which in _hosts_of(part)}
         missing = bool(recorded.server) and self._servers.get(recorded.server) is None
         as_of = self._time_of(self._servers.began)
-        return Inventory(
+        return ServerInventory(
             servers=tuple(sorted(servers, key=lambda each: each.created)),
             ports=_oldest_first(ports),
             volumes=_oldest_first(volumes),
@@ -447,14 +449,14 @@ class Account:
 
     def _listing(
         self, service: Service, path: str, key: str, kind: type[R], *, own: bool = False, microversion: str = ""
-    ) -> Listing[R]:
+    ) -> ListCache[R]:
         async def ask() -> tuple[R, ...]:
             fields = tuple(("fields", name) for name in _names(kind)) if service == "network" else ()
             project = (("project_id", self._project_id),) if own else ()
             first = Http(service, "GET", path, (*project, *fields), microversion=microversion)
             return await pages(first, key, kind, lambda page: self.ask(page, agent="poll"))
 
-        return Listing(ask, mark_of=mark_of, kin_of=kin_of, hosts_of=_hosts_of, clock=self._clock)
+        return ListCache(ask, mark_of=mark_of, kin_of=kin_of, hosts_of=_hosts_of, clock=self._clock)
 
 
 def _sender() -> str:
@@ -466,7 +468,7 @@ def _names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in msgspec.structs.fields(kind))
 
 
-def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
+def _of(listing: ListCache[R], mark: str, recorded: Iterable[str]) -> list[R]:
     """Those with the mark, and the recorded ones, each once."""
     found = {each.id: each for each in listing.marked(mark)} if mark else {}
     for which in recorded:
@@ -475,7 +477,7 @@ def _of(listing: Listing[R], mark: str, recorded: Iterable[str]) -> list[R]:
     return list(found.values())
 
 
-def _others(listing: Listing[R], mark: str, found: Iterable[R]) -> list[R]:
+def _others(listing: ListCache[R], mark: str, found: Iterable[R]) -> list[R]:
     """What has another mark of the same root, or of the same holder, but for what is `found` already."""
     ids = {each.id for each in found}
     return [each for each in listing.akin(mark) if each.id not in ids] if mark else []

@@ -39,10 +39,10 @@ from windlass.openstack.cloud.balancer_requests import (
     PartOfBalancer,
 )
 from windlass.openstack.cloud.certainty import NEVER
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.failures import Missing, Unavailable
-from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.list_cache import ListCache
 from windlass.openstack.cloud.lookups import pages
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import HealthMonitor, Listener, LoadBalancer, Member, Pool
 from windlass.openstack.cloud.wire import UNREADABLE, Answer, Http, Service
@@ -102,7 +102,7 @@ class Balancers:
 
     def __init__(
         self,
-        listing: Listing[LoadBalancer],
+        listing: ListCache[LoadBalancer],
         ask: Callable[..., Awaitable[Answer]],
         *,
         project_id: str,

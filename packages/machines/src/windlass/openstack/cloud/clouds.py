@@ -39,7 +39,7 @@ from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
-from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Recorded, ServerInventory
 from windlass.openstack.cloud.metrics import CloudFigures
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.session import CloudSession
@@ -73,7 +73,7 @@ class Owner(Struct, frozen=True):
 class _Follower(Struct):
     mark: str
     recorded: Recorded
-    seen: Inventory
+    seen: ServerInventory
 
 
 class _Door(Struct):
@@ -188,7 +188,7 @@ class Clouds:
         return account
 
     def _member(self, key: str) -> _Member | None:
-        """The project, which is in use. One that was dropped comes back if somebody still has it."""
+        """The project, which is in use. A dropped project comes back if a caller still uses it."""
         if key not in self._members and (account := self._accounts.get(key)) is not None:
             self._members[key] = _Member(account, self._clock())
         if (member := self._members.get(key)) is not None:
@@ -259,7 +259,7 @@ class Clouds:
     # owners
 
     def born(self, mark: str) -> str:
-        """Remember that this process made up `mark` just now, so nothing can have it; returns it."""
+        """Remember that this process has just created `mark`, so no resource can have it. Returns the mark."""
         self._unsent.add(mark)
         return mark
 
@@ -317,15 +317,15 @@ def _poll_key(project: str) -> tuple[str, str]:
     return "project", project
 
 
-def _comparable(there: Inventory) -> Inventory:
+def _comparable(there: ServerInventory) -> ServerInventory:
     """Without what changes from list to list."""
     return replace(there, reservations=(), certain=True, certain_in=0.0, missing_since=None, as_of=None)
 
 
-def _builds(there: Inventory) -> bool:
+def _builds(there: ServerInventory) -> bool:
     busy = any(server.status in ("", "BUILD") or server.task_state for server in there.servers)
     return busy or _waits_for_volume(there)
 
 
-def _waits_for_volume(there: Inventory) -> bool:
+def _waits_for_volume(there: ServerInventory) -> bool:
     return any(volume.status not in _SETTLED for volume in there.volumes)

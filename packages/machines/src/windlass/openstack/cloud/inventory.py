@@ -34,7 +34,7 @@ class Quota(Struct, frozen=True):
     used: int
 
 
-class Inventory(Struct, frozen=True):
+class ServerInventory(Struct, frozen=True):
     """All resources with the mark of an owner, or recorded by it; each list oldest first.
 
     `certain`: nothing else with the mark exists or can come to exist by an earlier request: absences may lead to a
@@ -69,7 +69,7 @@ class Inventory(Struct, frozen=True):
         """All resources that can have a mark, except `attached`."""
         return (*self.servers, *self.volumes, *self.ports, *self.trunks)
 
-    def with_others(self, wanted: Callable[[Server | Volume | Port | Trunk], bool]) -> "Inventory":
+    def with_others(self, wanted: Callable[[Server | Volume | Port | Trunk], bool]) -> "ServerInventory":
         """The wanted `others` as if they had the mark."""
 
         def moved(kind: type[Any], have: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ class Inventory(Struct, frozen=True):
             hosts=tuple(each for each in self.hosts if each.id not in now_own),
         )
 
-    def counted(self, which: str, mark: str) -> "Inventory":
+    def counted(self, which: str, mark: str) -> "ServerInventory":
         """With this mark on the server, if it has none."""
 
         def with_it(each: Server) -> Server:
@@ -98,7 +98,7 @@ class Inventory(Struct, frozen=True):
 
         return replace(self, servers=tuple(map(with_it, self.servers)))
 
-    def settled(self, own: Collection[str]) -> "Inventory":
+    def settled(self, own: Collection[str]) -> "ServerInventory":
         """Without what is attached to a server that has none of the marks `own`: whose the server is, all that is
         attached to it is, whatever mark that has. Two owners that took one server at the same moment have marked its
         parts in any order, but only one has marked the server last."""
@@ -158,7 +158,7 @@ class Refusal(Struct, frozen=True):
     times: int = 1
 
 
-class Weather(Struct, frozen=True):
+class Blockers(Struct, frozen=True):
     """What stands in the way: closed gates by service, by quota as `quota:network/ports`; the owner's latest
     refusals."""
 

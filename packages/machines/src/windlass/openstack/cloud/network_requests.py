@@ -135,7 +135,7 @@ class DeleteRule(Naming, frozen=True, kw_only=True):
 
 
 class CreateFloatingIp(Creation, frozen=True):
-    """It has no name: its description, which says what it is for, is what it is found by."""
+    """A floating IP has no name: it is found by its description, which says its purpose."""
 
     OF = FloatingIp
 

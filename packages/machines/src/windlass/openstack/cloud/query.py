@@ -32,7 +32,7 @@ Kind: TypeAlias = Literal[
 class Query(Struct, frozen=True, order=True):
     """All resources of `kind` with this `id`, or that match `filters` (in the service's own names, exactly).
 
-    `own`: only those of the project itself, not what is shared with it.
+    `own`: only resources of the project itself, without resources shared with the project.
     """
 
     kind: Kind

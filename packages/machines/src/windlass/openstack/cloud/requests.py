@@ -37,7 +37,7 @@ class CloudRequest(Request, frozen=True, kw_only=True):
     SYSTEM = OPENSTACK
     SERVICE: ClassVar[Service] = "network"
     CREATES: ClassVar[bool] = False
-    """Whether it makes something that a quota counts."""
+    """Whether the request creates a resource that a quota counts."""
 
     project: str
     mark: str

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
-from windlass.openstack.cloud.estate import Unmarked
-from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.list_cache import ListCache
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Unmarked
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,
@@ -21,7 +21,7 @@ T = TypeVar("T", Network, Subnet, Router, SecurityGroup, FloatingIp, LoadBalance
 
 
 async def unmarked(
-    lists: Mapping[type[Any], Listing[Any]],
+    lists: Mapping[type[Any], ListCache[Any]],
     names: Collection[str],
     *,
     description: str = "",
@@ -32,7 +32,7 @@ async def unmarked(
     """Of these kinds, from lists that began at `since` or later: what has one of the `names`, and floating IPs, which
     have none, with the `description` or the `tag`; without what is known by the IDs or addresses of `but`. Ports are
     listed only if a router was found, whose interfaces they may be."""
-    ports: Listing[Port] | None = lists.get(Port)
+    ports: ListCache[Port] | None = lists.get(Port)
     await asyncio.gather(*(each.since(since) for each in lists.values() if each is not ports))
 
     def found(kind: type[T]) -> tuple[T, ...]:

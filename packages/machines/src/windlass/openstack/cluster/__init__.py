@@ -6,7 +6,7 @@ of them need next. Here alone load balancers and floating IPs are changed.
 | module | what it holds |
 |---|---|
 | `snapshot` | the input of a decision |
-| `decide`, `telling` | the rows; what is said of the parts |
+| `decide`, `conditions` | the rows; what is said of the parts |
 | `part`, `parts` | what a part is; all of them, in the order in which they need each other |
 | `network` | what the spec names in the cloud: what is asked, and what the answers mean |
 | `managed_network`, `groups`, `rules` | what is made: the network with its router, security groups |

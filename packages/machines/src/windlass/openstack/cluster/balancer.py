@@ -35,9 +35,9 @@ from windlass.openstack.cloud.balancer_requests import (
     PartOfBalancer,
 )
 from windlass.openstack.cloud.balancers import QUIET
-from windlass.openstack.cloud.estate import Balancer, Estate
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventory
 from windlass.openstack.cloud.resources import Listener, LoadBalancer, Pool
 from windlass.openstack.cluster.admitted import admitted, canonical, ipv4
 from windlass.openstack.cluster.names import balancer_name
@@ -74,17 +74,17 @@ def ports_of(spec: api.OpenStackClusterSpec) -> tuple[int, ...]:
     return tuple(dict.fromkeys((first, *more)))
 
 
-def chosen(infra: api.OpenStackCluster, estate: Estate) -> Balancer | None:
+def chosen(infra: api.OpenStackCluster, inventory: NetworkInventory) -> Balancer | None:
     """The load balancer of the cluster: the recorded one, else the oldest with the mark."""
     recorded = infra.status.api_server_load_balancer
     which = recorded.id if recorded is not None else ""
-    return min(estate.balancers, key=lambda each: each.balancer.id != which, default=None)
+    return min(inventory.balancers, key=lambda each: each.balancer.id != which, default=None)
 
 
-def leading(infra: api.OpenStackCluster, ours: Ours, estate: Estate) -> Balancer | None:
+def leading(infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventory) -> Balancer | None:
     """The same, unless it is somebody else's, which the status of a copy records too: nothing is led to that one, and
     its members stay."""
-    found = chosen(infra, estate)
+    found = chosen(infra, inventory)
     return found if found is not None and _is_own(found.balancer, ours) else None
 
 
@@ -93,20 +93,22 @@ def _is_own(lb: LoadBalancer, ours: Ours) -> bool:
     return mark_of(lb) == ours.mark or (not mark_of(lb) and lb.name == name_of(ours))
 
 
-def balancer(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, weather: Weather) -> Part:
+def balancer(
+    infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventory, place: Place, *, blockers: Blockers
+) -> Part:
     """Only for a cluster whose load balancer `is_wanted`."""
-    found = chosen(infra, estate)
+    found = chosen(infra, inventory)
     if found is None:
-        return creation(infra, ours, estate, place, name=name_of(ours))
-    about = _Found(infra, ours, found, place, weather)
-    return about.part([each.balancer for each in estate.balancers if each is not found])
+        return creation(infra, ours, inventory, place, name=name_of(ours))
+    about = _Found(infra, ours, found, place, blockers)
+    return about.part([each.balancer for each in inventory.balancers if each is not found])
 
 
-def removal(ours: Ours, estate: Estate, formers: Collection[str] = ()) -> Part:
+def removal(ours: Ours, inventory: NetworkInventory, formers: Collection[str] = ()) -> Part:
     """Deletes what has the mark, with all parts and members; and what an earlier provider recorded under its name.
     `formers`: earlier marks of the cluster."""
     deletions, waits = [], []
-    for each in (found.balancer for found in estate.balancers):
+    for each in (found.balancer for found in inventory.balancers):
         if mark_of(each) not in (ours.mark, *formers) and (mark_of(each) or each.name != name_of(ours)):
             continue
         if each.provisioning_status.startswith(_PENDING):
@@ -135,7 +137,7 @@ class _Found(Struct, frozen=True):
     ours: Ours
     found: Balancer
     place: Place
-    weather: Weather
+    blockers: Blockers
 
     def part(self, surplus: Iterable[LoadBalancer]) -> Part:
         lb, ours = self.found.balancer, self.ours
@@ -247,7 +249,7 @@ class _Found(Struct, frozen=True):
     def _without_monitors(self) -> bool:
         """The provider said that it has none."""
         return any(
-            each.what == "create monitor" and each.failure.code == _NOT_IMPLEMENTED for each in self.weather.refusals
+            each.what == "create monitor" and each.failure.code == _NOT_IMPLEMENTED for each in self.blockers.refusals
         )
 
     def _cidrs(self) -> list[str]:

@@ -30,13 +30,13 @@ from windlass.kube.conditions import FALSE, TRUE, condition, find
 from windlass.kube.control.merge import changes
 from windlass.kube.control.plan import Action, Create, Delete, Outcome, Plan, WaitFor, target
 from windlass.kube.control.seen import Absent, Present, Seen
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cluster import bastion_address
 from windlass.openstack.cluster.bastion_address import ADDRESS
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.conditions import mirrored
 from windlass.openstack.machine.server_of import create, foreign, mapped, with_identity
-from windlass.openstack.machine.telling import mirrored
 from windlass.openstack.objects import event
 from windlass.openstack.status import AUTHENTICATED, BASTION_READY, DELETING, INSTANCE_READY, PROGRESSING, Reason
 
@@ -104,7 +104,7 @@ def bastion(
     found: Present[OpenStackCluster],
     server: Seen[OpenStackServer] | None,
     ours: Ours,
-    estate: Estate,
+    inventory: NetworkInventory,
     *,
     cluster: str,
     last: Outcome,
@@ -113,21 +113,21 @@ def bastion(
     own = own_server(found, server)
     if own is None and not isinstance(server, Absent | None):
         if not is_wanted(found.object):
-            return _retired(found, ours, estate)
+            return _retired(found, ours, inventory)
         return _in_the_way(_obscure(server))
     wanted = _wanted(found.object) if is_wanted(found.object) else None
     if own is not None and ((why := _why_not(own, wanted)) or own.deleting):
         return _delete(found, own, why)
     match wanted:
         case None:
-            return _retired(found, ours, estate)
+            return _retired(found, ours, inventory)
         case Problem(message=message):
             return _in_the_way(f"spec.bastion: {message}")
         case str():
             return _awaited(found, own, wanted)
     if own is None:
         return _create(found, wanted, cluster=cluster, last=last)
-    step, credentials = _told(found, own, ours, estate), with_identity(own, wanted.identity_ref)
+    step, credentials = _told(found, own, ours, inventory), with_identity(own, wanted.identity_ref)
     return replace(step, actions=(credentials,)) if credentials is not None else step
 
 
@@ -254,23 +254,25 @@ def _obscure(server: Any) -> str:
     return f"The OpenStackServer of the bastion cannot be read: {server.why}"
 
 
-def _retired(found: Present[OpenStackCluster], ours: Ours, estate: Estate) -> Step:
+def _retired(found: Present[OpenStackCluster], ours: Ours, inventory: NetworkInventory) -> Step:
     """Its server is gone, or there never was one."""
-    part = bastion_address.released(ours, estate, keep=bastion_address.pinned(found.object))
+    part = bastion_address.released(ours, inventory, keep=bastion_address.pinned(found.object))
     return Step(ready=_NONE, part=replace(part, fields={"bastion": None}) if part.is_there else part)
 
 
-def _told(found: Present[OpenStackCluster], own: Present[OpenStackServer], ours: Ours, estate: Estate) -> Step:
-    """It is as the spec wants it: what it says, and its floating IP."""
+def _told(
+    found: Present[OpenStackCluster], own: Present[OpenStackServer], ours: Ours, inventory: NetworkInventory
+) -> Step:
+    """The bastion is as the spec wants it: its status, and its floating IP."""
     status, name = own.object.status, own.metadata.name
     said = {each.type: each for each in mirrored(own, addresses=bool(status.addresses))}
     worst = said.get(AUTHENTICATED)
     worst = worst if worst is not None and worst.status == FALSE else said[INSTANCE_READY]
     ready = replace(worst, type=BASTION_READY)
     known = {"id": status.instance_id, "state": status.instance_state, "sshKeyName": own.object.spec.ssh_key_name}
-    port = bastion_address.port_of(found.object, own.object, estate)
+    port = bastion_address.port_of(found.object, own.object, inventory)
     ports = bastion_address.ports_of(own.object)
-    part, address = bastion_address.next_step(found.object, port, ours, estate, ports=ports)
+    part, address = bastion_address.next_step(found.object, port, ours, inventory, ports=ports)
     if ready.status != TRUE:
         remedy = f". {_REMEDY}" if ready.reason in _LOST else ""
         message, progress = f"OpenStackServer {name}: {ready.message}{remedy}", said[PROGRESSING]

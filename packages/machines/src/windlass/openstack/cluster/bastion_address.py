@@ -20,8 +20,8 @@ from typing import Final
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import is_true
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, Port
@@ -54,29 +54,29 @@ def ports_of(server: OpenStackServer) -> tuple[str, ...]:
     return tuple(each.id for each in resources.ports) if resources is not None else ()
 
 
-def port_of(infra: OpenStackCluster, server: OpenStackServer, estate: Estate) -> Port | None:
+def port_of(infra: OpenStackCluster, server: OpenStackServer, inventory: NetworkInventory) -> Port | None:
     """The first port on the network of the cluster, else the first; None if it is not known yet."""
-    there = {each.id: each for each in estate.ports}
+    there = {each.id: each for each in inventory.ports}
     found = [there[each] for each in ports_of(server) if each in there]
     network = infra.status.network.id if infra.status.network is not None else ""
     return next((each for each in found if each.network_id == network), found[0] if found else None)
 
 
 def next_step(
-    infra: OpenStackCluster, port: Port | None, ours: Ours, estate: Estate, *, ports: Collection[str]
+    infra: OpenStackCluster, port: Port | None, ours: Ours, inventory: NetworkInventory, *, ports: Collection[str]
 ) -> tuple[Part, str]:
     """What comes next for the floating IP of a server that runs, and its address (empty: not known yet, or none).
 
     `ports` are the IDs of all ports of the server, `port` is the one that it shall lead to."""
-    found = _chosen(infra, ours, estate)
-    if off := tuple(_taken_off(found, port, ours, estate)):
+    found = _chosen(infra, ours, inventory)
+    if off := tuple(_taken_off(found, port, ours, inventory)):
         had = infra.status.bastion
         return ADDRESS.needs(*off, why="another one takes its place"), had.floating_ip if had else ""
     if infra.spec.disable_external_network:
-        return released(ours, estate), ""
+        return released(ours, inventory), ""
     if found is not None:
         address = found.floating_ip_address
-        surplus = released(ours, estate, keep=address)
+        surplus = released(ours, inventory, keep=address)
         return (_lead(infra, found, port, ours, ports) if surplus.is_there else surplus), address
     if (address := pinned(infra)) != "":
         text = f"the project has no floating IP {address}: create it, or leave the field out"
@@ -85,7 +85,7 @@ def next_step(
     if external is None:
         made = is_true(infra.status.conditions, NETWORK_READY)
         return (ADDRESS if made else ADDRESS.awaits("the external network")), ""
-    others = [each for each in estate.unmarked.floating_ips if not _is_of_endpoint(each, infra, ours, estate)]
+    others = [each for each in inventory.unmarked.floating_ips if not _is_of_endpoint(each, infra, ours, inventory)]
     step = unmarked.floating_ip(
         ADDRESS,
         others,
@@ -94,31 +94,33 @@ def next_step(
     )
     if step is not None:
         return step, ""
-    if not estate.certain:
-        return ADDRESS.uncertain(estate), ""
+    if not inventory.certain:
+        return ADDRESS.uncertain(inventory), ""
     body = {"floating_network_id": external.id, "description": _description(ours)}
     return ADDRESS.needs(ours.create(CreateFloatingIp, _SUBJECT, body), why="the bastion is reached by it"), ""
 
 
-def _chosen(infra: OpenStackCluster, ours: Ours, estate: Estate) -> FloatingIp | None:
-    there = {each.floating_ip_address: each for each in estate.floating_ips}
+def _chosen(infra: OpenStackCluster, ours: Ours, inventory: NetworkInventory) -> FloatingIp | None:
+    there = {each.floating_ip_address: each for each in inventory.floating_ips}
     if address := pinned(infra):
         return there.get(address)
     recorded = [there[each] for each in addresses_of(infra) if each in there]
     kept = [each for each in recorded if _is_ours(each, ours) or _is_earlier(each, ours)]
-    return next(iter((*kept, *_ours(ours, estate))), None)
+    return next(iter((*kept, *_ours(ours, inventory))), None)
 
 
-def _taken_off(found: FloatingIp | None, port: Port | None, ours: Ours, estate: Estate) -> Iterator[CloudRequest]:
+def _taken_off(
+    found: FloatingIp | None, port: Port | None, ours: Ours, inventory: NetworkInventory
+) -> Iterator[CloudRequest]:
     """What leads to the server, and is neither `found` nor ours."""
-    for each in estate.floating_ips:
+    for each in inventory.floating_ips:
         if port is not None and each.port_id == port.id and each != found and not _is_ours(each, ours):
             yield ours.lead(each, None)
 
 
-def released(ours: Ours, estate: Estate, *, keep: str = "") -> Part:
+def released(ours: Ours, inventory: NetworkInventory, *, keep: str = "") -> Part:
     """Deletes those that are ours, but for the address to `keep`."""
-    gone = (ours.delete(each) for each in _ours(ours, estate) if each.floating_ip_address != keep)
+    gone = (ours.delete(each) for each in _ours(ours, inventory) if each.floating_ip_address != keep)
     return ADDRESS.needs(*gone, why="the bastion does not use it any more")
 
 
@@ -161,13 +163,13 @@ def _leads_to_ours(found: FloatingIp, ports: Collection[str]) -> bool:
     return not found.port_id or found.port_id in ports
 
 
-def _is_of_endpoint(found: FloatingIp, infra: OpenStackCluster, ours: Ours, estate: Estate) -> bool:
+def _is_of_endpoint(found: FloatingIp, infra: OpenStackCluster, ours: Ours, inventory: NetworkInventory) -> bool:
     """It is that of the API servers, which the provider describes in the same way."""
-    return found.floating_ip_address == endpoint.address_of(infra) or found.port_id in own_ports(ours, estate)
+    return found.floating_ip_address == endpoint.address_of(infra) or found.port_id in own_ports(ours, inventory)
 
 
-def _ours(ours: Ours, estate: Estate) -> list[FloatingIp]:
-    return [each for each in estate.floating_ips if _is_ours(each, ours)]
+def _ours(ours: Ours, inventory: NetworkInventory) -> list[FloatingIp]:
+    return [each for each in inventory.floating_ips if _is_ours(each, ours)]
 
 
 def _is_ours(found: FloatingIp, ours: Ours) -> bool:

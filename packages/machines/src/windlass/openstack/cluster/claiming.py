@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, mark_of, place_of, root_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Markable
 from windlass.openstack.cluster.part import NETWORK, Ours, Part
@@ -28,12 +28,12 @@ from windlass.openstack.status import Reason
 from windlass.openstack.taken import stopped
 
 
-def claiming(estate: Estate, ours: Ours, ownership: Ownership) -> Part:
+def claiming(inventory: NetworkInventory, ours: Ours, ownership: Ownership) -> Part:
     """What comes first for the cluster; it is there if its resources have its mark."""
-    if (other := stranger(estate, ownership)) is not None:
+    if (other := stranger(inventory, ownership)) is not None:
         return NETWORK.hindered(stopped(other, ownership), Reason.OWNED_BY_ANOTHER)
     requests, busy = list[CloudRequest](), ""
-    for each in estate.all:
+    for each in inventory.all:
         if mark_of(each) not in ownership.formers:
             continue
         if isinstance(each, LoadBalancer) and each.provisioning_status == "ERROR":
@@ -47,32 +47,34 @@ def claiming(estate: Estate, ours: Ours, ownership: Ownership) -> Part:
     return part.awaits(busy) if busy else part
 
 
-def stranger(estate: Estate, ownership: Ownership) -> Markable | None:
+def stranger(inventory: NetworkInventory, ownership: Ownership) -> Markable | None:
     """What has the root of the cluster's mark, and belongs to another object; None if there is nothing."""
     marks, root = {ownership.mark, *ownership.formers}, root_of(ownership.mark)
-    own = {_called(each) for each in estate.all if mark_of(each) in marks}
-    recorded = (each for each in estate.all if mark_of(each) not in marks and root_of(mark_of(each)) == root)
+    own = {_called(each) for each in inventory.all if mark_of(each) in marks}
+    recorded = (each for each in inventory.all if mark_of(each) not in marks and root_of(mark_of(each)) == root)
     at, alone = place_of(ownership.mark), not own
     # A user who can read the object can give its root to another one: beside what is its own, that one does not count.
-    others = (each for each in estate.others if alone or place_of(mark_of(each)) == at)
+    others = (each for each in inventory.others if alone or place_of(mark_of(each)) == at)
     return next((each for each in (*recorded, *others) if _called(each) not in own), None)
 
 
-def held(found: Present[OpenStackCluster], estate: Estate, ownership: Ownership, *, fresh_mark: str) -> Plan | None:
+def held(
+    found: Present[OpenStackCluster], inventory: NetworkInventory, ownership: Ownership, *, fresh_mark: str
+) -> Plan | None:
     """The annotation gets the cluster's own mark; None if it has it. A copy of which nothing exists gets a new one."""
     claim = ownership.claim
     if not claim.is_replacing:
         return None
-    if not any(_own(estate, ownership)) and not estate.certain:
+    if not any(_own(inventory, ownership)) and not inventory.certain:
         again = "a request of an earlier process may still arrive"
-        return Plan.nothing().then(RequeueAfter(estate.certain_in + SOON, again))
-    if claim.is_copied and not any(_own(estate, ownership)):
+        return Plan.nothing().then(RequeueAfter(inventory.certain_in + SOON, again))
+    if claim.is_copied and not any(_own(inventory, ownership)):
         return dropped(found, fresh_mark, in_words(claim.stored))
     return Plan.of(intend(found, claim.mark))
 
 
-def _own(estate: Estate, ownership: Ownership) -> Iterator[Markable]:
-    return (each for each in estate.all if mark_of(each) == ownership.mark)
+def _own(inventory: NetworkInventory, ownership: Ownership) -> Iterator[Markable]:
+    return (each for each in inventory.all if mark_of(each) == ownership.mark)
 
 
 def _called(found: Markable) -> tuple[str, str]:

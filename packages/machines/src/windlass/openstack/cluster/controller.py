@@ -24,10 +24,10 @@ from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import ESTATE, Account
 from windlass.openstack.cloud.balancer_requests import OF_BALANCERS, OF_MEMBERS
 from windlass.openstack.cloud.clouds import Clouds
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.marks import place_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.network_requests import OF_FLOATING_IPS, OF_NETWORKS
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import (
@@ -55,7 +55,7 @@ from windlass.openstack.cluster.names import names, of_provider
 from windlass.openstack.cluster.network import look_up, queries
 from windlass.openstack.cluster.recorded import BY_RESOURCE, counted, resources_of
 from windlass.openstack.cluster.resolve import Resolve, resolve
-from windlass.openstack.cluster.snapshot import Cloud, Snapshot, cluster_of, is_provisioned, recorded
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts, ClusterSnapshot, cluster_of, is_provisioned, recorded
 from windlass.openstack.collected import named_owner
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
@@ -96,7 +96,7 @@ class _Asked(Struct, frozen=True):
     at: datetime
 
 
-class Observer:
+class ClusterObserver:
     """Takes snapshots of OpenStackClusters. What the spec names is asked for once in an attempt."""
 
     def __init__(
@@ -116,13 +116,13 @@ class Observer:
         self._owners = Owners(reader, names=lambda each: bool(recorded(each.object)))
         self._asked: dict[NamespacedName, _Asked] = {}
 
-    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> ClusterSnapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackCluster, name, namespace=namespace)
         if not isinstance(found, Present):
             self._fresh.forget(key)
             self._asked.pop(key, None)
-            return Snapshot(infra=found, last=last)
+            return ClusterSnapshot(infra=found, last=last)
         cluster_name, cluster = cluster_of(found.metadata), None
         if cluster_name:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
@@ -132,7 +132,7 @@ class Observer:
         exists = recorded(found.object) or is_held(found) or claim_of(found).stored
         born = None if exists else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
-        seen = Snapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
+        seen = ClusterSnapshot(infra=found, cluster=cluster, cluster_name=cluster_name, fresh_mark=mark, last=last)
         seen = replace(seen, facts=await self._owners.facts(found))
         if cluster_name:  # an absence lets the finalizer go, so the cache is not enough for it
             server = await self._reader.see(
@@ -152,8 +152,8 @@ class Observer:
         return replace(seen, cloud=await self._cloud(key, seen, found))
 
     async def _cloud(
-        self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackCluster]
-    ) -> Cloud | IdentityTrouble:
+        self, key: NamespacedName, seen: ClusterSnapshot, found: Present[OpenStackCluster]
+    ) -> ClusterCloudFacts | IdentityTrouble:
         ref = found.object.spec.identity_ref
         if ref is None:
             return IdentityTrouble("spec.identityRef is missing: set it")
@@ -169,30 +169,30 @@ class Observer:
         age = RECENT
         replaces = claim_of(found).is_replacing  # what another management cluster made may be in no list yet
         changed = _is_changed(found) or replaces or is_stopped(found)
-        if found.deleting or project.weather(mark).refusals or changed:
+        if found.deleting or project.blockers(mark).refusals or changed:
             age = 0.0
         elif not is_provisioned(found.object) and project.has_told_all(mark, named):
             age = inf
-        estate = await _estate(
+        inventory = await _estate(
             project, seen, found, (*named, *_ports(seen, found)), age=age, again=again and not replaces
         )
         facts, formers = seen.facts, frozenset[str]()
-        if isinstance(estate, Estate):
-            estate = counted(self._reader, found, estate)
-            there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
-            there -= _strange(estate, names(f"{found.metadata.namespace}-{seen.cluster_name}"))
+        if isinstance(inventory, NetworkInventory):
+            inventory = counted(self._reader, found, inventory)
+            there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", mark}
+            there -= _strange(inventory, names(f"{found.metadata.namespace}-{seen.cluster_name}"))
             facts = await self._owners.with_absent(facts, found, there)
             formers = replaced(claim_of(found), there, facts)
-            estate = estate.with_others(lambda each: mark_on(each) in formers)
-        return Cloud(
+            inventory = inventory.with_others(lambda each: mark_on(each) in formers)
+        return ClusterCloudFacts(
             answers=asked.answers,
             asked=asked.at,
             project=project.key,
             where=credentials.where,
-            estate=estate,
+            inventory=inventory,
             formers=formers,
             facts=facts,
-            weather=project.weather(mark),
+            blockers=project.blockers(mark),
             extensions=await project.extensions() if found.object.spec.tags else frozenset(),
             resolved=resolved,
         )
@@ -220,10 +220,10 @@ class Observer:
         return not made and young and kept.spec == found.object.spec and not look_up(kept.spec, kept.answers).obstacles
 
 
-def _strange(estate: Estate, known: Collection[str]) -> set[str]:
+def _strange(inventory: NetworkInventory, known: Collection[str]) -> set[str]:
     """Roots of an earlier version on networks that do not have one of the `known` names: a copy of the object, in
     another management cluster, has that root too."""
-    named = (each for each in estate.others if isinstance(each, Network) and each.name not in known)
+    named = (each for each in inventory.others if isinstance(each, Network) and each.name not in known)
     return {mark for each in named if not place_of(mark := mark_on(each))}
 
 
@@ -243,20 +243,22 @@ def _is_changed(found: Present[OpenStackCluster]) -> bool:
 
 async def _estate(
     project: Account,
-    seen: Snapshot,
+    seen: ClusterSnapshot,
     found: Present[OpenStackCluster],
     others: Iterable[str],
     *,
     age: float,
     again: bool,
-) -> Estate | CloudFailure:
+) -> NetworkInventory | CloudFailure:
     """`others`: IDs and addresses to look for, beside those that the status records."""
     infra, named = found.object, (*recorded(found.object), *others)
     try:
-        estate = await project.estate(claim_of(found).mark, named, kinds=_kinds(infra), age=age, again=again)
+        inventory = await project.network_inventory(
+            claim_of(found).mark, named, kinds=_kinds(infra), age=age, again=again
+        )
         kinds = [] if found.deleting else _creatable(found)
         if not kinds:
-            return estate
+            return inventory
         cluster = f"{found.metadata.namespace}-{seen.cluster_name}"
         unmarked = await project.unmarked(
             names(cluster),
@@ -265,7 +267,7 @@ async def _estate(
             kinds=kinds,
             age=inf if again or (recorded(infra) and not is_stopped(found)) else min(age, RECENT),
         )
-        return replace(estate, unmarked=unmarked)
+        return replace(inventory, unmarked=unmarked)
     except CloudFailure as failure:
         return failure
 
@@ -293,8 +295,8 @@ def _addresses(infra: OpenStackCluster) -> tuple[str, ...]:
     return (address_of(infra), *bastion_address.addresses_of(infra))
 
 
-def _ports(seen: Snapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
-    """Those of the bastion, which are its server's."""
+def _ports(seen: ClusterSnapshot, found: Present[OpenStackCluster]) -> tuple[str, ...]:
+    """The ports of the bastion's server."""
     own = bastion.own_server(found, seen.bastion)
     return tuple(bastion_address.ports_of(own.object)) if own is not None else ()
 
@@ -313,7 +315,7 @@ def cluster_controller(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
     resolve: Resolve = resolve,
-) -> Controller[NamespacedName, Snapshot]:
+) -> Controller[NamespacedName, ClusterSnapshot]:
     """The controller, of OpenStackClusters in `namespace` (None: all). Keys are `(namespace, name)`."""
 
     def of_machine(machine: Object[Any]) -> Iterable[NamespacedName]:
@@ -361,7 +363,7 @@ def cluster_controller(
             emits_events(namespace=namespace),
             calls(*OF_NETWORKS, *OF_FLOATING_IPS, *OF_BALANCERS, *OF_MEMBERS),
         ),
-        observe=Observer(reader, clouds, now=now, new_mark=new_mark, resolve=resolve),
+        observe=ClusterObserver(reader, clouds, now=now, new_mark=new_mark, resolve=resolve),
         decide=decide,
         workers=4,
     )

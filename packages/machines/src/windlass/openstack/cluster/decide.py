@@ -36,18 +36,24 @@ from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cluster import deleting
 from windlass.openstack.cluster.bastion import Step, bastion, is_wanted, own_server, removal, unfit
 from windlass.openstack.cluster.claiming import claiming, held
-from windlass.openstack.cluster.part import Obstacle, Ours, Part
-from windlass.openstack.cluster.parts import parts
-from windlass.openstack.cluster.snapshot import Cloud, Snapshot, is_external, is_provisioned, recorded
-from windlass.openstack.cluster.telling import (
-    Trouble,
+from windlass.openstack.cluster.conditions import (
+    PartTrouble,
     conditions_of,
+    gate_of,
+    obstacle_trouble,
+    part_trouble,
     pause,
-    post_of,
-    trouble,
-    trouble_of,
     troubled,
     write,
+)
+from windlass.openstack.cluster.part import Obstacle, Ours, Part
+from windlass.openstack.cluster.parts import parts
+from windlass.openstack.cluster.snapshot import (
+    ClusterCloudFacts,
+    ClusterSnapshot,
+    is_external,
+    is_provisioned,
+    recorded,
 )
 from windlass.openstack.collected import is_cluster_collected, why_left
 from windlass.openstack.objects import dropped, event, intend, is_held, is_paused, mark_of, release, unseen
@@ -68,7 +74,7 @@ from windlass.openstack.status import (
     progressing,
     unvisited,
 )
-from windlass.openstack.trouble import told_of_no_access
+from windlass.openstack.trouble import trouble_of_no_access
 
 NAMES: Final = 5
 """Machines that a message names."""
@@ -76,7 +82,7 @@ REST: Final = 600.0
 """Seconds after which the cloud is asked again when all is well."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: ClusterSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     found = seen.infra
     if not isinstance(found, Present):
@@ -84,15 +90,15 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    if isinstance(seen.cloud, Cloud):
+    if isinstance(seen.cloud, ClusterCloudFacts):
         return _with_cloud(seen, found, seen.cloud, now=now)
-    no_access = trouble(found, told_of_no_access(seen.cloud, part=AUTHENTICATED), now)
+    no_access = part_trouble(found, trouble_of_no_access(seen.cloud, part=AUTHENTICATED), now)
     if found.deleting:
         return deleting.unreachable(found, no_access, now=now)
     return troubled(found, [no_access], now=now)
 
 
-def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
+def without_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if is_external(found):
         return Plan.nothing("it is managed by others")
@@ -129,7 +135,7 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackCluster], *, now: date
     return Plan.of(first, intend(found, seen.fresh_mark))
 
 
-def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
+def _delete(seen: ClusterSnapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if isinstance(seen.cluster, Present) and is_cluster_collected(found, seen.cluster):
@@ -159,7 +165,7 @@ def _delete(seen: Snapshot, found: Present[OpenStackCluster], *, now: datetime) 
     return Plan.of(release(found, "no Machine of its Cluster is left, and nothing was made for it"))
 
 
-def _instead(seen: Snapshot, found: Present[OpenStackCluster]) -> str:
+def _instead(seen: ClusterSnapshot, found: Present[OpenStackCluster]) -> str:
     """The name of the OpenStackCluster that the Cluster refers to, if this object is another one and has no mark. Names
     in the cloud follow from the Cluster, so a copy with the original's label or owner would find its parts."""
     if not isinstance(seen.cluster, Present) or mark_of(found):
@@ -168,15 +174,17 @@ def _instead(seen: Snapshot, found: Present[OpenStackCluster]) -> str:
     return name if name != found.metadata.name else ""
 
 
-def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, *, now: datetime) -> Plan:
-    estate = cloud.estate
-    if isinstance(estate, CloudFailure):
-        part = ENDPOINT_READY if estate.service == BALANCING else NETWORK_READY
-        why = Obstacle(part, Reason.OPENSTACK_ERROR, estate, "list what the cluster has")
-        troubles = [trouble_of(found, why, now)]
+def _with_cloud(
+    seen: ClusterSnapshot, found: Present[OpenStackCluster], cloud: ClusterCloudFacts, *, now: datetime
+) -> Plan:
+    inventory = cloud.inventory
+    if isinstance(inventory, CloudFailure):
+        part = ENDPOINT_READY if inventory.service == BALANCING else NETWORK_READY
+        why = Obstacle(part, Reason.OPENSTACK_ERROR, inventory, "list what the cluster has")
+        troubles = [obstacle_trouble(found, why, now)]
         if found.deleting:
             return deleting.unreachable(found, troubles[0], now=now)
-        good = conditions_of(found, (), without={each.told.type for each in troubles})
+        good = conditions_of(found, (), without={each.trouble.type for each in troubles})
         known = is_provisioned(found.object)
         return troubled(found, troubles, now=now, good=good if known else (NOT_PAUSED, NOT_DELETING))
     ours = Ours(
@@ -188,15 +196,15 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
     )
     ownership = Ownership(claim_of(found), cloud.facts, cloud.formers)
     if found.deleting:
-        return deleting.delete(found, cloud, estate, ours, ownership, last=seen.last, now=now)
-    if not (first := claiming(estate, ours, ownership)).is_there:
+        return deleting.delete(found, cloud, inventory, ours, ownership, last=seen.last, now=now)
+    if not (first := claiming(inventory, ours, ownership)).is_there:
         return _go_on(seen, found, cloud, [first], None, {}, now=now)
-    if (plan := held(found, estate, ownership, fresh_mark=seen.fresh_mark)) is not None:
+    if (plan := held(found, inventory, ownership, fresh_mark=seen.fresh_mark)) is not None:
         return plan
     exists = found.object.status.bastion is not None or own_server(found, seen.bastion) is not None
     has_bastion = is_wanted(found.object) or exists
-    made, reached = parts(found.object, cloud, estate, ours, machines=seen.control_plane, bastion=has_bastion)
-    guest = bastion(found, seen.bastion, ours, estate, cluster=seen.cluster_name, last=seen.last)
+    made, reached = parts(found.object, cloud, inventory, ours, machines=seen.control_plane, bastion=has_bastion)
+    guest = bastion(found, seen.bastion, ours, inventory, cluster=seen.cluster_name, last=seen.last)
     fields = _fields([*made, guest.part])
     if reached.where is not None and all(part.is_there for part in made):
         plan, fields = _with_endpoint(found, reached.where), {**fields, "initialization": {"provisioned": True}}
@@ -211,9 +219,9 @@ def _with_cloud(seen: Snapshot, found: Present[OpenStackCluster], cloud: Cloud, 
 
 
 def _go_on(
-    seen: Snapshot,
+    seen: ClusterSnapshot,
     found: Present[OpenStackCluster],
-    cloud: Cloud,
+    cloud: ClusterCloudFacts,
     made: Sequence[Part],
     guest: Step | None,
     fields: dict[str, Any],
@@ -222,12 +230,12 @@ def _go_on(
 ) -> Plan:
     """Send what may be sent, store what is known, say what is awaited and what is in the way."""
     whole = [*made, *([guest.part] if guest is not None else [])]
-    post = post_of(found, cloud, whole, last=seen.last, now=now)
-    sending = post.admit(request for part in whole for request in part.requests)
-    troubles = [trouble_of(found, each, cloud.asked) for part in whole for each in part.obstacles]
+    gate = gate_of(found, cloud, whole, last=seen.last, now=now)
+    sending = gate.admit(request for part in whole for request in part.requests)
+    troubles = [obstacle_trouble(found, each, cloud.asked) for part in whole for each in part.obstacles]
     if sending.first is not None:
-        troubles.append(Trouble(sending.first.told, sending.first.until))
-    bad = {each.told.type for each in troubles}
+        troubles.append(PartTrouble(sending.first.trouble, sending.first.until))
+    bad = {each.trouble.type for each in troubles}
     good = [NOT_PAUSED, NOT_DELETING]
     if guest is not None:
         good = [*conditions_of(found, made, without=bad), *([guest.ready] if BASTION_READY not in bad else [])]

@@ -28,8 +28,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.network_requests import CreateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer
@@ -84,18 +84,18 @@ def name_to_resolve(infra: api.OpenStackCluster) -> str:
 
 
 def endpoint(
-    infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, balanced: Part | None = None
+    infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventory, place: Place, *, balanced: Part | None = None
 ) -> Endpoint:
     """`balanced`: the part that is the load balancer, if one is wanted."""
-    found = leading(infra, ours, estate)
+    found = leading(infra, ours, inventory)
     told = balanced.fields if balanced is not None else {}
-    return _Step(infra, ours, estate, place, found.balancer if found is not None else None, told).endpoint()
+    return _Step(infra, ours, inventory, place, found.balancer if found is not None else None, told).endpoint()
 
 
 class _Step(Struct, frozen=True):
     infra: api.OpenStackCluster
     ours: Ours
-    estate: Estate
+    inventory: NetworkInventory
     place: Place
     lb: LoadBalancer | None
     told: Mapping[str, Any]
@@ -152,16 +152,16 @@ class _Step(Struct, frozen=True):
 
     def _leads_to_ours(self, floating: FloatingIp) -> bool:
         """It leads nowhere, or to the load balancer or a machine of the cluster."""
-        return not floating.port_id or floating.port_id in self.place.ports | own_ports(self.ours, self.estate)
+        return not floating.port_id or floating.port_id in self.place.ports | own_ports(self.ours, self.inventory)
 
     def _known(self) -> FloatingIp | None:
         """The floating IP as it exists; one of somebody else only where there is a load balancer for it."""
         address = address_of(self.infra) or (self.place.resolved if isinstance(self.place.resolved, str) else "")
-        found = [each for each in self.estate.floating_ips if each.floating_ip_address == address]
+        found = [each for each in self.inventory.floating_ips if each.floating_ip_address == address]
         if found and (self._is_ours(found[0]) or self._is_earlier(found[0]) or self._is_used):
             return found[0]
         mine = (
-            each for each in self.estate.floating_ips if self._is_ours(each) and each.description.startswith(PURPOSE)
+            each for each in self.inventory.floating_ips if self._is_ours(each) and each.description.startswith(PURPOSE)
         )
         return None if self.infra.spec.api_server_floating_ip else next(mine, None)
 
@@ -185,8 +185,8 @@ class _Step(Struct, frozen=True):
         address = address_of(self.infra) or resolved
         if not address and (step := self._unmarked()) is not None:
             return step
-        if not self.estate.certain:
-            return ENDPOINT.uncertain(self.estate)
+        if not self.inventory.certain:
+            return ENDPOINT.uncertain(self.inventory)
         assert self.place.external is not None
         body = {
             "floating_network_id": self.place.external.id,
@@ -197,7 +197,7 @@ class _Step(Struct, frozen=True):
         return ENDPOINT.needs(create, why="the API servers are reached by it")
 
     def _unmarked(self) -> Part | None:
-        found = self.estate.unmarked.floating_ips
+        found = self.inventory.unmarked.floating_ips
         return unmarked.floating_ip(ENDPOINT, found, leads_to_ours=self._leads_to_ours, adopt=self._adopt)
 
     def _adopt(self, floating: FloatingIp) -> CloudRequest:

@@ -20,10 +20,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackClusterSpec
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import InConflict
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.network_requests import CreateRules, CreateSecurityGroup, DeleteRule
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import SecurityGroup
@@ -44,25 +44,31 @@ _FIELDS: Final = {
 
 
 def groups(
-    spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found, *, bastion: bool, weather: Weather
+    spec: OpenStackClusterSpec,
+    ours: Ours,
+    inventory: NetworkInventory,
+    found: Found,
+    *,
+    bastion: bool,
+    blockers: Blockers,
 ) -> Part:
-    """The groups and their rules. `found`: the network; `bastion`: there is one, or shall be one. `weather`: what was
+    """The groups and their rules. `found`: the network; `bastion`: there is one, or shall be one. `blockers`: what was
     refused."""
     if spec.managed_security_groups is None:
         return GROUPS
-    if marks := adoption(estate.groups, ours):
+    if marks := adoption(inventory.groups, ours):
         return GROUPS.needs(*marks, why=ADOPTS)
-    if lost := strange(estate.groups, ours, GROUPS):
+    if lost := strange(inventory.groups, ours, GROUPS):
         return replace(GROUPS, obstacles=lost)
-    there = by_role(ours, estate)
+    there = by_role(ours, inventory)
     roles = (CONTROL_PLANE, WORKER, *((BASTION,) if bastion else ()))
     fields = {_FIELDS[role]: {"id": each.id, "name": each.name} for role, each in there.items()}
     part = replace(GROUPS, fields={**dict.fromkeys(_FIELDS.values()), **fields})
     missing = [role for role in roles if role not in there]
-    if (step := unmarked.groups(ours, estate.unmarked, [ours.group(role) for role in missing])) is not None:
+    if (step := unmarked.groups(ours, inventory.unmarked, [ours.group(role) for role in missing])) is not None:
         return replace(step, fields=part.fields)
-    if missing and not estate.certain:
-        return part.uncertain(estate)
+    if missing and not inventory.certain:
+        return part.uncertain(inventory)
     if missing:
         return part.needs(*(_create(role, ours) for role in missing), why="groups that are not there")
     cidrs = _cidrs(spec, found)
@@ -73,13 +79,13 @@ def groups(
     requests: list[CloudRequest] = []
     for role in roles:
         requests += ours.tag(there[role])
-        requests += _difference(there[role], wanted[role], ours, estate, weather, complete=not obstacles)
+        requests += _difference(there[role], wanted[role], ours, inventory, blockers, complete=not obstacles)
     return replace(part, requests=tuple(requests), why="groups differ from the spec", obstacles=obstacles)
 
 
-def retired(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, *, bastion: bool) -> Part:
+def retired(spec: OpenStackClusterSpec, ours: Ours, inventory: NetworkInventory, *, bastion: bool) -> Part:
     """The group of a bastion that is gone. It is apart from the others, which must not wait until nobody uses it."""
-    there = by_role(ours, estate)
+    there = by_role(ours, inventory)
     if spec.managed_security_groups is None or bastion or BASTION not in there:
         return GROUPS
     gone = there[BASTION]
@@ -89,10 +95,10 @@ def retired(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, *, bastion: 
     return GROUPS.needs(ours.delete(gone), why="there is no bastion any more")
 
 
-def by_role(ours: Ours, estate: Estate) -> Mapping[str, SecurityGroup]:
+def by_role(ours: Ours, inventory: NetworkInventory) -> Mapping[str, SecurityGroup]:
     """The groups of the cluster that exist. Those that were made for it in another namespace are called otherwise."""
     found: dict[str, SecurityGroup] = {}
-    for each in owned(estate.groups, ours):
+    for each in owned(inventory.groups, ours):
         if (role := role_of(each.name)) in _FIELDS:
             found.setdefault(role, each)
     return found
@@ -118,8 +124,8 @@ def _difference(
     group: SecurityGroup,
     wanted: Mapping[Rule, str],
     ours: Ours,
-    estate: Estate,
-    weather: Weather,
+    inventory: NetworkInventory,
+    blockers: Blockers,
     *,
     complete: bool,
 ) -> Iterator[CloudRequest]:
@@ -129,7 +135,7 @@ def _difference(
     if missing:
         bodies = {rule: {**rule.body, **({"description": wanted[rule]} if wanted[rule] else {})} for rule in missing}
         bulk = _create_rules(group, ours, group.name, *bodies.values())
-        if _existed(bulk, estate, weather):
+        if _existed(bulk, inventory, blockers):
             for rule, body in bodies.items():
                 yield _create_rules(group, ours, f"{group.name}: {rule}", body)
         else:
@@ -153,10 +159,10 @@ def _create_rules(group: SecurityGroup, ours: Ours, subject: str, *rules: Mappin
     )
 
 
-def _existed(request: CreateRules, estate: Estate, weather: Weather) -> bool:
+def _existed(request: CreateRules, inventory: NetworkInventory, blockers: Blockers) -> bool:
     """Whether it was refused because of a rule that exists, and the list of rules is older than that."""
     return any(
-        isinstance(each.failure, InConflict) and (estate.as_of is None or each.at >= estate.as_of)
-        for each in weather.refusals
+        isinstance(each.failure, InConflict) and (inventory.as_of is None or each.at >= inventory.as_of)
+        for each in blockers.refusals
         if (each.what, each.subject) == (request.verb, request.subject)
     )

@@ -24,7 +24,7 @@ from msgspec import Struct
 from windlass.api.capo import OpenStackMachine
 from windlass.kube.control.plan import Merge, target_of
 from windlass.openstack.cloud.balancer_requests import CreateMember, DeleteMember
-from windlass.openstack.cloud.estate import Balancer
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.resources import FloatingIp, Member, Pool, Subnet
 from windlass.openstack.cluster.balancer import ERROR, made_for
 from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
@@ -56,7 +56,7 @@ def subnet_of(address: str, subnets: Iterable[Subnet]) -> Subnet | None:
 
 
 def is_led(machine: ControlMachine) -> bool:
-    """It was told of what leads to it."""
+    """Whether an annotation names the load balancer or floating IP through which the endpoint reaches the machine."""
     return machine.found.metadata.annotations.get(INGRESS_ANNOTATION, GIVEN) != GIVEN
 
 
@@ -196,7 +196,7 @@ def _contains(cidr: str, address: str) -> bool:
 
 
 def _released(machines: Iterable[ControlMachine]) -> tuple[Merge, ...]:
-    """Those that are being deleted wait for nothing."""
+    """Machines in deletion do not wait for the endpoint."""
     return _annotated([each for each in machines if each.deleting], "")
 
 

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from windlass.api.capo_cluster import ManagedSubnet, OpenStackClusterSpec
 from windlass.openstack.cloud import network_requests as networks
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import Network, Router, Subnet
 from windlass.openstack.cluster import unmarked
@@ -33,33 +33,33 @@ from windlass.openstack.cluster.part import NETWORK, ROUTER, SUBNET, Ours, Part
 from windlass.openstack.status import Reason
 
 
-def made(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Found:
+def made(spec: OpenStackClusterSpec, ours: Ours, inventory: NetworkInventory, found: Found) -> Found:
     """`found`, with the network, the subnet and the router that were made for the cluster; as it is if it has none."""
     if not spec.managed_subnets:
         return found
-    network = next(iter(owned(estate.networks, ours)), None)
-    subnet = _subnet(spec.managed_subnets[0], ours, estate, network) if network is not None else None
-    router = found.router if spec.router is not None else next(iter(owned(estate.routers, ours)), None)
+    network = next(iter(owned(inventory.networks, ours)), None)
+    subnet = _subnet(spec.managed_subnets[0], ours, inventory, network) if network is not None else None
+    router = found.router if spec.router is not None else next(iter(owned(inventory.routers, ours)), None)
     return replace(found, network=network, subnets=(subnet,) if subnet is not None else (), router=router)
 
 
-def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
+def network(spec: OpenStackClusterSpec, ours: Ours, inventory: NetworkInventory, found: Found) -> Part:
     """The network. `found`, here and below, is that of `made`."""
     if not spec.managed_subnets:
         return NETWORK
     if len(spec.managed_subnets) > 1:
         text = f"spec.managedSubnets has {len(spec.managed_subnets)} subnets: one is possible"
         return NETWORK.hindered(text, Reason.INVALID_CONFIGURATION)
-    if marks := adoption(estate.networks, ours):
+    if marks := adoption(inventory.networks, ours):
         return NETWORK.needs(*marks, why=ADOPTS)
-    if lost := strange(estate.networks, ours, NETWORK):
+    if lost := strange(inventory.networks, ours, NETWORK):
         return replace(NETWORK, obstacles=lost)
     if found.network is not None:
         return NETWORK.needs(*ours.tag(found.network), why="tags of the spec")
-    if (step := unmarked.network(ours, estate.unmarked, cidr=spec.managed_subnets[0].cidr)) is not None:
+    if (step := unmarked.network(ours, inventory.unmarked, cidr=spec.managed_subnets[0].cidr)) is not None:
         return step
-    if not estate.certain:
-        return NETWORK.uncertain(estate)
+    if not inventory.certain:
+        return NETWORK.uncertain(inventory)
     body = {
         **_named(ours),
         **({"mtu": spec.network_mtu} if spec.network_mtu else {}),
@@ -68,7 +68,7 @@ def network(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found
     return NETWORK.needs(ours.create(networks.CreateNetwork, ours.name, body), why="the cluster has no network yet")
 
 
-def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
+def subnet(spec: OpenStackClusterSpec, ours: Ours, inventory: NetworkInventory, found: Found) -> Part:
     """The subnet, on the network of `found`."""
     if len(spec.managed_subnets) != 1:
         return SUBNET
@@ -78,9 +78,9 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         servers = [str(ip_address(each)) for each in wanted.dns_nameservers]
     except ValueError as error:
         return SUBNET.hindered(f"spec.managedSubnets[0]: {error}: correct it", Reason.INVALID_CONFIGURATION)
-    if marks := adoption(estate.subnets, ours):
+    if marks := adoption(inventory.subnets, ours):
         return SUBNET.needs(*marks, why=ADOPTS)
-    step = unmarked.subnet(ours, estate.unmarked, found.network, cidr=wanted.cidr)
+    step = unmarked.subnet(ours, inventory.unmarked, found.network, cidr=wanted.cidr)
     if not found.subnets and step is not None:
         return step
     if found.network is None:
@@ -91,8 +91,8 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         if [str(ip_address(each)) for each in there.dns_nameservers] != servers:
             requests.append(_nameservers(there, wanted, ours))
         return SUBNET.needs(*requests, why="the subnet differs from the spec")
-    if not estate.certain:
-        return SUBNET.uncertain(estate)
+    if not inventory.certain:
+        return SUBNET.uncertain(inventory)
     pools = [{"start": each.start, "end": each.end} for each in wanted.allocation_pools]
     body = {
         **_named(ours),
@@ -105,7 +105,7 @@ def subnet(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
     return SUBNET.needs(ours.create(networks.CreateSubnet, ours.name, body), why="the network has no subnet yet")
 
 
-def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found) -> Part:
+def router(spec: OpenStackClusterSpec, ours: Ours, inventory: NetworkInventory, found: Found) -> Part:
     """The router, from the external network to the subnet of `found`."""
     if len(spec.managed_subnets) != 1:
         return ROUTER
@@ -113,17 +113,17 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
         return ROUTER.awaits("the external network") if found.obstacles else ROUTER
     if len(found.router_addresses) < len(spec.external_router_ips):
         return ROUTER.awaits("the subnets of spec.externalRouterIPs")
-    if marks := adoption(estate.routers, ours) if spec.router is None else ():
+    if marks := adoption(inventory.routers, ours) if spec.router is None else ():
         return ROUTER.needs(*marks, why=ADOPTS)
-    if lost := strange(estate.routers, ours, ROUTER) if spec.router is None else ():
+    if lost := strange(inventory.routers, ours, ROUTER) if spec.router is None else ():
         return replace(ROUTER, obstacles=lost)
     if found.router is None and spec.router is not None:
         return ROUTER.awaits("the router that spec.router names")
     if found.router is None:
-        if (step := unmarked.router(ours, estate.unmarked, next(iter(found.subnets), None))) is not None:
+        if (step := unmarked.router(ours, inventory.unmarked, next(iter(found.subnets), None))) is not None:
             return step
-        if not estate.certain:
-            return ROUTER.uncertain(estate)
+        if not inventory.certain:
+            return ROUTER.uncertain(inventory)
         body = {**_named(ours), "external_gateway_info": _gateway(found, found.external)}
         return ROUTER.needs(ours.create(networks.CreateRouter, ours.name, body), why="the cluster has no router yet")
     requests: list[CloudRequest] = []
@@ -134,7 +134,7 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
     if not found.subnets:
         return ROUTER.needs(*requests, why="the gateway").awaits(f"subnet {ours.name}")
     (there,) = found.subnets
-    if not is_connected(found.router, there, estate):
+    if not is_connected(found.router, there, inventory):
         add = networks.AddInterface(
             project=ours.project,
             mark=ours.mark,
@@ -150,14 +150,14 @@ def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, found: Found)
 STEPS: Final = (network, subnet, router)
 
 
-def is_connected(router: Router, subnet: Subnet, estate: Estate) -> bool:
+def is_connected(router: Router, subnet: Subnet, inventory: NetworkInventory) -> bool:
     """Whether a port of the router has an address of the subnet."""
-    ports = (each for each in estate.ports if each.device_id == router.id)
+    ports = (each for each in inventory.ports if each.device_id == router.id)
     return any(address.subnet_id == subnet.id for each in ports for address in each.fixed_ips)
 
 
-def _subnet(wanted: ManagedSubnet, ours: Ours, estate: Estate, network: Network) -> Subnet | None:
-    on_network = (each for each in owned(estate.subnets, ours) if each.network_id == network.id)
+def _subnet(wanted: ManagedSubnet, ours: Ours, inventory: NetworkInventory, network: Network) -> Subnet | None:
+    on_network = (each for each in owned(inventory.subnets, ours) if each.network_id == network.id)
     return next((each for each in on_network if unmarked.same_cidr(each.cidr, wanted.cidr)), None)
 
 

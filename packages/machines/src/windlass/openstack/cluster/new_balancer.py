@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.balancer_requests import CreateLoadBalancer
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import BalancerFlavor, BalancerProvider, Network, Router, Subnet
 from windlass.openstack.cluster import unmarked
@@ -32,8 +32,9 @@ PROVIDERS: Final = Query("load balancer provider")
 class Place(Struct, frozen=True, kw_only=True):
     """What the endpoint stands on: the network of the cluster, its router, the external network; answers to `queries`.
 
-    `resolved`: as in `Cloud`. `routed`: the router connects both networks, if there is to be one. `led`: a machine was
-    told of the floating IP or load balancer that leads to it. `ports`: those of the machines of the control plane.
+    `resolved`: as in `ClusterCloudFacts`. `routed`: the router connects both networks, if there is to be one. `led`: a
+    machine has the annotation of the floating IP or load balancer that leads to it. `ports`: those of the machines of
+    the control plane.
     """
 
     network: Network | None = None
@@ -57,16 +58,16 @@ def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
     return tuple(each for each in asked if each is not None)
 
 
-def creation(infra: api.OpenStackCluster, ours: Ours, estate: Estate, place: Place, *, name: str) -> Part:
+def creation(infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventory, place: Place, *, name: str) -> Part:
     wanted = infra.spec.api_server_load_balancer
     assert wanted is not None
     if place.network is None:
         return ENDPOINT.awaits("the network of the cluster")
     on = place.network if wanted.network is None else None
-    if (step := unmarked.balancer(ours, estate.unmarked, on)) is not None:
+    if (step := unmarked.balancer(ours, inventory.unmarked, on)) is not None:
         return step
-    if not estate.certain:
-        return ENDPOINT.uncertain(estate)
+    if not inventory.certain:
+        return ENDPOINT.uncertain(inventory)
     if wanted.network is None and not place.subnets:  # Octavia refuses a network without a subnet
         return ENDPOINT.awaits("the subnet of the cluster")
     lookup = _Lookup(wanted, place)

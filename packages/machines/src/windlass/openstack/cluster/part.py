@@ -2,7 +2,7 @@
 
 Every part is a pure function of the spec, of what the cloud has, and of the parts before it:
 
-    def router(spec: OpenStackClusterSpec, ours: Ours, estate: Estate, ...) -> Part
+    def router(spec: OpenStackClusterSpec, ours: Ours, inventory: NetworkInventory, ...) -> Part
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.openstack.cloud import upkeep
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.requests import CloudRequest, Creation, Intent
 from windlass.openstack.cloud.resources import FloatingIp, InNeutron, Markable
 from windlass.openstack.cloud.upkeep import TAGS
@@ -63,7 +63,7 @@ class Ours(Struct, frozen=True, kw_only=True):
         return upkeep.describe(found, text, project=self.project, mark=self.mark)
 
     def tag(self, found: InNeutron) -> Iterator[CloudRequest]:
-        """Adds the tags of the spec that are missing. Those that others have set stay."""
+        """Adds the tags of the spec that are missing. Tags set by others stay."""
         missing = [each for each in self.tags if each not in found.tags]
         if missing and TAGS in self.extensions:
             yield upkeep.tag(found, (*found.tags, *missing), project=self.project, mark=self.mark)
@@ -132,10 +132,10 @@ class Part(Struct, frozen=True, kw_only=True):
         """By something that a person must correct; without a `reason` it is that of failed requests."""
         return replace(self, obstacles=(Obstacle(self.condition, reason or self.reason, why),))
 
-    def uncertain(self, estate: Estate) -> "Part":
+    def uncertain(self, inventory: NetworkInventory) -> "Part":
         """Something is missing, but a request of an earlier leader may still make it."""
-        late = f"the answer to an earlier request, which may arrive in the next {estate.certain_in:.0f} s"
-        return replace(self, waits=late, again=estate.certain_in + SOON)
+        late = f"the answer to an earlier request, which may arrive in the next {inventory.certain_in:.0f} s"
+        return replace(self, waits=late, again=inventory.certain_in + SOON)
 
 
 NETWORK: Final = Part(condition=NETWORK_READY, reason=Reason.NETWORK_CREATE_FAILED)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.openstack.cloud.estate import Estate
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.ingress import is_led
@@ -14,15 +14,15 @@ from windlass.openstack.cluster.network import Found, failure_domains, look_up, 
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach
-from windlass.openstack.cluster.snapshot import Cloud, ControlMachine, is_provisioned
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts, ControlMachine, is_provisioned
 from windlass.openstack.cluster.unmarked import held
 from windlass.openstack.status import ROUTER_READY
 
 
 def parts(
     infra: OpenStackCluster,
-    cloud: Cloud,
-    estate: Estate,
+    cloud: ClusterCloudFacts,
+    inventory: NetworkInventory,
     ours: Ours,
     *,
     machines: Sequence[ControlMachine],
@@ -30,14 +30,14 @@ def parts(
 ) -> tuple[list[Part], Reached]:
     """The parts, and how the `machines` of the control plane are reached. `bastion`: there is one, or shall be one."""
     spec = infra.spec
-    seen = managed_network.made(spec, ours, estate, look_up(spec, cloud.answers))
+    seen = managed_network.made(spec, ours, inventory, look_up(spec, cloud.answers))
     made = [
         *_by_condition(seen.obstacles, _fields(infra, seen)),
-        *(step(spec, ours, estate, seen) for step in managed_network.STEPS),
-        groups(spec, ours, estate, seen, bastion=bastion, weather=cloud.weather),
+        *(step(spec, ours, inventory, seen) for step in managed_network.STEPS),
+        groups(spec, ours, inventory, seen, bastion=bastion, blockers=cloud.blockers),
     ]
     if is_provisioned(infra):  # else a group that is still in use would hold up the cluster
-        made.append(retired(spec, ours, estate, bastion=bastion))
+        made.append(retired(spec, ours, inventory, bastion=bastion))
     if seen.obstacles:  # what is not known now must not look as if it were not there
         return held([*made, ENDPOINT.awaits("what the spec names")]), Reached(parts=(), where=None)
     place = Place(
@@ -51,7 +51,7 @@ def parts(
         led=any(map(is_led, machines)),
         ports=frozenset(port for each in machines for port in each.ports),
     )
-    reached = reach(infra, ours, estate, place, machines=machines, weather=cloud.weather)
+    reached = reach(infra, ours, inventory, place, machines=machines, blockers=cloud.blockers)
     return held([*made, *reached.parts]), reached
 
 

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.plan import Merge
-from windlass.openstack.cloud.estate import Estate
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cluster import ingress
 from windlass.openstack.cluster.balancer import balancer, is_wanted, leading, name_of, ports_of
 from windlass.openstack.cluster.endpoint import Endpoint, endpoint
@@ -27,35 +27,35 @@ class Reached(Struct, frozen=True, kw_only=True):
 def reach(
     infra: OpenStackCluster,
     ours: Ours,
-    estate: Estate,
+    inventory: NetworkInventory,
     place: Place,
     *,
     machines: Sequence[ControlMachine],
-    weather: Weather,
+    blockers: Blockers,
 ) -> Reached:
     """`machines`: the machines of the control plane that wait for the endpoint."""
-    balanced = balancer(infra, ours, estate, place, weather=weather) if is_wanted(infra.spec) else None
-    found = endpoint(infra, ours, estate, place, balanced=balanced)
+    balanced = balancer(infra, ours, inventory, place, blockers=blockers) if is_wanted(infra.spec) else None
+    found = endpoint(infra, ours, inventory, place, balanced=balanced)
     parts = (*((balanced,) if balanced is not None else ()), found.part)
     where = (found.host, found.port) if found.host else None
     # One request at a time about a load balancer; and a floating IP that is to come is not a given endpoint.
     busy = balanced.requests if balanced is not None else found.floating is None and not found.part.is_there
     if busy or not (machines or balanced is not None):
         return Reached(parts=parts, where=where)
-    way = _way(infra, ours, estate, place, found, machines)
+    way = _way(infra, ours, inventory, place, found, machines)
     return Reached(parts=(*parts, way.part), where=where, annotations=way.annotations)
 
 
 def _way(
     infra: OpenStackCluster,
     ours: Ours,
-    estate: Estate,
+    inventory: NetworkInventory,
     place: Place,
     found: Endpoint,
     machines: Sequence[ControlMachine],
 ) -> ingress.Way:
     if is_wanted(infra.spec):
-        lb = leading(infra, ours, estate)
+        lb = leading(infra, ours, inventory)
         return ingress.by_balancer(
             ours,
             lb,

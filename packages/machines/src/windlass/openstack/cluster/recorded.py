@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
-from windlass.openstack.cloud.estate import Balancer, Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventory
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server, Volume
 from windlass.openstack.cluster.bastion_address import addresses_of, pinned
 from windlass.openstack.cluster.snapshot import recorded
@@ -72,14 +72,14 @@ def resources_of(found: Object[Any]) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, shown))
 
 
-def counted(reader: IndexedReader, found: Present[OpenStackCluster], estate: Estate) -> Estate:
-    """The estate of the cluster, in which what has no mark counts as that of the cluster that has it, and is not
+def counted(reader: IndexedReader, found: Present[OpenStackCluster], inventory: NetworkInventory) -> NetworkInventory:
+    """The inventory of the cluster, in which what has no mark counts as that of the cluster that has it, and is not
     `unmarked` any more. What the spec names is the user's, and no cluster's."""
     spec = found.object.spec
     users = {spec.api_server_floating_ip, pinned(found.object)}
 
     def owner(each: Markable) -> str:
-        """The mark that it counts as having; empty if nobody else has it."""
+        """The mark that the resource counts as having; empty if it has no other owner."""
         which = each.floating_ip_address if isinstance(each, FloatingIp) else each.id
         if mark_of(each) or which in users:
             return ""
@@ -97,15 +97,15 @@ def counted(reader: IndexedReader, found: Present[OpenStackCluster], estate: Est
     def balanced(each: Balancer) -> Balancer:
         return replace(each, balancer=with_owner(each.balancer))
 
-    unmarked = estate.unmarked
+    unmarked = inventory.unmarked
     return replace(
-        estate,
-        networks=_each(with_owner, estate.networks),
-        subnets=_each(with_owner, estate.subnets),
-        routers=_each(with_owner, estate.routers),
-        groups=_each(with_owner, estate.groups),
-        floating_ips=_each(with_owner, estate.floating_ips),
-        balancers=_each(balanced, estate.balancers),
+        inventory,
+        networks=_each(with_owner, inventory.networks),
+        subnets=_each(with_owner, inventory.subnets),
+        routers=_each(with_owner, inventory.routers),
+        groups=_each(with_owner, inventory.groups),
+        floating_ips=_each(with_owner, inventory.floating_ips),
+        balancers=_each(balanced, inventory.balancers),
         unmarked=replace(
             unmarked,
             networks=_without(owner, unmarked.networks),

@@ -12,9 +12,9 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen, Unreadable
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.query import Answers
 from windlass.openstack.constants import CLUSTER_LABEL, MANAGED_BY_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
@@ -53,11 +53,11 @@ class ControlMachine(Struct, frozen=True, kw_only=True):
         return [each.address for each in self.found.object.status.addresses if each.type == "InternalIP"]
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class ClusterCloudFacts(Struct, frozen=True, kw_only=True):
     """What the cloud answered to what the spec names, when it was asked, and what it has of the cluster.
 
     `project` is the key of the project, `where` says for people where its credentials are. `extensions` are those of
-    Neutron, by alias; asked for only if there are tags. `estate`: why it is not known, if it is not. `resolved`: the
+    Neutron, by alias; asked for only if there are tags. `inventory`: why it is not known, if it is not. `resolved`: the
     address of the host of the endpoint, where that is a name that matters; else empty. `formers`: the marks in
     the cloud that the cluster replaces by its own; `facts`: who else has what.
     """
@@ -66,15 +66,15 @@ class Cloud(Struct, frozen=True, kw_only=True):
     asked: datetime
     project: str = ""
     where: str = ""
-    estate: Estate | CloudFailure = Estate()
-    weather: Weather = Weather()
+    inventory: NetworkInventory | CloudFailure = NetworkInventory()
+    blockers: Blockers = Blockers()
     extensions: frozenset[str] = frozenset()
     resolved: str | Unresolved = ""
     formers: frozenset[str] = frozenset()
     facts: Facts = Facts()
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class ClusterSnapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: no Cluster owns it. `machines`: those of the Cluster, only looked for while it is being deleted.
     `control_plane`: only looked for where the endpoint is led to them. `bastion`: the OpenStackServer of its name.
 
@@ -88,7 +88,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     machines: tuple[str, ...] = ()
     control_plane: tuple[ControlMachine, ...] = ()
     bastion: Seen[OpenStackServer] | None = None
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: ClusterCloudFacts | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     facts: Facts = Facts()
     last: Outcome = Outcome()

@@ -19,9 +19,9 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from windlass.openstack.cloud.estate import Estate, Unmarked
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory, Unmarked
 from windlass.openstack.cloud.requests import CloudRequest, Creation
 from windlass.openstack.cloud.resources import (
     FloatingIp,
@@ -179,9 +179,9 @@ def settled(
     return replace(part, news=news).needs(adopt(one), why="what was made for the cluster before gets its mark")
 
 
-def own_ports(ours: Ours, estate: Estate) -> frozenset[str]:
+def own_ports(ours: Ours, inventory: NetworkInventory) -> frozenset[str]:
     """The ports of the addresses of the cluster's load balancers."""
-    balancers = (each.balancer for each in estate.balancers)
+    balancers = (each.balancer for each in inventory.balancers)
     return frozenset(each.vip_port_id for each in balancers if mark_of(each) == ours.mark and each.vip_port_id)
 
 

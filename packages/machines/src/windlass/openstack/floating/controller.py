@@ -24,7 +24,7 @@ from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_SUFFIX, KEPT_ANNOTATION
-from windlass.openstack.floating.decide import Cloud, Snapshot, decide, without_cloud
+from windlass.openstack.floating.decide import FloatingIPCloudFacts, FloatingIPSnapshot, decide, without_cloud
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, BY_MARK, is_paused, kept_for, labelled, mark_of, marked
@@ -37,7 +37,7 @@ JUST_NOW: Final = 1.0
 """The greatest age in seconds of the list of floating IPs: for a server that has its floating IP, and for others."""
 
 
-class Observer:
+class FloatingIPObserver:
     """Takes snapshots of what an OpenStackServer has from a pool."""
 
     def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Callable[[], datetime], machine_api: str) -> None:
@@ -46,14 +46,14 @@ class Observer:
         self._clouds = clouds
         self._now = now
 
-    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> FloatingIPSnapshot:
         namespace, name = key
         claim: Seen[IPAddressClaim] = await self._reader.see(
             IPAddressClaim, f"{name}{CLAIM_SUFFIX}", namespace=namespace
         )
         exists = isinstance(claim, Present)
         found = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=exists)
-        shot = Snapshot(server=found, claim=claim, lives_on=self._lives_on(claim), last=last)
+        shot = FloatingIPSnapshot(server=found, claim=claim, lives_on=self._lives_on(claim), last=last)
         if not isinstance(found, Present):
             return shot
         shot = replace(shot, paused=await self._paused(found))
@@ -77,7 +77,7 @@ class Observer:
         cluster = await self._reader.see(Cluster, label, namespace=found.metadata.namespace) if label else None
         return is_paused(found, cluster) or isinstance(cluster, Absent | NotServedKind)
 
-    async def _cloud(self, found: Present[OpenStackServer], address: str) -> Cloud | IdentityTrouble:
+    async def _cloud(self, found: Present[OpenStackServer], address: str) -> FloatingIPCloudFacts | IdentityTrouble:
         mark = mark_of(found)
         credentials = await credentials_of(
             self._reader, found.object.spec.identity_ref, namespace=found.metadata.namespace
@@ -87,10 +87,10 @@ class Observer:
         project = await self._clouds.project(credentials)
         settled = is_true(found.object.status.conditions, FLOATING_READY)
         age = RECENT if settled else JUST_NOW
-        estate = await project.estate(mark, (address,), kinds=(FloatingIp,), age=age)
-        here = (each for each in estate.floating_ips if each.floating_ip_address == address)
-        return Cloud(
-            project=project.key, where=credentials.where, floating=next(here, None), weather=project.weather(mark)
+        inventory = await project.network_inventory(mark, (address,), kinds=(FloatingIp,), age=age)
+        here = (each for each in inventory.floating_ips if each.floating_ip_address == address)
+        return FloatingIPCloudFacts(
+            project=project.key, where=credentials.where, floating=next(here, None), blockers=project.blockers(mark)
         )
 
 
@@ -101,7 +101,7 @@ def floating_controller(
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     machine_api: str = "",
-) -> Controller[NamespacedName, Snapshot]:
+) -> Controller[NamespacedName, FloatingIPSnapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name of the server.
     `machine_api`: the namespace of the Machines of the Machine API that have servers by us too, whose addresses may be
     kept for them; empty: none."""
@@ -135,7 +135,7 @@ def floating_controller(
             may_write(IPAddressClaim, "create", "patch", "delete"),
             calls(AssociateFloatingIp),
         ),
-        observe=Observer(reader, clouds, now=now, machine_api=machine_api),
+        observe=FloatingIPObserver(reader, clouds, now=now, machine_api=machine_api),
         decide=decide,
         workers=10,
     )

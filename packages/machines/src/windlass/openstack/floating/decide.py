@@ -29,30 +29,30 @@ from windlass.kube.control.plan import AddFinalizer, Create, Delete, Merge, Outc
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud.failures import CloudFailure, Missing
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL, KEPT_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
-from windlass.openstack.sending import Post, at
+from windlass.openstack.sending import RequestGate, at
+from windlass.openstack.server.conditions import write
 from windlass.openstack.server.snapshot import recorded
-from windlass.openstack.server.telling import write
 from windlass.openstack.status import FLOATING_READY, Reason
-from windlass.openstack.trouble import Told, told, told_of_no_access, trouble_since, unmet
+from windlass.openstack.trouble import Trouble, trouble_of, trouble_of_no_access, trouble_since, unmet
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class FloatingIPCloudFacts(Struct, frozen=True, kw_only=True):
     """`floating`: the floating IP with the address of the claim, if the project has one."""
 
     project: str
     where: str = ""
     floating: FloatingIp | None = None
-    weather: Weather = Weather()
+    blockers: Blockers = Blockers()
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class FloatingIPSnapshot(Struct, frozen=True, kw_only=True):
     """`address`: the IPAddress that the status of the claim names; None: it names none. `cloud` is why there is no
     access to it, or None while nothing has to be asked. `lives_on`: the Machine that the claim is kept for is there, as
     far as is known."""
@@ -62,25 +62,25 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     address: Seen[IPAddress] | None = None
     paused: bool = False
     lives_on: bool = False
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: FloatingIPCloudFacts | IdentityTrouble | CloudFailure | None = None
     last: Outcome = Outcome()
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: FloatingIPSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     plan = without_cloud(seen, now=now)
     found = seen.server
     if plan is not None or not isinstance(found, Present):
         return plan or Plan.nothing("the OpenStackServer cannot be read")
-    if isinstance(seen.cloud, Cloud):
+    if isinstance(seen.cloud, FloatingIPCloudFacts):
         return _lead(seen, found, seen.cloud, now=now)
-    about = told_of_no_access(seen.cloud, part=FLOATING_READY)
+    about = trouble_of_no_access(seen.cloud, part=FLOATING_READY)
     if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
         return _wait(found, Reason.FLOATING_IP_ERROR, about.message, now=now)
     return _in_the_way(found, about, now, now=now)
 
 
-def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
+def without_cloud(seen: FloatingIPSnapshot, *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     found, claim = seen.server, seen.claim
     if isinstance(claim, Present) and kept_for(claim):
@@ -117,7 +117,9 @@ def without_cloud(seen: Snapshot, *, now: datetime) -> Plan | None:
     return None
 
 
-def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now: datetime) -> Plan:
+def _lead(
+    seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: FloatingIPCloudFacts, *, now: datetime
+) -> Plan:
     assert isinstance(seen.address, Present)
     address, floating = seen.address.object.spec.address, cloud.floating
     if floating is None:
@@ -129,28 +131,28 @@ def _lead(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud, *, now:
     if floating.port_id:
         text = f"Floating IP {address} leads to port {floating.port_id}, which is not of this server: take it off there"
         return _in_the_way(found, _unmet(text), now, now=now)
-    refused = {each.subject: each.at for each in cloud.weather.refusals if isinstance(each.failure, Missing)}
+    refused = {each.subject: each.at for each in cloud.blockers.refusals if isinstance(each.failure, Missing)}
     choices = list(_associations(found, cloud, floating, ports))
     request = min(choices, key=lambda each: (each.subject in refused, refused.get(each.subject, now)))
 
-    def tell(request: CloudRequest, failure: Failure) -> Told:
+    def explain(request: CloudRequest, failure: Failure) -> Trouble:
         unreachable = isinstance(failure, Missing)
         doing = f"{request.verb} {request.subject}"
         if unreachable:
             text = f"Failed to {doing}: {failure}. Connect a router with that network and the external one"
             return _unmet(text, Reason.UNABLE_TO_FIND_FLOATING_IP_NETWORK)
-        return told(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
+        return trouble_of(failure, doing=doing, part=FLOATING_READY, reason=Reason.FLOATING_IP_ERROR, where=cloud.where)
 
-    post = Post(weather=cloud.weather, last=seen.last, now=now, since=lambda _: _since(found), tell=tell)
-    return post.admit([request]).plan(
+    gate = RequestGate(blockers=cloud.blockers, last=seen.last, now=now, since=lambda _: _since(found), explain=explain)
+    return gate.admit([request]).plan(
         found,
         "the server gets its floating IP",
-        held=lambda held: _in_the_way(found, held.told, held.until, now=now, due=True),
+        deferred=lambda deferred: _in_the_way(found, deferred.trouble, deferred.until, now=now, due=True),
     )
 
 
 def _associations(
-    found: Present[OpenStackServer], cloud: Cloud, floating: FloatingIp, ports: tuple[str, ...]
+    found: Present[OpenStackServer], cloud: FloatingIPCloudFacts, floating: FloatingIp, ports: tuple[str, ...]
 ) -> Iterator[AssociateFloatingIp]:
     for port in ports:
         yield AssociateFloatingIp(
@@ -184,7 +186,7 @@ def _wanted(found: Present[OpenStackServer], *, paused: bool) -> PoolReference |
     return PoolReference(api_group=ref.api_group, kind=ref.kind, name=ref.name)
 
 
-def _kept(seen: Snapshot, claim: Present[IPAddressClaim]) -> Plan:
+def _kept(seen: FloatingIPSnapshot, claim: Present[IPAddressClaim]) -> Plan:
     """The OpenStackServer of the claim is gone, and the server stayed with a Machine of the Machine API."""
     found = seen.server
     if isinstance(found, Present) and not claim.deleting and _wanted(found, paused=seen.paused):
@@ -217,7 +219,7 @@ def _owners(claim: Present[IPAddressClaim]) -> list[str]:
     return [each.uid for each in claim.metadata.owner_references if each.kind == OpenStackServer.RESOURCE.kind]
 
 
-def _unmet(text: str, reason: Reason = Reason.FLOATING_IP_ERROR) -> Told:
+def _unmet(text: str, reason: Reason = Reason.FLOATING_IP_ERROR) -> Trouble:
     return unmet(text, part=FLOATING_READY, reason=reason)
 
 
@@ -227,7 +229,7 @@ def _wait(found: Present[OpenStackServer], reason: str, text: str, *, now: datet
 
 
 def _in_the_way(
-    found: Present[OpenStackServer], about: Told, when: datetime, *, now: datetime, due: bool = False
+    found: Present[OpenStackServer], about: Trouble, when: datetime, *, now: datetime, due: bool = False
 ) -> Plan:
     """`due`: `when` is the time of the next attempt; else it failed then."""
     until = when if due else about.due(when, since=_since(found))

@@ -46,14 +46,14 @@ USERS: Final[tuple[type[KubernetesObject], ...]] = (
 _IDENTITY_BY_NAME: Final = "own-name"
 
 
-class Snapshot(Struct, frozen=True):
+class IdentitySnapshot(Struct, frozen=True):
     """`users`: what needs the Secret, for people."""
 
     secret: Seen[Secret]
     users: tuple[str, ...] = ()
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: IdentitySnapshot, *, now: datetime) -> Plan:
     """The table above."""
     secret = seen.secret
     if not isinstance(secret, Present):
@@ -71,7 +71,7 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     return Plan.of(AddFinalizer(target=target(secret), observed=finalizers, finalizer=SECRET_FINALIZER, why=needed))
 
 
-class Observer:
+class IdentityObserver:
     """Takes snapshots. With a `namespace`, what needs an OpenStackClusterIdentity elsewhere is unknown, so the identity
     itself counts."""
 
@@ -79,16 +79,16 @@ class Observer:
         self._reader = reader
         self._namespace = namespace
 
-    async def __call__(self, key: NamespacedName, _: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, _: Outcome) -> IdentitySnapshot:
         namespace, name = key
         cached = next(iter(self._reader.indexed(Secret, BY_NAME, f"{namespace}/{name}")), None)
         if cached is None:
-            return Snapshot(Absent())
+            return IdentitySnapshot(Absent())
         users = tuple(sorted(self._users(namespace, name)))
         if (SECRET_FINALIZER in cached.metadata.finalizers) == bool(users) and not cached.deleting:
-            return Snapshot(seen(cached), users)
+            return IdentitySnapshot(seen(cached), users)
         # The metadata in the cache do not show our own writes.
-        return Snapshot(await self._reader.see(Secret, name, namespace=namespace, live=True), users)
+        return IdentitySnapshot(await self._reader.see(Secret, name, namespace=namespace, live=True), users)
 
     def _users(self, namespace: str | None, name: str) -> Iterator[str]:
         yield from self._named(watches.by_secret(namespace, name))
@@ -103,7 +103,9 @@ class Observer:
                 yield f"{kind.RESOURCE.kind} {found.namespace}/{found.name}"
 
 
-def identity_controller(reader: IndexedReader, *, namespace: str | None = None) -> Controller[NamespacedName, Snapshot]:
+def identity_controller(
+    reader: IndexedReader, *, namespace: str | None = None
+) -> Controller[NamespacedName, IdentitySnapshot]:
     """The controller, of Secrets in `namespace` (None: all)."""
 
     def of_user(found: Object[Any]) -> Iterable[NamespacedName]:
@@ -142,7 +144,7 @@ def identity_controller(reader: IndexedReader, *, namespace: str | None = None) 
             ),
         ),
         permissions=(writes(Secret, "patch", namespace=namespace), emits_events(namespace=namespace)),
-        observe=Observer(reader, namespace=namespace),
+        observe=IdentityObserver(reader, namespace=namespace),
         decide=decide,
     )
 

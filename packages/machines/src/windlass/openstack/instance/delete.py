@@ -13,13 +13,13 @@
 | nothing | vanished |
 
 Recorded resources with the mark of somebody else stay, and so does what is attached to the server of another, whatever
-mark it has (`Inventory.settled`).
+mark it has (`ServerInventory.settled`).
 A server that can still be restored (`SOFT_DELETED`) counts as gone; its volumes go with it.
 """
 
 from collections.abc import Iterator
 
-from windlass.openstack.cloud.inventory import NONE, Inventory, Recorded
+from windlass.openstack.cloud.inventory import NONE, Recorded, ServerInventory
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import in_words, mark_of
 from windlass.openstack.cloud.requests import CloudRequest, RemoveSubports
@@ -32,7 +32,7 @@ from windlass.openstack.instance.step import Await, Send, Step, Stuck, Vanished
 
 
 def next_deletion(
-    inventory: Inventory,
+    inventory: ServerInventory,
     *,
     recorded: Recorded = NONE,
     project: str,
@@ -71,7 +71,7 @@ def next_deletion(
     return Vanished("; ".join(_staying(inventory, recorded, mark)))
 
 
-def _network(inventory: Inventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
+def _network(inventory: ServerInventory, *, project: str, mark: str) -> Iterator[CloudRequest]:
     """The trunks, and the ports that have none any more. A trunk has the owner of its port."""
     trunks = {each.id: each for each in marked(inventory.trunks, mark)}
     for port in marked(inventory.ports, mark):
@@ -89,13 +89,13 @@ def _trunk(trunk: Trunk, *, project: str, mark: str) -> CloudRequest:
     return delete(trunk, project=project, mark=mark)
 
 
-def _elsewhere(volume: Volume, inventory: Inventory, recorded: Recorded) -> bool:
+def _elsewhere(volume: Volume, inventory: ServerInventory, recorded: Recorded) -> bool:
     """Attached to a server that is not ours, or to ours that can still be restored."""
     kept = {each.id for each in inventory.servers if each.status in DELETED}
     return any(each.server_id != recorded.server or each.server_id in kept for each in volume.attachments)
 
 
-def _staying(inventory: Inventory, recorded: Recorded, mark: str) -> Iterator[str]:
+def _staying(inventory: ServerInventory, recorded: Recorded, mark: str) -> Iterator[str]:
     for each in inventory.all:
         if mark_of(each) not in ("", mark):
             yield f"{KINDS[type(each)].name} {each.name} ({each.id}) stays: it belongs to {in_words(mark_of(each))}"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from windlass.openstack import taken
 from windlass.openstack.cloud import marks
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import Recorded, ServerInventory
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.instance.match import is_going
@@ -21,7 +21,9 @@ from windlass.openstack.ownership import Ownership
 from windlass.openstack.status import Reason
 
 
-def foreign(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -> Server | Volume | Port | Trunk | None:
+def foreign(
+    inventory: ServerInventory, ownership: Ownership, *, recorded: Recorded
+) -> Server | Volume | Port | Trunk | None:
     """The resource of another owner at which the object stops; None if there is none."""
     own = {"", ownership.mark, *ownership.formers}
     servers = [each for each in inventory.servers if marks.mark_of(each) in own]
@@ -36,7 +38,7 @@ def foreign(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -
     return next((each for each in inventory.others if alone or marks.place_of(marks.mark_of(each)) == at), None)
 
 
-def is_replaced(inventory: Inventory, ownership: Ownership, *, recorded: Recorded) -> bool:
+def is_replaced(inventory: ServerInventory, ownership: Ownership, *, recorded: Recorded) -> bool:
     """The object does not hold its mark yet, and nothing in the cloud has an earlier one: its annotation is next."""
     if not ownership.claim.is_replacing or foreign(inventory, ownership, recorded=recorded) is not None:
         return False

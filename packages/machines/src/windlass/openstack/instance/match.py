@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.inventory import Inventory, Recorded
+from windlass.openstack.cloud.inventory import Recorded, ServerInventory
 from windlass.openstack.cloud.marks import mark_of
 from windlass.openstack.cloud.resources import Port, Server, SubPort, Trunk, Volume
 from windlass.openstack.instance.spec import Resolved
@@ -34,7 +34,7 @@ class Matched(Struct, frozen=True, kw_only=True):
     surplus: tuple[Server | Port | Volume, ...]
 
 
-def match(resolved: Resolved, inventory: Inventory, *, recorded: Recorded, mark: str) -> Matched:
+def match(resolved: Resolved, inventory: ServerInventory, *, recorded: Recorded, mark: str) -> Matched:
     server = server_of(inventory, recorded)
     surplus: list[Server | Port | Volume] = [
         each for each in marked(inventory.servers, mark) if each != server and not is_going(each)
@@ -69,14 +69,14 @@ def match(resolved: Resolved, inventory: Inventory, *, recorded: Recorded, mark:
     return Matched(server=server, ports=tuple(ports), volumes=volumes, broken=broken, surplus=tuple(surplus))
 
 
-def server_of(inventory: Inventory, recorded: Recorded) -> Server | None:
+def server_of(inventory: ServerInventory, recorded: Recorded) -> Server | None:
     """The server: the recorded one and no other, if one is recorded; else the oldest that was not deleted."""
     if recorded.server:
         return next((each for each in inventory.servers if each.id == recorded.server), None)
     return min(inventory.servers, key=lambda each: each.status in DELETED, default=None)
 
 
-def trunk_on(port: Port, inventory: Inventory) -> Trunk | None:
+def trunk_on(port: Port, inventory: ServerInventory) -> Trunk | None:
     """The trunk on a port, which has one at most. The port itself may tell of it, without the trunk's tags."""
     for trunk in inventory.trunks:
         if trunk.port_id == port.id:

@@ -26,7 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import MARK, NONE, Inventory, Recorded
+from windlass.openstack.cloud.inventory import MARK, NONE, Recorded, ServerInventory
 from windlass.openstack.cloud.marks import in_words, is_root_of_object, mark_of, root_of
 from windlass.openstack.cloud.resources import Port, Server, Trunk
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete, tag
@@ -48,7 +48,7 @@ def needs_extensions(resolved: Resolved) -> bool:
 def next_step(
     spec: InstanceSpec,
     resolved: Resolved,
-    inventory: Inventory,
+    inventory: ServerInventory,
     *,
     recorded: Recorded = NONE,
     project: str,
@@ -94,7 +94,7 @@ def next_step(
 
 
 def next_adoption(
-    inventory: Inventory, *, recorded: Recorded, project: str, mark: str, formers: frozenset[str] = frozenset()
+    inventory: ServerInventory, *, recorded: Recorded, project: str, mark: str, formers: frozenset[str] = frozenset()
 ) -> Step | None:
     """The next step for the recorded server, or the one with our mark; None if there is neither.
 
@@ -110,7 +110,7 @@ def next_adoption(
         return foreign
     # The server comes last: its mark says that all that belongs to it has one.
     parts = replace(inventory, servers=(), ports=(*inventory.ports, *inventory.attached))
-    for some in (parts, Inventory(servers=(server,))):
+    for some in (parts, ServerInventory(servers=(server,))):
         if requests := tuple(marking(some, project=project, mark=mark, formers=formers)):
             return Send(requests, "the server is adopted")
     return Standing(server)
@@ -133,11 +133,11 @@ def _wrong(spec: InstanceSpec, resolved: Resolved, user_data: str) -> str:
 
 
 class _Build(Struct, frozen=True):
-    """All that decides what is missing."""
+    """The facts that decide which resources are missing."""
 
     spec: InstanceSpec
     resolved: Resolved
-    inventory: Inventory
+    inventory: ServerInventory
     found: Matched
     project: str
     intent: requests.Intent
@@ -196,7 +196,8 @@ class _Build(Struct, frozen=True):
         return None
 
     def tags(self) -> Iterator[requests.SetTags]:
-        """Tags that differ from those that are wanted. A port that should have none in particular keeps what it has."""
+        """Requests to set tags that differ from the spec. A port that should have none in particular keeps what it
+        has."""
         if TAGS not in self.extensions:
             return
         for wanted, port in zip(self.resolved.ports, self.found.ports, strict=True):
@@ -210,7 +211,7 @@ class _Build(Struct, frozen=True):
 
 
 def marking(
-    inventory: Inventory, *, project: str, mark: str, formers: frozenset[str] = frozenset()
+    inventory: ServerInventory, *, project: str, mark: str, formers: frozenset[str] = frozenset()
 ) -> Iterator[requests.CloudRequest]:
     """Marks what has no mark, as the owner's status records it, or one of `formers`; and what is attached to a server
     of the owner, although another object has marked it, which wanted the same server. Programs and objects leave each
@@ -226,7 +227,7 @@ def marking(
             yield adopt(each, project=project, mark=mark)
 
 
-def releases(inventory: Inventory, *, project: str, mark: str) -> Iterator[requests.CloudRequest]:
+def releases(inventory: ServerInventory, *, project: str, mark: str) -> Iterator[requests.CloudRequest]:
     """Takes back what Nova reserved for a server that it refused: such a volume can be neither used nor deleted."""
     names = {volume.id: volume.name for volume in inventory.volumes if mark_of(volume) == mark}
     for each in inventory.reservations:

@@ -227,7 +227,7 @@ class _Resolution:
         return answer
 
     def _add(self, problem: Problem, *, unless_failed: Query) -> None:
-        """A question that failed says nothing about what exists."""
+        """If a query failed, the absence of its answer is no problem of the spec."""
         if not isinstance(self._answers.get(unless_failed), CloudFailure):
             self.obstacles.append(problem)
 

@@ -8,6 +8,6 @@ No request goes to a cloud from here: state, addresses and troubles come from th
 | `decide` | the rows; `deletion` and `pause` are two of them |
 | `server_of` | the OpenStackServer of an OpenStackMachine |
 | `existing` | the server that exists already, by providerID or record |
-| `telling` | the conditions, from those of the OpenStackServer |
+| `conditions` | the conditions, from those of the OpenStackServer |
 | `controller` | what wakes a machine, and what the controller may read and write |
 """

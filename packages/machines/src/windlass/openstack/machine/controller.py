@@ -23,14 +23,14 @@ from windlass.openstack.collected import named_owner, refers_to
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
 from windlass.openstack.machine.existing import existing_server
-from windlass.openstack.machine.snapshot import Snapshot
+from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot
 from windlass.openstack.objects import BY_CLUSTER, FreshMarks, infrastructure, is_held, is_paused, labelled, owner_name
 from windlass.openstack.status import ENDPOINT_READY
 
 NAME: Final = "openstack-machine"
 
 
-class Observer:
+class OpenStackMachineObserver:
     """Takes snapshots of OpenStackMachines.
 
     `born` hears of each mark that is made up here for a server that does not exist: nothing of it is in a cloud yet. A
@@ -42,12 +42,12 @@ class Observer:
         self._born = born
         self._fresh = FreshMarks()
 
-    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> OpenStackMachineSnapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackMachine, name, namespace=namespace)
         if not isinstance(found, Present):
             self._fresh.forget(key)
-            return Snapshot(machine=found, server=Absent(), last=last)
+            return OpenStackMachineSnapshot(machine=found, server=Absent(), last=last)
         machine = await self._machine(found)
         above = None
         if found.deleting and isinstance(machine, Present) and machine.deleting:
@@ -60,7 +60,7 @@ class Observer:
             cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
         if isinstance(cluster, Present) and (ref := cluster.object.spec.infrastructure_ref).name:
             infra = await self._reader.see(OpenStackCluster, ref.name, namespace=namespace)
-        seen = Snapshot(
+        seen = OpenStackMachineSnapshot(
             machine=found,
             owner=machine,
             machine_set=above,
@@ -95,8 +95,8 @@ def machine_controller(
     born: Callable[[str], str] = lambda mark: mark,
     namespace: str | None = None,
     workers: int = 16,
-) -> Controller[NamespacedName, Snapshot]:
-    """The controller, in `namespace` (None: all). `born`: as for `Observer`."""
+) -> Controller[NamespacedName, OpenStackMachineSnapshot]:
+    """The controller, in `namespace` (None: all). `born`: as for `OpenStackMachineObserver`."""
 
     def in_cluster(namespace: str | None, name: str) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(OpenStackMachine, BY_CLUSTER, f"{namespace}/{name}"))
@@ -124,7 +124,7 @@ def machine_controller(
             permission(MachineSet, "get", namespace=namespace),
             emits_events(namespace=namespace),
         ),
-        observe=Observer(reader, born=born),
+        observe=OpenStackMachineObserver(reader, born=born),
         decide=decide,
         workers=workers,
     )

@@ -7,7 +7,7 @@
 | it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
 | its OpenStackServer knows no server, and it does | it names the server to it | `existing` |
 | it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |
-| it has its OpenStackServer | what that one says is told | `telling` |
+| it has its OpenStackServer | what that one says is told | `conditions` |
 | an OpenStackServer of its name belongs to something else | InvalidConfiguration | |
 | no Machine owns it, or there is no Cluster or OpenStackCluster | wait | |
 | its providerID names no server in OpenStack | InvalidConfiguration | `existing` |
@@ -30,17 +30,17 @@ from windlass.kube.conditions import TRUE, find
 from windlass.kube.control.plan import Create, Merge, Plan, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.conditions import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, naming, own_server, provider_id, taken_back
 from windlass.openstack.machine.pause import pause, resume
 from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
-from windlass.openstack.machine.snapshot import Snapshot
-from windlass.openstack.machine.telling import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
+from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
 from windlass.openstack.status import INSTANCE_READY, Reason, progressing
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: OpenStackMachineSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     found = seen.machine
     if not isinstance(found, Present):
@@ -63,7 +63,7 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     return _make(seen, found, now=now)
 
 
-def _make(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+def _make(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
     """It has no OpenStackServer."""
     place, name = found.metadata.namespace, found.metadata.name
     if isinstance(seen.server, Present):
@@ -89,7 +89,7 @@ def _make(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) ->
     return Plan((write(seen, found, WAITS_FOR_SERVER, now=now), *plan.actions), plan.next)
 
 
-def _awaited(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+def _awaited(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> str:
     """What of Cluster API is missing, as a sentence; empty if all is there."""
     place = found.metadata.namespace
     if seen.owner is None:
@@ -108,20 +108,25 @@ def _awaited(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
     return ""
 
 
-def _no_bootstrap_data(seen: Snapshot) -> str:
+def _no_bootstrap_data(seen: OpenStackMachineSnapshot) -> str:
     assert isinstance(seen.owner, Present)
     if seen.owner.object.spec.bootstrap.data_secret_name:
         return ""
     return f"Waiting for bootstrap data: spec.bootstrap.dataSecretName of Machine {seen.owner.metadata.name} is not set"
 
 
-def _invalid(seen: Snapshot, found: Present[OpenStackMachine], problem: Problem, *, now: datetime) -> Plan:
+def _invalid(
+    seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], problem: Problem, *, now: datetime
+) -> Plan:
     reason = Reason.INVALID_MACHINE_SPEC if problem.field == "ports" else Reason.INVALID_CONFIGURATION
     return Plan.of(in_the_way(seen, found, reason, problem.message, now=now, by_itself=False))
 
 
-def _tell(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime) -> Plan:
-    """The OpenStackServer exists. What was known of its server stays while that one does not know it any more."""
+def _tell(
+    seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
+) -> Plan:
+    """The OpenStackServer exists. Known facts about the server stay while the OpenStackServer does not report them any
+    more."""
     status, had = server.object.status, found.object.status
     exists = existing_server(seen, found)
     if isinstance(exists, str) and exists and status.instance_id and exists != status.instance_id:

@@ -25,10 +25,10 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.openstack.collected import is_machine_collected, is_of_set_collected, other_owner, why_left
 from windlass.openstack.constants import INGRESS_ANNOTATION, MACHINE_FINALIZER
 from windlass.openstack.instance.spec import Problem
+from windlass.openstack.machine.conditions import said_by, write
 from windlass.openstack.machine.existing import existing_server, own_server
 from windlass.openstack.machine.server_of import foreign, make
-from windlass.openstack.machine.snapshot import Snapshot
-from windlass.openstack.machine.telling import said_by, write
+from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot
 from windlass.openstack.objects import event, is_held, leads_to_machines, mark_of, release
 from windlass.openstack.status import (
     AUTHENTICATED,
@@ -41,7 +41,7 @@ from windlass.openstack.status import (
 )
 
 
-def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+def delete(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
     server = own_server(seen, found)
@@ -58,7 +58,7 @@ def delete(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -
     return _without_server(seen, found, now=now)
 
 
-def _collected(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+def _collected(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> str:
     """Why what it has stays, as a sentence; empty if its deletion was meant."""
     owner = seen.owner
     if not isinstance(owner, Present):
@@ -74,7 +74,7 @@ def _collected(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
     return why_left(found, MachineSet, above, stays, deleted="the Machine of this object")
 
 
-def _what_stays(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+def _what_stays(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> str:
     if isinstance(seen.server, Present):
         return f"OpenStackServer {seen.server.metadata.name}"
     known = existing_server(seen, found)
@@ -82,10 +82,10 @@ def _what_stays(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
 
 
 def _leave(
-    seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer] | None, note: str
+    seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer] | None, note: str
 ) -> Plan:
-    """Its OpenStackServer stays with the server. One that the collector deletes too goes first: it looks for its
-    machine."""
+    """Its OpenStackServer stays with the server. An OpenStackServer that the garbage collector deletes too goes first,
+    since its controller looks for the machine."""
     if isinstance(seen.server, Unreadable | NotServedKind):
         return Plan.nothing().then(WaitFor(f"its OpenStackServer to be readable: {seen.server.why}"))
     if server is not None and server.deleting:
@@ -105,7 +105,7 @@ def _orphaned(server: Present[OpenStackServer]) -> Merge:
 
 
 def _delete_server(
-    seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
+    seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
 ) -> Plan:
     if (text := _leads(seen, found)) and not server.deleting:
         goes_on = progressing(text)
@@ -118,7 +118,7 @@ def _delete_server(
     return Plan.of(merge, deletion).then(WaitFor(f"OpenStackServer {name} to go"))
 
 
-def _leads(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
+def _leads(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> str:
     """Why the server must stay for now; empty if the API endpoint of the cluster does not lead to it."""
     infra = seen.infra
     if INGRESS_ANNOTATION not in found.metadata.annotations or not isinstance(infra, Present) or infra.deleting:
@@ -128,7 +128,7 @@ def _leads(seen: Snapshot, found: Present[OpenStackMachine]) -> str:
     return f"Waiting for OpenStackCluster {infra.metadata.name} to lead its API endpoint to other machines"
 
 
-def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+def _without_server(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
     """There is no OpenStackServer, and none was deleted here."""
     known = existing_server(seen, found)
     recorded = found.object.status.instance_id or ("" if isinstance(known, Problem) else known)
@@ -149,7 +149,12 @@ def _without_server(seen: Snapshot, found: Present[OpenStackMachine], *, now: da
 
 
 def _beside(
-    seen: Snapshot, found: Present[OpenStackMachine], other: Present[OpenStackServer], recorded: str, *, now: datetime
+    seen: OpenStackMachineSnapshot,
+    found: Present[OpenStackMachine],
+    other: Present[OpenStackServer],
+    recorded: str,
+    *,
+    now: datetime,
 ) -> Plan:
     """The OpenStackServer of its name belongs to something else, so none can be made for the recorded server."""
     if other.object.status.instance_id == recorded:
@@ -163,20 +168,30 @@ def _beside(
 
 
 def _tell(
-    seen: Snapshot, found: Present[OpenStackMachine], message: str, server: Present[OpenStackServer], *, now: datetime
+    seen: OpenStackMachineSnapshot,
+    found: Present[OpenStackMachine],
+    message: str,
+    server: Present[OpenStackServer],
+    *,
+    now: datetime,
 ) -> Merge:
     progress = progressing(message)
     more = _of_server(server) if server.deleting else []
     return _write(seen, found, Reason.DELETING_SERVER, message, progress, *more, now=now)
 
 
-def _stuck(seen: Snapshot, found: Present[OpenStackMachine], message: str, *, now: datetime) -> Merge:
+def _stuck(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], message: str, *, now: datetime) -> Merge:
     progress = condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
     return _write(seen, found, Reason.DEPENDENCY_FAILED, message, progress, now=now)
 
 
 def _write(
-    seen: Snapshot, found: Present[OpenStackMachine], reason: Reason, message: str, *more: Condition, now: datetime
+    seen: OpenStackMachineSnapshot,
+    found: Present[OpenStackMachine],
+    reason: Reason,
+    message: str,
+    *more: Condition,
+    now: datetime,
 ) -> Merge:
     going, ready = condition(DELETING, True, reason, message), condition(INSTANCE_READY, False, reason, message)
     return write(seen, found, (going, ready, NOT_PAUSED, *more), now=now, awaited=message)

@@ -34,12 +34,12 @@ from windlass.openstack.constants import (
 )
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.server_of import identity_of
-from windlass.openstack.machine.snapshot import HANDED_DOWN, Snapshot
+from windlass.openstack.machine.snapshot import HANDED_DOWN, OpenStackMachineSnapshot
 
 _KIND: Final = OpenStackMachine.RESOURCE.kind
 
 
-def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
+def own_server(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> Present[OpenStackServer] | None:
     """Its OpenStackServer; None if there is none, or if it belongs to something else.
 
     Its name says whose it is, not the uid: a moved object has another one.
@@ -53,7 +53,9 @@ def own_server(seen: Snapshot, found: Present[OpenStackMachine]) -> Present[Open
     return server if any((each.kind, each.name) == (_KIND, found.metadata.name) for each in owners) else None
 
 
-def _is_left(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> bool:
+def _is_left(
+    seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]
+) -> bool:
     has, stored = server.object.status.instance_id, server.metadata.annotations.get(MARK_ANNOTATION, "")
     fits = bool(has) and existing_server(seen, found) == has
     if fits and server.metadata.annotations.get(PAUSED_ANNOTATION) == HANDED_DOWN:
@@ -66,7 +68,7 @@ def _is_left(seen: Snapshot, found: Present[OpenStackMachine], server: Present[O
 
 
 def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge:
-    """Its OpenStackServer has an owner; nothing is changed if it has one."""
+    """Make the machine the owner of its OpenStackServer; no change if the OpenStackServer has an owner."""
     owners = server.metadata.owner_references
     return Merge(
         target=target(server),
@@ -76,7 +78,9 @@ def taken_back(found: Present[OpenStackMachine], server: Present[OpenStackServer
     )
 
 
-def naming(seen: Snapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge | None:
+def naming(
+    seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer]
+) -> Merge | None:
     """Names the server of the machine to its OpenStackServer; None if that knows one, or the machine does not."""
     annotations = dict(server.metadata.annotations)
     exists = existing_server(seen, found)
@@ -102,7 +106,7 @@ def provider_id(found: Present[OpenStackMachine], server: str) -> str:
     return f"openstack://{ref.region if ref is not None else ''}/{server}"
 
 
-def existing_server(seen: Snapshot, found: Present[OpenStackMachine]) -> str | Problem:
+def existing_server(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> str | Problem:
     """The ID of the server; empty if there is none yet. A Problem if no server of this cloud is named, or two are."""
     owner = seen.owner
     named = {

@@ -13,15 +13,15 @@ from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import Present
 from windlass.openstack.constants import PAUSED_ANNOTATION
+from windlass.openstack.machine.conditions import write
 from windlass.openstack.machine.existing import own_server
-from windlass.openstack.machine.snapshot import HANDED_DOWN, Snapshot
-from windlass.openstack.machine.telling import write
+from windlass.openstack.machine.snapshot import HANDED_DOWN, OpenStackMachineSnapshot
 from windlass.openstack.status import PAUSED, RESTS, Reason
 
 _WAITS: Final = "Waiting for the OpenStackServer to stand still"
 
 
-def pause(seen: Snapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+def pause(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
     server = own_server(seen, found)
     if server is None or is_true(server.object.status.conditions, PAUSED):
         handed = None if server is None else _annotated(found, server)

@@ -30,7 +30,7 @@ from windlass.kube.control.plan import Create, Merge, Plan, Target, WaitFor, tar
 from windlass.kube.control.seen import Present
 from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL, MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.openstack.instance.spec import Problem
-from windlass.openstack.machine.snapshot import Snapshot, is_control_plane
+from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot, is_control_plane
 from windlass.openstack.objects import event, intend, mark_of
 
 
@@ -119,7 +119,9 @@ def _user_data(owner: Machine | None) -> str:
     return (owner.spec.bootstrap.data_secret_name or "") if owner is not None else ""
 
 
-def make(seen: Snapshot, found: Present[capo.OpenStackMachine], *, existing: str = "") -> Plan | Problem:
+def make(
+    seen: OpenStackMachineSnapshot, found: Present[capo.OpenStackMachine], *, existing: str = ""
+) -> Plan | Problem:
     """A new OpenStackServer, which makes a new server, or stands for the `existing` one and never makes one."""
     infra = seen.known_infra
     owner = seen.owner.object if isinstance(seen.owner, Present) else None

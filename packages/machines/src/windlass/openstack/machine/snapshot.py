@@ -20,7 +20,7 @@ HANDED_DOWN: Final = "OpenStackMachine"
 """The value of the annotation on an OpenStackServer that was paused by its machine."""
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class OpenStackMachineSnapshot(Struct, frozen=True, kw_only=True):
     """`owner` None: no Machine owns it. `cluster` None: no Cluster is known, and so no `infra`.
 
     `machine_set`: that of the Machine, if both it and this object are being deleted.
@@ -43,13 +43,13 @@ class Snapshot(Struct, frozen=True, kw_only=True):
         return self.infra.object if isinstance(self.infra, Present) else None
 
 
-def is_control_plane(seen: Snapshot, found: Present[OpenStackMachine]) -> bool:
+def is_control_plane(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> bool:
     owner = seen.owner
     labels = owner.metadata.labels if isinstance(owner, Present) else {}
     return CONTROL_PLANE_LABEL in found.metadata.labels or CONTROL_PLANE_LABEL in labels
 
 
-def parts_of(seen: Snapshot, found: Present[OpenStackMachine]) -> tuple[str, ...]:
+def parts_of(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> tuple[str, ...]:
     """What `Ready` is made from."""
     of_control_plane = is_control_plane(seen, found) or find(found.object.status.conditions, INGRESS_READY) is not None
     return (*INSTANCE_PARTS, INGRESS_READY) if of_control_plane else INSTANCE_PARTS

@@ -8,6 +8,6 @@ OpenStackServer: the Machine itself keeps the mark in its annotation, and the se
 | `provider_spec`, `user_data`, `floating_ip` | what the provider spec asks for |
 | `snapshot`, `observe` | the input of a decision |
 | `decide` | the rows; `building`, `deleting` and `drain` are some of them |
-| `telling` | the status: phases and conditions of the Machine API, and ours |
+| `conditions` | the status: phases and conditions of the Machine API, and ours |
 | `controller` | what wakes a Machine, and what the controller may read, write and ask of a cloud |
 """

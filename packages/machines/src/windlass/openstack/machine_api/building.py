@@ -33,6 +33,7 @@ from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.state import addresses, verdict
 from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck, Vanished
+from windlass.openstack.machine_api.conditions import EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.machine_api.constants import (
     ID_ANNOTATION,
     INSTANCE_TYPE_LABEL,
@@ -53,13 +54,12 @@ from windlass.openstack.machine_api.snapshot import (
     recorded,
     spec_of,
 )
-from windlass.openstack.machine_api.telling import EXISTS, MISSING, NOT_CREATED, failure_event, write
 from windlass.openstack.objects import event, intend, is_held
 from windlass.openstack.sending import THE_REST, at, calls
 from windlass.openstack.server.holding import hold
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, PROGRESSING, Reason, dead_end, progressing
-from windlass.openstack.trouble import Told, invalid, told_of_problems
+from windlass.openstack.trouble import Trouble, invalid, trouble_of_problems
 
 LOST: Final = "can't find created instance"
 _ADOPTING: Final = "set its spec.providerID to openstack:///ID"
@@ -76,7 +76,7 @@ def build(visit: MachineVisit) -> Plan:
         case Send(requests, why):
             missing = visit.seen.user_data
             sending = admit(requests, visit, without=missing if isinstance(missing, Problem) else None)
-            return sending.plan(found, why, held=lambda held: _in_the_way(visit, held.told, held.until))
+            return sending.plan(found, why, deferred=lambda wait: _in_the_way(visit, wait.trouble, wait.until))
         case Await(what):
             waiting = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
             told = (AUTHENTIC, NOT_CREATED, waiting, progressing(what))
@@ -155,12 +155,12 @@ def fail(found: Present[Machine], problems: Sequence[Problem], *, now: datetime)
 
 
 def _unresolved(visit: MachineVisit, problems: Sequence[Problem | CloudFailure]) -> Plan:
-    about = told_of_problems(problems, delays=visit.timing.delays)
+    about = trouble_of_problems(problems, delays=visit.timing.delays)
     asked = visit.cloud.answered or visit.now
     return _in_the_way(visit, about, about.due(asked, since=visit.since))
 
 
-def _in_the_way(visit: MachineVisit, trouble: Told, until: datetime) -> Plan:
+def _in_the_way(visit: MachineVisit, trouble: Trouble, until: datetime) -> Plan:
     """A trouble as conditions, and as an Event when it is new; the next look is at `until`. The phase stays."""
     there = EXISTS if recorded(visit.found).server else NOT_CREATED
     told = (trouble.condition, trouble.progress(until), there)
@@ -210,9 +210,9 @@ def _with_floating_ip(visit: MachineVisit, server: Server, plan: Plan) -> Plan:
         sending = admit((step,), visit)
         if sending.now and not sending.later:
             return Plan.of(*calls(visit.found, sending.now, "the Machine asks for the address"))
-        about = sending.first.told if sending.first is not None else None
+        about = sending.first.trouble if sending.first is not None else None
     else:
-        about = told_of_problems([step], delays=visit.timing.delays)
+        about = trouble_of_problems([step], delays=visit.timing.delays)
     if about is None:
         return plan.then(THE_REST)
     news = event(visit.found, "FailedUpdate", about.message, warning=True)

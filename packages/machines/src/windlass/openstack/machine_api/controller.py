@@ -24,8 +24,8 @@ from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import own_name
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.decide import decide
-from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineObserver, being_deleted
-from windlass.openstack.machine_api.snapshot import Snapshot
+from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineApiMachineObserver, being_deleted
+from windlass.openstack.machine_api.snapshot import MachineApiMachineSnapshot
 from windlass.openstack.objects import BY_MARK, marked
 from windlass.openstack.recorders import BY_SERVER, named
 from windlass.openstack.server.snapshot import TIMING, Timing
@@ -44,7 +44,7 @@ def machine_api_controller(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
     cluster_api: Sequence[str] = (),
-) -> Controller[NamespacedName, Snapshot]:
+) -> Controller[NamespacedName, MachineApiMachineSnapshot]:
     """The controller, of Machines in `namespace` and no other: their Secrets are read there alone. Keys are namespace
     and name. `cluster_api`: the namespaces of the OpenStackServers that may hand servers over; empty: all."""
 
@@ -79,7 +79,7 @@ def machine_api_controller(
             emits_events(namespace=namespace),
             calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),
         ),
-        observe=MachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
+        observe=MachineApiMachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -31,32 +31,32 @@ from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api import building, deleting
+from windlass.openstack.machine_api.conditions import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.machine_api.constants import MACHINE_API
 from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.machine_api.snapshot import (
     FAILED,
     PROVISIONING,
+    MachineApiMachineSnapshot,
     MachineVisit,
-    Snapshot,
     recorded,
     server_of,
     spec_of,
 )
-from windlass.openstack.machine_api.telling import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.objects import dropped, event, intend, is_held, mark_of, unseen
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.provider_spec_reading import MACHINE_API_CLUSTER_LABEL
 from windlass.openstack.sending import at
 from windlass.openstack.server.sending import under_way
-from windlass.openstack.server.snapshot import TIMING, Cloud, Timing
+from windlass.openstack.server.snapshot import TIMING, ServerCloudFacts, Timing
 from windlass.openstack.status import AUTHENTICATED, INSTANCE_READY, PAUSED, Reason
-from windlass.openstack.trouble import Told, lasting_since, told_of_no_access
+from windlass.openstack.trouble import Trouble, lasting_since, trouble_of_no_access
 
 STANDS_STILL: Final = ("ClusterAPI", "Migrating")
 """The authorities under which nothing is done."""
 
 
-def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+def decide(seen: MachineApiMachineSnapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     """Pure: the rows of the module."""
     found = seen.machine
     if not isinstance(found, Present):
@@ -65,8 +65,8 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     if plan is not None:
         return plan
     cloud = seen.cloud
-    if not isinstance(cloud, Cloud):
-        return _out_of_reach(found, told_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
+    if not isinstance(cloud, ServerCloudFacts):
+        return _out_of_reach(found, trouble_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
     visit = MachineVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if found.object.status.authoritative_api in STANDS_STILL:
         return _pause(found, visit, now=now, timing=timing)
@@ -75,7 +75,9 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
-def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime, timing: Timing) -> Plan | None:
+def without_cloud(
+    seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime, timing: Timing
+) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     machine = found.object
     if not is_ours(machine):
@@ -101,7 +103,7 @@ def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime, tim
     return _first_steps(seen, found, now=now)
 
 
-def _first_steps(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
+def _first_steps(seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
     """What precedes the first look at the cloud."""
     named = server_of(found)
     if isinstance(named, Problem):
@@ -156,7 +158,7 @@ def _is_in_between(found: Present[Machine]) -> bool:
     return bool(mark_of(found)) and is_held(found) and not recorded(found).server
 
 
-def _out_of_reach(found: Present[Machine], trouble: Told, *, now: datetime, timing: Timing) -> Plan:
+def _out_of_reach(found: Present[Machine], trouble: Trouble, *, now: datetime, timing: Timing) -> Plan:
     """The cloud cannot be asked. What was known about a server stays, until nothing has been heard for too long."""
     conditions = found.object.status.conditions
     since = lasting_since(conditions, trouble.type)

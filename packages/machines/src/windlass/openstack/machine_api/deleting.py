@@ -25,17 +25,17 @@ from windlass.openstack.instance.foreign import foreign
 from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.machine_api import drain
-from windlass.openstack.machine_api.snapshot import DELETING, MachineVisit, Snapshot, may_own, recorded
-from windlass.openstack.machine_api.telling import DRAINED, drained, failure_event, not_drained, write
+from windlass.openstack.machine_api.conditions import DRAINED, drained, failure_event, not_drained, write
+from windlass.openstack.machine_api.snapshot import DELETING, MachineApiMachineSnapshot, MachineVisit, may_own, recorded
 from windlass.openstack.objects import dropped, event, is_held, release
-from windlass.openstack.sending import Held, at
+from windlass.openstack.sending import Deferred, at
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.status import AUTHENTIC, INSTANCE_READY, Reason, dead_end, progressing
 from windlass.openstack.taken import left_to_its_owner
 from windlass.openstack.trouble import trouble_since
 
 
-def without_cloud(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
+def without_cloud(seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     machine = found.object
     owner = metadata_of(seen.owner) if seen.owner is not None else None
@@ -88,7 +88,7 @@ def delete(visit: MachineVisit) -> Plan:
     match step:
         case Send(requests, why):
             told = _tell(visit, Reason.DELETING_SERVER, why)
-            return admit(requests, visit).plan(found, why, told=told, held=partial(_failed, visit))
+            return admit(requests, visit).plan(found, why, write=told, deferred=partial(_failed, visit))
         case Await(what):
             plan = Plan.of(_tell(visit, Reason.DELETING_SERVER, what))
             return plan.then(look_again(visit, what))
@@ -101,7 +101,7 @@ def delete(visit: MachineVisit) -> Plan:
     return Plan.nothing(f"a step that ends no server: {step}")
 
 
-def _drain(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan:
+def _drain(seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime) -> Plan:
     match drain.next_drain(found.object, seen.node, now=now):
         case drain.Skipped():
             text = "Node drain skipped"
@@ -119,7 +119,9 @@ def _drain(seen: Snapshot, found: Present[Machine], *, now: datetime) -> Plan:
     raise AssertionError("a drain is skipped, blocked, done, or goes on")
 
 
-def _drain_on(seen: Snapshot, found: Present[Machine], actions: Sequence[Action], waits: str, *, now: datetime) -> Plan:
+def _drain_on(
+    seen: MachineApiMachineSnapshot, found: Present[Machine], actions: Sequence[Action], waits: str, *, now: datetime
+) -> Plan:
     if actions:
         # Nobody watches Pods: they are looked at again.
         plan = Plan.of(event(found, "DrainProceeds", "Node drain proceeds"), *actions)
@@ -134,12 +136,12 @@ def _drain_on(seen: Snapshot, found: Present[Machine], actions: Sequence[Action]
     return Plan.of(write(found, (told,), phase=DELETING, now=now), news).then(RequeueAfter(wait, waits))
 
 
-def _failed(visit: MachineVisit, held: Held) -> Plan:
-    failed = f"Deleting instance failed: {held.told.message}"
+def _failed(visit: MachineVisit, deferred: Deferred) -> Plan:
+    failed = f"Deleting instance failed: {deferred.trouble.message}"
     told = condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed)
-    merge = write(visit.found, (AUTHENTIC, told, held.told.progress(held.until)), now=visit.now)
+    merge = write(visit.found, (AUTHENTIC, told, deferred.trouble.progress(deferred.until)), now=visit.now)
     news = failure_event(visit.found, "Delete", told)
-    return Plan.of(merge, news).then(at(held.until, failed, now=visit.now))
+    return Plan.of(merge, news).then(at(deferred.until, failed, now=visit.now))
 
 
 def _tell(visit: MachineVisit, reason: Reason, what: str) -> Action:
@@ -147,7 +149,7 @@ def _tell(visit: MachineVisit, reason: Reason, what: str) -> Action:
     return write(visit.found, (AUTHENTIC, told, progressing(what)), now=visit.now)
 
 
-def _let_go(seen: Snapshot, found: Present[Machine], why: str) -> Plan:
+def _let_go(seen: MachineApiMachineSnapshot, found: Present[Machine], why: str) -> Plan:
     """Delete the Node, whose server is gone, then remove the finalizer."""
     node = seen.node.node if seen.node is not None else None
     deletion = None

@@ -170,7 +170,7 @@ def _is_silent(node: Present[Node]) -> bool:
 
 
 def _waits(left: Sequence[Present[Pod]], view: NodeView) -> Iterator[str]:
-    """What holds it, in a stable order: Pods that budgets keep, then those that end."""
+    """The reasons why the drain waits, in a stable order: Pods kept by budgets, then ending Pods."""
     refused = sorted((_name(pod), view.refused[pod.metadata.uid]) for pod in left if pod.metadata.uid in view.refused)
     for name, why in refused[:_SHOWN]:
         yield f"Pod {name} cannot be evicted: {why}"

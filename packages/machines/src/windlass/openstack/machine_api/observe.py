@@ -21,7 +21,7 @@ from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds, Owner
 from windlass.openstack.cloud.credentials import Credentials, read_authority
 from windlass.openstack.cloud.failures import CloudFailure, Unauthenticated
-from windlass.openstack.cloud.inventory import NONE, Inventory
+from windlass.openstack.cloud.inventory import NONE, ServerInventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.identity.find import IdentityTrouble, credentials_in
@@ -30,6 +30,7 @@ from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.instance.step import Send, Standing
 from windlass.openstack.machine_api.building import missing_group, step_of
+from windlass.openstack.machine_api.conditions import DRAINED
 from windlass.openstack.machine_api.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.machine_api.decide import without_cloud
 from windlass.openstack.machine_api.drain import (
@@ -41,18 +42,17 @@ from windlass.openstack.machine_api.drain import (
 )
 from windlass.openstack.machine_api.floating_ip import floating_query
 from windlass.openstack.machine_api.provider_spec import foreign_secret, provider_spec
-from windlass.openstack.machine_api.snapshot import MachineVisit, Snapshot, adopts, recorded, spec_of
-from windlass.openstack.machine_api.telling import DRAINED
+from windlass.openstack.machine_api.snapshot import MachineApiMachineSnapshot, MachineVisit, adopts, recorded, spec_of
 from windlass.openstack.machine_api.user_data import user_data
 from windlass.openstack.objects import FreshMarks, is_held, owner_name
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, may_be_unseen
-from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.quota_numbers import QuotaNumbers
 from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.observe import attached_to, has_mark, replaceable
-from windlass.openstack.server.snapshot import Cloud, Timing, may_have_namesakes
+from windlass.openstack.server.snapshot import ServerCloudFacts, Timing, may_have_namesakes
 from windlass.openstack.status import PAUSED
-from windlass.openstack.trouble import told_of_problems
+from windlass.openstack.trouble import trouble_of_problems
 
 BY_DELETION: Final = "deletion"
 """Index of Machines that are being deleted and have a Node: all have the value `DELETED`."""
@@ -63,7 +63,7 @@ KEPT: Final = 60.0
 """Seconds for which answers that resolved a provider spec are used again, and for which the CA is."""
 
 
-class MachineObserver:
+class MachineApiMachineObserver:
     """Takes snapshots of Machines. It remembers marks that are not persisted yet, answers of the cloud until there is a
     server, and which evictions were refused in an attempt."""
 
@@ -89,14 +89,14 @@ class MachineObserver:
         self._authority: tuple[datetime, str | IdentityTrouble] | None = None
         self._quotas = QuotaNumbers(now)
 
-    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> MachineApiMachineSnapshot:
         namespace, name = key
         found = await self._reader.see(Machine, name, namespace=namespace)
         if not isinstance(found, Present):
             if isinstance(found, Absent):
                 self._forget(key)
-            return Snapshot(machine=found, last=last)
-        seen = Snapshot(
+            return MachineApiMachineSnapshot(machine=found, last=last)
+        seen = MachineApiMachineSnapshot(
             machine=found, infrastructure=await self._reader.see(Infrastructure, "cluster"), node=None, last=last
         )
         if found.deleting:
@@ -115,15 +115,15 @@ class MachineObserver:
         return await self._in_cloud(key, seen, found, credentials)
 
     async def _in_cloud(
-        self, key: NamespacedName, seen: Snapshot, found: Present[Machine], credentials: Credentials
-    ) -> Snapshot:
+        self, key: NamespacedName, seen: MachineApiMachineSnapshot, found: Present[Machine], credentials: Credentials
+    ) -> MachineApiMachineSnapshot:
         project = await self._clouds.project(credentials)
         region = credentials.region or str(credentials.cloud.get("region_name") or "")
         cloud = await self._look(key, seen, found, project)
         seen = replace(seen, cloud=replace(cloud, where=credentials.where), region=region)
         if not found.deleting and claim_of(found).mark:
             seen = await self._for_building(key, seen, found, project)
-        return await self._with_weather(seen, found, project)
+        return await self._with_blockers(seen, found, project)
 
     # Kubernetes
 
@@ -208,7 +208,9 @@ class MachineObserver:
 
     # the cloud
 
-    async def _look(self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account) -> Cloud:
+    async def _look(
+        self, key: NamespacedName, seen: MachineApiMachineSnapshot, found: Present[Machine], project: Account
+    ) -> ServerCloudFacts:
         mark, had = claim_of(found).mark, recorded(found)
         inventory = await project.look(mark, had, services=(VOLUMES,))
         if may_be_unseen(found, inventory.as_of):
@@ -230,9 +232,9 @@ class MachineObserver:
         if had.server:
             inventory = self._recorders.counted(found, inventory, had.server)
         inventory = inventory.settled({"", mark, *formers})
-        return Cloud(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
+        return ServerCloudFacts(project=project.key, inventory=inventory, facts=facts, formers=formers, awaited=awaited)
 
-    async def _handed_over(self, found: Present[Machine], inventory: Inventory, mark: str) -> tuple[str, str]:
+    async def _handed_over(self, found: Present[Machine], inventory: ServerInventory, mark: str) -> tuple[str, str]:
         """The mark on a server whose owner, the OpenStackServer of this name in Cluster API, has given it up: it is
         paused, or gone and its OpenStackMachine is paused, and the Machine has the authority. Else why that is still
         awaited, if it is."""
@@ -254,13 +256,13 @@ class MachineObserver:
         return "", ""
 
     async def _for_building(
-        self, key: NamespacedName, seen: Snapshot, found: Present[Machine], project: Account
-    ) -> Snapshot:
+        self, key: NamespacedName, seen: MachineApiMachineSnapshot, found: Present[Machine], project: Account
+    ) -> MachineApiMachineSnapshot:
         cloud, spec = seen.cloud, spec_of(seen, found)
-        assert isinstance(cloud, Cloud)
+        assert isinstance(cloud, ServerCloudFacts)
         if not recorded(found).server and isinstance(spec, InstanceSpec):
             seen = replace(seen, cloud=await self._answered(key, seen, found, spec, cloud, project))
-        assert isinstance(seen.cloud, Cloud)
+        assert isinstance(seen.cloud, ServerCloudFacts)
         inventory = seen.cloud.inventory
         is_new = inventory is not None and not inventory.all and recorded(found) == NONE
         if is_new and not may_have_namesakes(found):
@@ -270,7 +272,7 @@ class MachineObserver:
             seen = replace(seen, cloud=replace(seen.cloud, namesakes=namesakes))
         step = step_of(self._visit(seen, found))
         if isinstance(step, Standing) and (query := floating_query(self._visit(seen, found), step.server)) is not None:
-            assert isinstance(seen.cloud, Cloud)
+            assert isinstance(seen.cloud, ServerCloudFacts)
             seen = replace(seen, cloud=replace(seen.cloud, answers=await project.find([query])))
         if isinstance(step, Send) and any(isinstance(request, CreateServer) for request in step.requests):
             seen = replace(seen, user_data=await self._user_data(found))
@@ -279,12 +281,12 @@ class MachineObserver:
     async def _answered(
         self,
         key: NamespacedName,
-        seen: Snapshot,
+        seen: MachineApiMachineSnapshot,
         found: Present[Machine],
         spec: InstanceSpec,
-        cloud: Cloud,
+        cloud: ServerCloudFacts,
         project: Account,
-    ) -> Cloud:
+    ) -> ServerCloudFacts:
         answered = await self._answers.of(key, queries(spec), project)
         until = answered.at + timedelta(seconds=KEPT)
         cloud = replace(cloud, answers=answered.answers, answered=answered.at)
@@ -297,18 +299,22 @@ class MachineObserver:
             self._answers.forget(key)  # the answer is another one as soon as the group is made
             return cloud
         else:
-            until = told_of_problems(resolved, delays=self._timing.delays).due(answered.at, since=visit.since)
+            until = trouble_of_problems(resolved, delays=self._timing.delays).due(answered.at, since=visit.since)
         self._answers.keep(key, answered, until)
         return cloud
 
-    def _visit(self, seen: Snapshot, found: Present[Machine]) -> MachineVisit:
-        assert isinstance(seen.cloud, Cloud)
+    def _visit(self, seen: MachineApiMachineSnapshot, found: Present[Machine]) -> MachineVisit:
+        assert isinstance(seen.cloud, ServerCloudFacts)
         return MachineVisit(seen=seen, found=found, cloud=seen.cloud, now=self._now(), timing=self._timing)
 
-    async def _with_weather(self, seen: Snapshot, found: Present[Machine], project: Account) -> Snapshot:
-        assert isinstance(seen.cloud, Cloud)
-        weather = project.weather(claim_of(found).mark)
-        return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
+    async def _with_blockers(
+        self, seen: MachineApiMachineSnapshot, found: Present[Machine], project: Account
+    ) -> MachineApiMachineSnapshot:
+        assert isinstance(seen.cloud, ServerCloudFacts)
+        blockers = project.blockers(claim_of(found).mark)
+        return replace(
+            seen, cloud=replace(seen.cloud, blockers=blockers, quotas=await self._quotas.of(project, blockers))
+        )
 
     def _forget(self, key: NamespacedName) -> None:
         self._fresh.forget(key)

@@ -18,7 +18,7 @@ from windlass.openstack.machine_api.drain import NodeView
 from windlass.openstack.machine_api.provider_spec import instance_spec
 from windlass.openstack.objects import is_held, mark_of
 from windlass.openstack.ownership import Facts, claim_of
-from windlass.openstack.server.snapshot import Cloud, Visit
+from windlass.openstack.server.snapshot import ServerCloudFacts, Visit
 
 PROVISIONING: Final = "Provisioning"
 PROVISIONED: Final = "Provisioned"
@@ -27,7 +27,7 @@ DELETING: Final = "Deleting"
 FAILED: Final = "Failed"
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class MachineApiMachineSnapshot(Struct, frozen=True, kw_only=True):
     """`cloud` is why there is no access to it, or None while nothing has to be asked; `region` is that of its entry in
     clouds.yaml. `fresh_mark`: the mark that the Machine is to get, in case it has none. `user_data` is base64, or why
     there is none; None: it is not needed now. `node` only while the Machine is being deleted, and so `owner`, which has
@@ -36,7 +36,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     machine: Seen[Machine]
     infrastructure: Seen[Infrastructure] = Absent()
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
     region: str = ""
     fresh_mark: str = ""
     user_data: str | Problem | None = None
@@ -46,7 +46,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     last: Outcome = Outcome()
 
 
-MachineVisit: TypeAlias = Visit[Snapshot, Machine]
+MachineVisit: TypeAlias = Visit[MachineApiMachineSnapshot, Machine]
 
 
 def server_of(found: Present[Machine]) -> str | Problem:
@@ -84,6 +84,6 @@ def intent_of(found: Present[Machine]) -> Intent | None:
     return Intent(mark) if mark and is_held(found) and not found.deleting else None
 
 
-def spec_of(seen: Snapshot, found: Present[Machine]) -> InstanceSpec | tuple[Problem, ...]:
+def spec_of(seen: MachineApiMachineSnapshot, found: Present[Machine]) -> InstanceSpec | tuple[Problem, ...]:
     infrastructure = seen.infrastructure
     return instance_spec(found.object, infrastructure.object if isinstance(infrastructure, Present) else None)

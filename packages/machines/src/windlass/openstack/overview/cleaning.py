@@ -43,7 +43,7 @@ async def clean(
     left, trouble = list(found), ""
     while left:
         try:
-            left = still_there(await account.holdings(), found)
+            left = still_there(await account.project_inventory(), found)
             trouble = ""
             there = {each.mark for each in left}
             for mark, progress in marks.items():
@@ -63,8 +63,8 @@ async def clean(
 async def _round(account: Account, mark: str, progress: _Progress) -> None:
     """Send what can be sent for one mark. Raises CloudFailures of looking."""
     never = float("inf")
-    inventory, estate = await account.look(mark, services=(VOLUMES,)), await account.estate(mark, age=never)
-    following = next_requests(inventory, estate, project=account.key, mark=mark)
+    inventory, network = await account.look(mark, services=(VOLUMES,)), await account.network_inventory(mark, age=never)
+    following = next_requests(inventory, network, project=account.key, mark=mark)
     progress.general = following.waits or following.stuck
     sent = [each for each in following.requests if each not in progress.refused]
     for request in sent:

@@ -14,11 +14,11 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.kube.clock import rfc3339
-from windlass.openstack.cloud.estate import Estate
-from windlass.openstack.cloud.holdings import Holdings
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.kinds import KINDS
 from windlass.openstack.cloud.marks import is_root_of_object, root_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.requests import CloudRequest, Intent
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server
 from windlass.openstack.cluster import balancer
@@ -48,10 +48,10 @@ class Next(Struct, frozen=True):
     stuck: str = ""
 
 
-def orphans(holdings: Holdings, known: Collection[str]) -> list[Orphan]:
+def orphans(inventory: ProjectInventory, known: Collection[str]) -> list[Orphan]:
     """What has a mark that no object has. `known`: roots of the marks of all objects, and all IDs that they name. If an
     object names only one resource of a mark, none of the mark is an orphan: its owner may have lost its annotation."""
-    found = [(mark, each) for mark, each in holdings.marked() if is_root_of_object(root_of(mark))]
+    found = [(mark, each) for mark, each in inventory.marked() if is_root_of_object(root_of(mark))]
     owned = {mark for mark, each in found if root_of(mark) in known or each.id in known}
     return [
         Orphan(KINDS[type(each)].name, _name(each), each.id, mark, _created(each))
@@ -68,7 +68,7 @@ def is_young(found: Collection[Orphan], now: datetime) -> bool:
         return True
 
 
-def next_requests(inventory: Inventory, estate: Estate, *, project: str, mark: str) -> Next:
+def next_requests(inventory: ServerInventory, network: NetworkInventory, *, project: str, mark: str) -> Next:
     """The next step for all that has the mark, as its owner would take it; `project` is the key of the project. With
     neither requests nor waits, nothing more can be done."""
     stuck = ""
@@ -80,14 +80,14 @@ def next_requests(inventory: Inventory, estate: Estate, *, project: str, mark: s
         case Stuck(message=why) | Vanished(note=why):
             stuck = why
     ours = Ours(project=project, intent=Intent(mark), cluster="")
-    part = removal(ours, estate, names=(), balancer=balancer.removal(ours, estate))
+    part = removal(ours, network, names=(), balancer=balancer.removal(ours, network))
     obstacles = (str(each.why) for each in part.obstacles)
     return Next(part.requests, part.waits, "; ".join(filter(None, (stuck, *obstacles))))
 
 
-def still_there(holdings: Holdings, found: Collection[Orphan]) -> list[Orphan]:
+def still_there(inventory: ProjectInventory, found: Collection[Orphan]) -> list[Orphan]:
     """Those of `found` that exist and still have their mark."""
-    there = {(each.id, mark) for mark, each in holdings.marked()}
+    there = {(each.id, mark) for mark, each in inventory.marked()}
     return [each for each in found if (each.id, each.mark) in there]
 
 

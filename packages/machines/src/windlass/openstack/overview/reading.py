@@ -19,7 +19,7 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.meta import KubernetesObject
-from windlass.capability.planning import Survey
+from windlass.capability.planning import ClusterListing
 from windlass.capability.together import together
 from windlass.kube.control.seen import Present, read
 from windlass.kube.errors import NotServed
@@ -136,7 +136,7 @@ class Projects:
     """The projects of credentials that objects name. What cannot be asked has a sentence that says why."""
 
     def __init__(self, api: Api, clouds: Clouds) -> None:
-        self._survey = Survey(api)
+        self._survey = ClusterListing(api)
         self._survey.add_index(Secret, BY_NAME, lambda found: ())
         self._clouds = clouds
 
@@ -210,7 +210,7 @@ async def holdings_of(accounts: Iterable[Account], also: Mapping[str, Iterable[Q
 
     async def of(account: Account) -> tuple[str, Of]:
         try:
-            return account.key, await account.holdings((also or {}).get(account.key, ()))
+            return account.key, await account.project_inventory((also or {}).get(account.key, ()))
         except CloudFailure as failure:
             return account.key, f"{account.where}: {failure}"
 

@@ -13,8 +13,8 @@ from itertools import chain
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.mapi import Machine
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.marks import mark_of as mark_in_cloud
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.resources import FloatingIp, Port, Server, Trunk, Volume
 from windlass.openstack.machine_api.constants import MACHINE_API
 from windlass.openstack.machine_api.snapshot import recorded
@@ -30,12 +30,16 @@ def tree_of_pool(pool: Present[OpenStackFloatingIPPool], sight: Of) -> Node:
 def _floating_ips(pool: Present[OpenStackFloatingIPPool], sight: Of) -> Iterator[Node]:
     claim, users = claim_of(pool), pool.object.spec.pre_allocated_floating_ips
     claims = {each.address: f"claim {each.name}" for each in pool.object.status.claims}
-    there = {each.floating_ip_address: each for each in sight.all(FloatingIp)} if isinstance(sight, Holdings) else {}
+    there = (
+        {each.floating_ip_address: each for each in sight.all(FloatingIp)}
+        if isinstance(sight, ProjectInventory)
+        else {}
+    )
     made = (address for address, each in there.items() if claim.is_of(mark_in_cloud(each)))
     for address in dict.fromkeys(chain(users, claims, made)):
         detail, found, notes = claims.get(address, "free"), there.get(address), list[str]()
         if found is None:
-            gone = isinstance(sight, Holdings)
+            gone = isinstance(sight, ProjectInventory)
             state, which = ("-" if gone else UNKNOWN), ""
             notes += [GONE] if gone else []
         else:

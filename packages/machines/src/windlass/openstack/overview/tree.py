@@ -21,8 +21,8 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.holdings import Holdings
 from windlass.openstack.cloud.marks import mark_of as mark_in_cloud
+from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.query import Kind, Query
 from windlass.openstack.cloud.resources import (
     FloatingIp,
@@ -67,14 +67,14 @@ _QUERIES: Final[Mapping[type[Any], Kind]] = {
     SecurityGroup: "security group",
 }
 
-Of: TypeAlias = "Holdings | str"
+Of: TypeAlias = "ProjectInventory | str"
 """What a project has, or why it is not known."""
 R = TypeVar("R", bound=Markable)
 
 
 class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An object or a resource. `state` is what its service says, `detail` its addresses; of an object, `ready` is its
-    condition. `notes`: what is odd about it."""
+    condition. `notes`: oddities, in words."""
 
     kind: str
     name: str
@@ -221,19 +221,19 @@ def _of_cluster(cluster: Present[OpenStackCluster], sight: Of) -> Iterator[Node]
 
 
 def _addresses(claim: Claim, sight: Of) -> Iterator[Node]:
-    """All floating IPs of a cluster. Those that lead to a port of it are shown below that."""
-    if isinstance(sight, Holdings):
+    """All floating IPs of a cluster. A floating IP of one of the cluster's ports is shown below the port."""
+    if isinstance(sight, ProjectInventory):
         yield from (_node(each) for each in sight.all(FloatingIp) if claim.is_of(mark_in_cloud(each)))
 
 
 def _network_of(subnet: Node, sight: Of) -> str:
-    found = sight.get(Subnet, subnet.id) if isinstance(sight, Holdings) else None
+    found = sight.get(Subnet, subnet.id) if isinstance(sight, ProjectInventory) else None
     return found.network_id if found else ""
 
 
 def _parts(which: str, sight: Of) -> Iterator[Node]:
     """The addresses, listeners, pools and members of a load balancer."""
-    found = sight.get(LoadBalancer, which) if isinstance(sight, Holdings) else None
+    found = sight.get(LoadBalancer, which) if isinstance(sight, ProjectInventory) else None
     if found is None or isinstance(sight, str):
         return
     yield from (_node(each) for each in sight.all(FloatingIp) if each.port_id and each.port_id == found.vip_port_id)
@@ -277,14 +277,14 @@ def instance(
     for port in _resources(Port, ports, claim, sight):
         mine = [each for each in on_ports if _port_of(each, sight) == port.id]
         on_ports = [each for each in on_ports if each not in mine]
-        if isinstance(sight, Holdings):
+        if isinstance(sight, ProjectInventory):
             mine += [_node(each) for each in sight.all(FloatingIp) if each.port_id == port.id]
         below.append(structs.replace(port, children=tuple(mine)))
     return [*below, *on_ports]
 
 
 def _port_of(trunk: Node, sight: Of) -> str:
-    found = sight.get(Trunk, trunk.id) if isinstance(sight, Holdings) else None
+    found = sight.get(Trunk, trunk.id) if isinstance(sight, ProjectInventory) else None
     return found.port_id if found else ""
 
 
@@ -295,7 +295,7 @@ def _unowned(claim: Claim, sight: Of) -> Iterator[Node]:
 
 
 def _resources(kind: type[R], recorded: Sequence[str], claim: Claim, sight: Of) -> Iterator[Node]:
-    """Those of an object: what its status records, and what has its mark."""
+    """The resources of an object: recorded in its status, or with its mark."""
     for which in recorded:
         if isinstance(sight, str):
             yield Node(kind=NAMES[kind], name=which, id=which, state=UNKNOWN)
@@ -304,7 +304,7 @@ def _resources(kind: type[R], recorded: Sequence[str], claim: Claim, sight: Of) 
         else:
             other = bool(mark_in_cloud(found)) and not claim.is_of(mark_in_cloud(found))
             yield _node(found, (FOREIGN,) if other and _is_own(kind) else ())
-    if isinstance(sight, Holdings):
+    if isinstance(sight, ProjectInventory):
         for found in sight.all(kind):
             if claim.is_of(mark_in_cloud(found)) and found.id not in recorded:
                 yield _node(found, (UNRECORDED,))

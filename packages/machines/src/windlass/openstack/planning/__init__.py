@@ -4,5 +4,5 @@
 |---|---|
 | `planner` | the declaration for `windlass plan openstack` |
 | `stand_ins` | what others would add to the objects of files: credentials, Machines of sets, bootstrap data |
-| `quotas` | what is asked of the quotas of each project, and what is left |
+| `quota_demand` | what is asked of the quotas of each project, and what is left |
 """

@@ -12,8 +12,8 @@ from msgspec import structs
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
-from windlass.capability.planning import Decider, Ground, Inventory, NoGround, Planner, Scope
-from windlass.capability.planning.planner import Told, plain_planner
+from windlass.capability.planning import Decider, Ground, NoGround, Planner, PlanReader, Scope
+from windlass.capability.planning.planner import Remark, plain_planner
 from windlass.kube.conditions import FALSE, find
 from windlass.kube.control.controller import Controller
 from windlass.openstack.cloud.clouds import Clouds
@@ -21,7 +21,7 @@ from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.identity.controller import NAME as IDENTITY
 from windlass.openstack.metrics import COUNTED
-from windlass.openstack.planning.quotas import AskedClouds, quotas
+from windlass.openstack.planning.quota_demand import AskedClouds, quotas
 from windlass.openstack.planning.stand_ins import READ, StandIns
 from windlass.openstack.status import READY, Reason
 
@@ -69,17 +69,17 @@ def planner(
     async def look(reader: Any, *, whole: bool) -> Ground:
         ground = await plain.ground(reader, whole=whole)
 
-        def deciders(inventory: Inventory) -> list[Decider]:
+        def deciders(inventory: PlanReader) -> list[Decider]:
             # Of files the Secrets are not looked after: those of the user's own cloud are not to be shown.
             found = ground.deciders(inventory)
             return found if whole else [each for each in found if each.controller.name != IDENTITY]
 
-        async def tell(inventory: Inventory) -> list[Told]:
+        async def remarks(inventory: PlanReader) -> list[Remark]:
             wrong = [] if whole else list(_wrong(inventory))
             elsewhere = _elsewhere(inventory, machine_api) if machine_api else ()
             return [*await quotas(clouds, inventory, replicas=stand_ins.replicas), *wrong, *elsewhere]
 
-        return structs.replace(ground, deciders=deciders, tell=tell, holding=clouds)
+        return structs.replace(ground, deciders=deciders, remarks=remarks, holding=clouds)
 
     def complete(trees: Any) -> Any:
         try:
@@ -93,7 +93,7 @@ def planner(
     return structs.replace(plain, ground=look, complete=complete, follows=True)
 
 
-def _elsewhere(inventory: Inventory, machine_api: str) -> Iterator[Told]:
+def _elsewhere(inventory: PlanReader, machine_api: str) -> Iterator[Remark]:
     """Machines of files for which nothing is planned, because of their namespace."""
     for place, count in sorted(Counter(found.namespace or "" for found in inventory.listing(Machine)).items()):
         if place != machine_api:
@@ -102,7 +102,7 @@ def _elsewhere(inventory: Inventory, machine_api: str) -> Iterator[Told]:
             yield "note", f"{what} in namespace {place} left out: {served}; --machine-api-namespace says otherwise"
 
 
-def _wrong(inventory: Inventory) -> Iterator[Told]:
+def _wrong(inventory: PlanReader) -> Iterator[Remark]:
     """What has to be corrected in files, each said once."""
     said = set()
     kinds: list[type[Any]] = sorted(COUNTED, key=lambda kind: kind is not OpenStackServer)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.kube.control.plan import Plan, RequeueAfter
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import in_words, mark_of, root_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE
 from windlass.openstack.objects import dropped, intend
@@ -23,46 +23,48 @@ from windlass.openstack.ownership import Ownership
 from windlass.openstack.sending import SOON
 from windlass.openstack.status import POOL_READY, Reason
 from windlass.openstack.taken import stopped
-from windlass.openstack.trouble import Told, invalid
+from windlass.openstack.trouble import Trouble, invalid
 
 
-def stranger(estate: Estate, ownership: Ownership) -> FloatingIp | None:
+def stranger(inventory: NetworkInventory, ownership: Ownership) -> FloatingIp | None:
     """The floating IP at which the pool stops; None if there is none."""
     own, root = {ownership.mark, *ownership.formers}, root_of(ownership.mark)
-    marks = {each.id: mark_of(each) for each in estate.floating_ips}
-    recorded = (each for each in estate.floating_ips if marks[each.id] not in own and root_of(marks[each.id]) == root)
+    marks = {each.id: mark_of(each) for each in inventory.floating_ips}
+    recorded = (
+        each for each in inventory.floating_ips if marks[each.id] not in own and root_of(marks[each.id]) == root
+    )
     has_any = not own.isdisjoint(marks.values())
-    others = (each for each in estate.others if isinstance(each, FloatingIp) and not has_any)
+    others = (each for each in inventory.others if isinstance(each, FloatingIp) and not has_any)
     return next(chain(recorded, others), None)
 
 
-def of_another(found: FloatingIp, ownership: Ownership) -> Told:
+def of_another(found: FloatingIp, ownership: Ownership) -> Trouble:
     return _owned(stopped(found, ownership))
 
 
-def earlier(estate: Estate, ownership: Ownership) -> list[FloatingIp]:
+def earlier(inventory: NetworkInventory, ownership: Ownership) -> list[FloatingIp]:
     """Those that get the mark of the pool."""
-    return [each for each in estate.floating_ips if mark_of(each) in ownership.formers]
+    return [each for each in inventory.floating_ips if mark_of(each) in ownership.formers]
 
 
 def held(
-    found: Present[OpenStackFloatingIPPool], estate: Estate, ownership: Ownership, *, fresh_mark: str
+    found: Present[OpenStackFloatingIPPool], inventory: NetworkInventory, ownership: Ownership, *, fresh_mark: str
 ) -> Plan | None:
     """The annotation gets the pool's own mark; None if it has it. A copy of which nothing exists gets a new one."""
     claim = ownership.claim
     if not claim.is_replacing:
         return None
-    own = any(mark_of(each) == claim.mark for each in estate.floating_ips)
-    if not own and not estate.certain:
-        return Plan.nothing().then(RequeueAfter(estate.certain_in + SOON, "an earlier request may still arrive"))
+    own = any(mark_of(each) == claim.mark for each in inventory.floating_ips)
+    if not own and not inventory.certain:
+        return Plan.nothing().then(RequeueAfter(inventory.certain_in + SOON, "an earlier request may still arrive"))
     if claim.is_copied and not own:
         return dropped(found, fresh_mark, in_words(claim.stored))
     return Plan.of(intend(found, claim.mark))
 
 
-def unclaimed(estate: Estate) -> Told | None:
+def unclaimed(inventory: NetworkInventory) -> Trouble | None:
     """Why no floating IP is created although claims wait; None if nothing is in the way."""
-    if not (found := estate.unmarked.floating_ips):
+    if not (found := inventory.unmarked.floating_ips):
         return None
     which = ", ".join(f"{each.floating_ip_address} ({each.id})" for each in found)
     return _owned(
@@ -72,5 +74,5 @@ def unclaimed(estate: Estate) -> Told | None:
     )
 
 
-def _owned(text: str) -> Told:
+def _owned(text: str) -> Trouble:
     return replace(invalid(text, part=POOL_READY), reason=Reason.OWNED_BY_ANOTHER)

@@ -35,7 +35,7 @@ from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import claim_of, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
 from windlass.openstack.pool.recorded import BY_ADDRESS, counted, recorded
-from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot
+from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot
 from windlass.openstack.taken import is_stopped
 
 NAME: Final = "openstack-floating-ip-pool"
@@ -46,7 +46,7 @@ JUST_NOW: Final = 1.0
 """The greatest age in seconds of the list of floating IPs: usually; after a refusal or a stop, and during deletion."""
 
 
-class Observer:
+class FloatingIPPoolObserver:
     """Takes snapshots of pools."""
 
     def __init__(self, reader: IndexedReader, clouds: Clouds, *, now: Any, new_mark: Callable[[], str]) -> None:
@@ -56,19 +56,19 @@ class Observer:
         self._fresh = FreshMarks(new_mark)
         self._owners = Owners(reader, names=lambda each: bool(each.object.status.claimed_ips))
 
-    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> FloatingIPPoolSnapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackFloatingIPPool, name, namespace=namespace)
         if not isinstance(found, Present):
             self._fresh.forget(key)
-            return Snapshot(pool=found, last=last)
+            return FloatingIPPoolSnapshot(pool=found, last=last)
         status = found.object.status
         exists = status.claimed_ips or status.available_ips or is_held(found) or claim_of(found).stored
         born = None if exists else self._clouds.born
         mark = self._fresh.of(key, found, born=born)
         claims, _ = self._of_pool(IPAddressClaim, key)
         addresses, malformed = self._of_pool(IPAddress, key)
-        shot = Snapshot(pool=found, claims=claims, addresses=addresses, fresh_mark=mark, last=last)
+        shot = FloatingIPPoolSnapshot(pool=found, claims=claims, addresses=addresses, fresh_mark=mark, last=last)
         shot = replace(shot, facts=await self._owners.facts(found))
         if without_cloud(shot, found, now=self._now()) is not None:
             return shot
@@ -84,7 +84,9 @@ class Observer:
         there = tuple(each for _, each in read if isinstance(each, Present))
         return there, frozenset(name for name, each in read if not isinstance(each, Present))
 
-    async def _unconfirmed(self, shot: Snapshot, found: Present[OpenStackFloatingIPPool]) -> frozenset[str]:
+    async def _unconfirmed(
+        self, shot: FloatingIPPoolSnapshot, found: Present[OpenStackFloatingIPPool]
+    ) -> frozenset[str]:
         """Recorded claims that are gone, whose IPAddress the cache does not show (yet) although it exists."""
         alive = {each.metadata.name for each in shot.claims if not each.deleting}
         shown = {each.metadata.name for each in shot.addresses}
@@ -97,8 +99,8 @@ class Observer:
         return frozenset(late)
 
     async def _cloud(
-        self, shot: Snapshot, found: Present[OpenStackFloatingIPPool], last: Outcome
-    ) -> Cloud | IdentityTrouble:
+        self, shot: FloatingIPPoolSnapshot, found: Present[OpenStackFloatingIPPool], last: Outcome
+    ) -> FloatingIPPoolCloudFacts | IdentityTrouble:
         spec, status, claim = found.object.spec, found.object.status, claim_of(found)
         mark = claim.mark
         credentials = await credentials_of(self._reader, spec.identity_ref, namespace=found.metadata.namespace)
@@ -107,28 +109,30 @@ class Observer:
         project = await self._clouds.project(credentials)
         given = (each.object.spec.address for each in shot.addresses)
         named = (*spec.pre_allocated_floating_ips, *status.claimed_ips, *status.available_ips, *given)
-        age = JUST_NOW if project.weather(mark).refusals or found.deleting or is_stopped(found) else RECENT
+        age = JUST_NOW if project.blockers(mark).refusals or found.deleting or is_stopped(found) else RECENT
         if last.results and not named:  # what the pool has made in this attempt is known
             age = inf
-        estate = counted(self._reader, found, await project.estate(mark, named, kinds=(FloatingIp,), age=age))
-        there = {mark_on(each) for each in (*estate.all, *estate.others)} - {"", mark}
+        inventory = counted(
+            self._reader, found, await project.network_inventory(mark, named, kinds=(FloatingIp,), age=age)
+        )
+        there = {mark_on(each) for each in (*inventory.all, *inventory.others)} - {"", mark}
         facts = await self._owners.with_absent(shot.facts, found, there)
         formers = replaced(claim, there, facts)
-        estate = estate.with_others(lambda each: mark_on(each) in formers)
+        inventory = inventory.with_others(lambda each: mark_on(each) in formers)
         if not found.deleting and found.metadata.annotations.get(ADOPT_ANNOTATION) != ADOPT_NONE:
             tag = TAG.format(found.metadata.name)
             kinds, age = (FloatingIp,), min(age, RECENT)
             unmarked = await project.unmarked((), tag=tag, but=named, kinds=kinds, age=age)
-            estate = replace(estate, unmarked=unmarked)
-        return Cloud(
+            inventory = replace(inventory, unmarked=unmarked)
+        return FloatingIPPoolCloudFacts(
             project=project.key,
             where=credentials.where,
-            estate=estate,
+            inventory=inventory,
             formers=formers,
             facts=facts,
             external=() if found.deleting else await _external(project, found.object),
             extensions=await project.extensions(),
-            weather=project.weather(mark),
+            blockers=project.blockers(mark),
         )
 
 
@@ -148,7 +152,7 @@ def pool_controller(
     namespace: str | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     new_mark: Callable[[], str] = lambda: str(uuid4()),
-) -> Controller[NamespacedName, Snapshot]:
+) -> Controller[NamespacedName, FloatingIPPoolSnapshot]:
     """The controller, of pools in `namespace` (None: all). Keys are namespace and name."""
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
     indexes = {BY_IDENTITY: identities, BY_MARK: marked, BY_ADDRESS: recorded}
@@ -168,7 +172,7 @@ def pool_controller(
             may_write(IPAddress, "create", "patch"),
             calls(CreateFloatingIp, DeleteFloatingIp, Describe, SetTags),
         ),
-        observe=Observer(reader, clouds, now=now, new_mark=new_mark),
+        observe=FloatingIPPoolObserver(reader, clouds, now=now, new_mark=new_mark),
         decide=decide,
         workers=4,
     )

@@ -43,8 +43,8 @@ from windlass.openstack.objects import dropped, event, intend, is_held, is_pause
 from windlass.openstack.ownership import Ownership, claim_of
 from windlass.openstack.pool import claiming
 from windlass.openstack.pool.addresses import Allocation, allocate
-from windlass.openstack.pool.snapshot import TAG, Cloud, External, Snapshot, reference
-from windlass.openstack.sending import SOON, THE_REST, Post, Sending, at, calls
+from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot, reference
+from windlass.openstack.sending import SOON, THE_REST, RequestGate, Sending, at, calls
 from windlass.openstack.status import (
     AUTHENTIC,
     DELETING,
@@ -62,13 +62,13 @@ from windlass.openstack.status import (
     unvisited,
 )
 from windlass.openstack.taken import left_to_its_owner
-from windlass.openstack.trouble import Told, lasting_since, told, told_of_no_access, unmet
+from windlass.openstack.trouble import Trouble, lasting_since, trouble_of, trouble_of_no_access, unmet
 
 PREFIX: Final = 32
 """A floating IP is one address."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: FloatingIPPoolSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
     found = seen.pool
     if not isinstance(found, Present):
@@ -76,16 +76,18 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     plan = without_cloud(seen, found, now=now)
     if plan is not None:
         return plan
-    if isinstance(seen.cloud, Cloud):
+    if isinstance(seen.cloud, FloatingIPPoolCloudFacts):
         return _Visit(seen, found, seen.cloud, now).plan()
-    about = told_of_no_access(seen.cloud, part=POOL_READY)
+    about = trouble_of_no_access(seen.cloud, part=POOL_READY)
     until = about.due(now, since=lasting_since(found.object.status.conditions, about.type))
     rest = _deleting(about.message) if found.deleting else NOT_DELETING
     merge = _write(found, (about.condition, about.progress(until), rest, NOT_PAUSED), now=now)
     return Plan.of(merge).then(at(until, about.message, now=now))
 
 
-def without_cloud(seen: Snapshot, found: Present[OpenStackFloatingIPPool], *, now: datetime) -> Plan | None:
+def without_cloud(
+    seen: FloatingIPPoolSnapshot, found: Present[OpenStackFloatingIPPool], *, now: datetime
+) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if is_paused(found, None):
         return Plan.of(_write(found, (RESTS,), now=now))
@@ -108,9 +110,9 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackFloatingIPPool], *, no
 class _Visit(Struct, frozen=True):
     """A decision with access to the cloud."""
 
-    seen: Snapshot
+    seen: FloatingIPPoolSnapshot
     found: Present[OpenStackFloatingIPPool]
-    cloud: Cloud
+    cloud: FloatingIPPoolCloudFacts
     now: datetime
 
     @property
@@ -122,23 +124,23 @@ class _Visit(Struct, frozen=True):
         return self.ownership.mark
 
     def plan(self) -> Plan:
-        found, estate = self.found, self.cloud.estate
+        found, inventory = self.found, self.cloud.inventory
         if (plan := self._claiming()) is not None:
             return plan
         allocation = allocate(
             found.object,
             () if found.deleting else self.seen.claims,
             self.seen.addresses,
-            estate.floating_ips,
+            inventory.floating_ips,
             mark=self.mark,
-            certain=estate.certain,
+            certain=inventory.certain,
             unknown=self.seen.unknown,
         )
         if found.deleting and not self.seen.addresses and not self.seen.unknown:
             return self._delete()
         requests = [*self._upkeep(), *self._deletions(allocation.surplus), *self._creations(allocation)]
         sending = self._post(requests)
-        in_the_way = (sending.first.told, sending.first.until) if sending.first is not None else None
+        in_the_way = (sending.first.trouble, sending.first.until) if sending.first is not None else None
         if in_the_way is None and allocation.missing and self._unclaimed is not None:
             in_the_way = self._unclaimed, self._unclaimed.due(self.now, since=self._since(POOL_READY))
         told_now, until, why = self._told(allocation, in_the_way)
@@ -151,24 +153,24 @@ class _Visit(Struct, frozen=True):
             return plan.then(THE_REST)
         if until is not None:
             return plan.then(at(until, why, now=self.now))
-        if not estate.certain:
-            return plan.then(RequeueAfter(estate.certain_in + SOON, "an earlier request may still arrive"))
+        if not inventory.certain:
+            return plan.then(RequeueAfter(inventory.certain_in + SOON, "an earlier request may still arrive"))
         return plan.then(WaitFor("the IPAddresses to go")) if found.deleting else plan
 
     def _post(self, requests: Iterable[CloudRequest]) -> Sending:
-        def tell(request: CloudRequest, failure: Failure) -> Told:
+        def explain(request: CloudRequest, failure: Failure) -> Trouble:
             doing = f"{request.verb} {request.subject}"
-            return told(failure, doing=doing, part=POOL_READY, where=self.cloud.where)
+            return trouble_of(failure, doing=doing, part=POOL_READY, where=self.cloud.where)
 
         conditions = self.found.object.status.conditions
-        post = Post(
-            weather=self.cloud.weather,
+        gate = RequestGate(
+            blockers=self.cloud.blockers,
             last=self.seen.last,
             now=self.now,
             since=lambda part: lasting_since(conditions, part),
-            tell=tell,
+            explain=explain,
         )
-        return post.admit(requests)
+        return gate.admit(requests)
 
     # what is asked of the cloud
 
@@ -178,7 +180,7 @@ class _Visit(Struct, frozen=True):
 
     def _creations(self, allocation: Allocation) -> Iterator[CreateFloatingIp]:
         external = self._network()
-        if not isinstance(external, Network) or not self.cloud.estate.certain or self._unclaimed is not None:
+        if not isinstance(external, Network) or not self.cloud.inventory.certain or self._unclaimed is not None:
             return
         mark, place = self.mark, self.found.metadata.namespace
         for name in allocation.missing:
@@ -192,7 +194,7 @@ class _Visit(Struct, frozen=True):
         """The mark on those that Cluster API's own provider made for the pool, and the tag on all. Tags of others
         stay."""
         tag, mark = TAG.format(self.found.metadata.name), self.mark
-        for each in self.cloud.estate.floating_ips:
+        for each in self.cloud.inventory.floating_ips:
             ours = mark_on(each) == mark
             if tag in each.tags and not mark_on(each) and not self._is_users(each):
                 yield adopt(each, **self._whose)
@@ -209,25 +211,25 @@ class _Visit(Struct, frozen=True):
     # whose they are
 
     @property
-    def _unclaimed(self) -> Told | None:
-        return claiming.unclaimed(self.cloud.estate)
+    def _unclaimed(self) -> Trouble | None:
+        return claiming.unclaimed(self.cloud.inventory)
 
     def _claiming(self) -> Plan | None:
         """What comes before anything else; None if all that there is is the pool's."""
-        found, estate, ownership = self.found, self.cloud.estate, self.ownership
-        if (other := claiming.stranger(estate, ownership)) is not None:
+        found, inventory, ownership = self.found, self.cloud.inventory, self.ownership
+        if (other := claiming.stranger(inventory, ownership)) is not None:
             if found.deleting:
                 note = left_to_its_owner(other)
                 return Plan.of(event(found, "LeftInCloud", note, warning=True), release(found, note))
             about = claiming.of_another(other, ownership)
             return self._wait(about, about.due(self.now, since=self._since(POOL_READY)))
-        if earlier := claiming.earlier(estate, ownership):
+        if earlier := claiming.earlier(inventory, ownership):
             sending = self._post(adopt(each, **self._whose) for each in earlier)
             why = "what the pool had before gets its mark"
-            return sending.plan(found, why, held=lambda held: self._wait(held.told, held.until))
-        return claiming.held(found, estate, ownership, fresh_mark=self.seen.fresh_mark)
+            return sending.plan(found, why, deferred=lambda wait: self._wait(wait.trouble, wait.until))
+        return claiming.held(found, inventory, ownership, fresh_mark=self.seen.fresh_mark)
 
-    def _wait(self, about: Told, until: datetime) -> Plan:
+    def _wait(self, about: Trouble, until: datetime) -> Plan:
         rest = _deleting(about.message) if self.found.deleting else NOT_DELETING
         told_now = (AUTHENTIC, about.condition, about.progress(until), rest, NOT_PAUSED)
         merge = _write(self.found, told_now, now=self.now)
@@ -239,7 +241,7 @@ class _Visit(Struct, frozen=True):
         """IPAddresses that are being deleted go when their floating IP is gone, or stays."""
         busy = {each.floating_ip_address for each in allocation.surplus}
         for each in self.seen.addresses:
-            reclaimed = self.cloud.estate.certain and each.object.spec.address not in busy
+            reclaimed = self.cloud.inventory.certain and each.object.spec.address not in busy
             if each.deleting and is_held(each) and reclaimed:
                 yield release(each, "its floating IP is reclaimed")
 
@@ -289,7 +291,7 @@ class _Visit(Struct, frozen=True):
 
     # what is told
 
-    def _network(self) -> Network | Told:
+    def _network(self) -> Network | Trouble:
         return _one(self.cloud.external, named=self.found.object.spec.floating_ip_network is not None)
 
     def _fields(self, allocation: Allocation) -> dict[str, Any]:
@@ -306,7 +308,7 @@ class _Visit(Struct, frozen=True):
         return fields
 
     def _told(
-        self, allocation: Allocation, held: tuple[Told, datetime] | None
+        self, allocation: Allocation, held: tuple[Trouble, datetime] | None
     ) -> tuple[Sequence[Condition], datetime | None, str]:
         """The conditions, and when what is in the way is tried again."""
         network = self._network()
@@ -314,7 +316,7 @@ class _Visit(Struct, frozen=True):
         if self.found.deleting:
             names = ", ".join(each.metadata.name for each in self.seen.addresses)
             rest = _deleting(f"Waiting for {len(self.seen.addresses)} IPAddresses to go: {names}")
-        elif held is None and isinstance(network, Told):
+        elif held is None and isinstance(network, Trouble):
             held = network, network.due(self.now, since=self._since(network.type))
         if held is not None:
             about, until = held
@@ -337,17 +339,17 @@ class _Visit(Struct, frozen=True):
 
     def _delete(self) -> Plan:
         """No IPAddress is left."""
-        found, estate = self.found, self.cloud.estate
-        ours = [each for each in estate.floating_ips if mark_on(each) == self.mark and not self._is_users(each)]
+        found, inventory = self.found, self.cloud.inventory
+        ours = [each for each in inventory.floating_ips if mark_on(each) == self.mark and not self._is_users(each)]
         if found.object.spec.reclaim_policy == RETAIN:
             return Plan.of(release(found, "its floating IPs are retained"))
-        if not ours and estate.certain:
+        if not ours and inventory.certain:
             return Plan.of(release(found, "nothing is left of it in the cloud"))
         what = f"Deleting {len(ours)} floating IPs" if ours else "An earlier request may still arrive"
         sending = self._post(self._deletions(ours))
-        progress, again = progressing(what), RequeueAfter(estate.certain_in + SOON, what)
+        progress, again = progressing(what), RequeueAfter(inventory.certain_in + SOON, what)
         if (first := sending.first) is not None:
-            what, progress = first.told.message, first.told.progress(first.until)
+            what, progress = first.trouble.message, first.trouble.progress(first.until)
             again = at(first.until, what, now=self.now)
         merge = _write(self.found, (_deleting(what, Reason.DELETING_FLOATING_IPS), progress, NOT_PAUSED), now=self.now)
         if sending.now and not sending.later:
@@ -355,10 +357,10 @@ class _Visit(Struct, frozen=True):
         return Plan.of(merge).then(THE_REST if sending.now else again)
 
 
-def _one(external: External, *, named: bool) -> Network | Told:
+def _one(external: External, *, named: bool) -> Network | Trouble:
     """The external network, or what is wrong with it."""
     if isinstance(external, CloudFailure):
-        return told(external, doing="look up the external network", part=POOL_READY)
+        return trouble_of(external, doing="look up the external network", part=POOL_READY)
     if len(external) == 1:
         return external[0]
     where = "spec.floatingIPNetwork matches" if named else "the cloud has"

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.object import Object
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.marks import described, mark_of
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.owners import oldest_recorder
 from windlass.openstack.ownership import presumed_mark
@@ -40,9 +40,11 @@ def recorded(found: Object[Any]) -> Iterator[str]:
     yield from dict.fromkeys((*shown.status.claimed, *shown.status.available))
 
 
-def counted(reader: IndexedReader, found: Present[OpenStackFloatingIPPool], estate: Estate) -> Estate:
-    """The estate of the pool, in which floating IPs without a mark count as those of the pool that has them. What the
-    spec names is the user's, and no pool's."""
+def counted(
+    reader: IndexedReader, found: Present[OpenStackFloatingIPPool], inventory: NetworkInventory
+) -> NetworkInventory:
+    """The inventory of the pool, in which floating IPs without a mark belong to the pool that has recorded them. The
+    floating IPs that the spec names are the user's, and no pool's."""
     users = found.object.spec.pre_allocated_floating_ips
 
     def with_owner(each: FloatingIp) -> FloatingIp:
@@ -54,4 +56,4 @@ def counted(reader: IndexedReader, found: Present[OpenStackFloatingIPPool], esta
             return each
         return replace(each, description=described(each.description, presumed_mark(first)))
 
-    return replace(estate, floating_ips=tuple(map(with_owner, estate.floating_ips)))
+    return replace(inventory, floating_ips=tuple(map(with_owner, inventory.floating_ips)))

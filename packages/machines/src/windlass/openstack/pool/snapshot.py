@@ -8,9 +8,9 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim, PoolReference
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Weather
+from windlass.openstack.cloud.inventory import Blockers
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.resources import Network
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.ownership import Facts
@@ -21,22 +21,22 @@ TAG: Final = "cluster-api-provider-openstack-fip-pool-{}"
 External: TypeAlias = "tuple[Network, ...] | CloudFailure"
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
-    """`estate` has the floating IPs of the pool. `external`: the networks that its spec names. `extensions` are those
-    of Neutron, by alias. `where`: the credentials, for people. `formers`: the marks in the cloud that the pool
+class FloatingIPPoolCloudFacts(Struct, frozen=True, kw_only=True):
+    """`inventory` has the floating IPs of the pool. `external`: the networks that its spec names. `extensions` are
+    those of Neutron, by alias. `where`: the credentials, for people. `formers`: the marks in the cloud that the pool
     replaces by its own; `facts`: who else has what."""
 
     project: str
     where: str = ""
-    estate: Estate
+    inventory: NetworkInventory
     external: External = ()
     extensions: frozenset[str] = frozenset()
-    weather: Weather = Weather()
+    blockers: Blockers = Blockers()
     formers: frozenset[str] = frozenset()
     facts: Facts = Facts()
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class FloatingIPPoolSnapshot(Struct, frozen=True, kw_only=True):
     """`claims` and `addresses` of the pool. `unknown`: claims that have an IPAddress, or may have one, which cannot be
     read. `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in
     case the pool has none. `facts`: who else has the mark of its annotation."""
@@ -45,7 +45,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     claims: tuple[Present[IPAddressClaim], ...] = ()
     addresses: tuple[Present[IPAddress], ...] = ()
     unknown: frozenset[str] = frozenset()
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: FloatingIPPoolCloudFacts | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     facts: Facts = Facts()
     last: Outcome = Outcome()

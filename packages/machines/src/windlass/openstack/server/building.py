@@ -21,7 +21,7 @@ from windlass.kube.conditions import condition, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION
 from windlass.openstack.instance.foreign import foreign, is_replaced, namesake, stopped
 from windlass.openstack.instance.next import next_adoption, next_step
@@ -31,14 +31,25 @@ from windlass.openstack.instance.step import Await, Send, Standing, Step, Stuck
 from windlass.openstack.objects import intend, is_held, machine_of, mark_of
 from windlass.openstack.owners import in_words as named
 from windlass.openstack.ownership import claim_of
-from windlass.openstack.sending import Held
+from windlass.openstack.sending import Deferred
+from windlass.openstack.server.conditions import (
+    LOST,
+    WAITING,
+    alarm,
+    going_on,
+    in_the_way,
+    made_of,
+    standing,
+    tell,
+    write,
+)
 from windlass.openstack.server.holding import hold
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import (
-    Cloud,
+    ServerCloudFacts,
+    ServerSnapshot,
     ServerVisit,
-    Snapshot,
     Timing,
     adopted,
     adopts,
@@ -47,9 +58,8 @@ from windlass.openstack.server.snapshot import (
     ownership,
     recorded,
 )
-from windlass.openstack.server.telling import LOST, WAITING, alarm, going_on, in_the_way, made_of, standing, tell, write
 from windlass.openstack.status import INSTANCE_READY, NOT_DELETING, NOT_PAUSED, PROGRESSING, Reason, dead_end
-from windlass.openstack.trouble import Told, invalid, told_of_problems, trouble_since
+from windlass.openstack.trouble import Trouble, invalid, trouble_of_problems, trouble_since
 
 
 def is_intended(found: Present[OpenStackServer]) -> bool:
@@ -73,7 +83,7 @@ def build(visit: ServerVisit) -> Plan:
             return _resolve(visit)
         case Send(requests, why):
             sending = admit(requests, visit, without=_without(visit))
-            return sending.plan(found, why, held=partial(_in_the_way, visit))
+            return sending.plan(found, why, deferred=partial(_in_the_way, visit))
         case Await(what):
             going = going_on(found, what, now=now, fields=_resources(visit))
             return Plan.of(going).then(look_again(visit, what))
@@ -85,7 +95,7 @@ def build(visit: ServerVisit) -> Plan:
     return _vanished(visit)
 
 
-def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> Step | None:
+def step_of(seen: ServerSnapshot, found: Present[OpenStackServer], cloud: ServerCloudFacts) -> Step | None:
     """What comes next; None: something has to be resolved first."""
     inventory = cloud.inventory
     if inventory is None:
@@ -119,7 +129,7 @@ def step_of(seen: Snapshot, found: Present[OpenStackServer], cloud: Cloud) -> St
     )
 
 
-def stranger(found: Present[OpenStackServer], cloud: Cloud, inventory: Inventory) -> Stuck | None:
+def stranger(found: Present[OpenStackServer], cloud: ServerCloudFacts, inventory: ServerInventory) -> Stuck | None:
     """The dead end where something belongs to another object; None if nothing does."""
     may = ownership(found, cloud)
     theirs = foreign(inventory, may, recorded=recorded(found))
@@ -152,14 +162,16 @@ def _resolve(visit: ServerVisit) -> Plan:
 
 def unresolved(
     found: Present[OpenStackServer], problems: Sequence[Problem | CloudFailure], asked: datetime, *, timing: Timing
-) -> tuple[Told, datetime]:
+) -> tuple[Trouble, datetime]:
     """The trouble of a spec that cannot be resolved, and when the cloud is asked again."""
-    trouble = told_of_problems(problems, delays=timing.delays)
+    trouble = trouble_of_problems(problems, delays=timing.delays)
     return trouble, trouble.due(asked, since=trouble_since(found.object.status.conditions, trouble.type))
 
 
-def _in_the_way(visit: ServerVisit, held: Held) -> Plan:
-    return in_the_way(visit.found, held.told, held.until, now=visit.now, held=held, fields=_resources(visit))
+def _in_the_way(visit: ServerVisit, deferred: Deferred) -> Plan:
+    return in_the_way(
+        visit.found, deferred.trouble, deferred.until, now=visit.now, deferred=deferred, fields=_resources(visit)
+    )
 
 
 def _without(visit: ServerVisit) -> Problem | None:

@@ -30,7 +30,7 @@ from windlass.openstack.objects import BY_CLUSTER, BY_MARK, labelled, marked
 from windlass.openstack.recorders import BY_SERVER, named
 from windlass.openstack.server.decide import decide
 from windlass.openstack.server.observe import ServerObserver
-from windlass.openstack.server.snapshot import TIMING, Snapshot, Timing
+from windlass.openstack.server.snapshot import TIMING, ServerSnapshot, Timing
 from windlass.openstack.status import PAUSED
 
 NAME: Final = "openstack-server"
@@ -48,7 +48,7 @@ def server_controller(
     new_mark: Callable[[], str] = lambda: str(uuid4()),
     machine_api: str = "",
     mirrors: str = CLUSTER_API_NAMESPACE,
-) -> Controller[NamespacedName, Snapshot]:
+) -> Controller[NamespacedName, ServerSnapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name. `machine_api`: the
     namespace of the Machines of the Machine API that have servers by us too, and may give them up to OpenStackServers
     in `mirrors`; empty: none."""

@@ -13,8 +13,8 @@
 | its machine has a server that it does not know | wait for the machine to name it | |
 | its spec is wrong, and there is no server yet | say so | `building` |
 | finalizer and mark are missing where something is recorded | both are stored | `building` |
-| the credentials or the cloud fail | say so, and when it is tried again | `telling` |
-| else | resolve, create, tell | `building`, `sending`, `telling` |
+| the credentials or the cloud fail | say so, and when it is tried again | `conditions` |
+| else | resolve, create, tell | `building`, `sending`, `conditions` |
 """
 
 from datetime import datetime
@@ -23,14 +23,23 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Plan, RequeueAfter, WaitFor
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.objects import dropped, intend, is_held, is_paused, unseen
 from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import SOON
 from windlass.openstack.server import building, deleting
+from windlass.openstack.server.conditions import made_of, out_of_reach, write
 from windlass.openstack.server.sending import under_way
-from windlass.openstack.server.snapshot import TIMING, Cloud, ServerVisit, Snapshot, Timing, cluster_of, made, recorded
-from windlass.openstack.server.telling import made_of, out_of_reach, write
+from windlass.openstack.server.snapshot import (
+    TIMING,
+    ServerCloudFacts,
+    ServerSnapshot,
+    ServerVisit,
+    Timing,
+    cluster_of,
+    made,
+    recorded,
+)
 from windlass.openstack.status import (
     INSTANCE,
     INSTANCE_READY,
@@ -42,10 +51,10 @@ from windlass.openstack.status import (
     progressing,
     unvisited,
 )
-from windlass.openstack.trouble import told_of_no_access
+from windlass.openstack.trouble import trouble_of_no_access
 
 
-def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+def decide(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     """Pure: the rows of the module."""
     found = seen.server
     if not isinstance(found, Present):
@@ -55,10 +64,10 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
         return plan
     cloud = seen.cloud
     paused = is_paused(found, seen.cluster)
-    if not isinstance(cloud, Cloud):
+    if not isinstance(cloud, ServerCloudFacts):
         if paused:
             return _pause(seen, found, now=now, timing=timing)
-        trouble = told_of_no_access(cloud, delays=timing.delays)
+        trouble = trouble_of_no_access(cloud, delays=timing.delays)
         if found.deleting:
             return deleting.unreachable(found, trouble, now=now, timing=timing)
         return out_of_reach(found, trouble, now=now, timing=timing)
@@ -76,7 +85,9 @@ def decide(seen: Snapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
-def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan | None:
+def without_cloud(
+    seen: ServerSnapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing
+) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if is_paused(found, seen.cluster):
         asks = _is_in_between(found) or (found.deleting and is_held(found) and bool(claim_of(found).mark))
@@ -105,15 +116,15 @@ def without_cloud(seen: Snapshot, found: Present[OpenStackServer], *, now: datet
     return None
 
 
-def _pause(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan:
+def _pause(seen: ServerSnapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan:
     """Nothing is sent, and `Paused` is True once nothing can be under way any more."""
     first = first_visit(INSTANCE, awaited="Paused") if unvisited(found, INSTANCE) else ()
     if not _is_in_between(found):
         return Plan.of(write(found, (*first, RESTS), now=now))
-    inventory = seen.cloud.inventory if isinstance(seen.cloud, Cloud) else None
+    inventory = seen.cloud.inventory if isinstance(seen.cloud, ServerCloudFacts) else None
     if (again := under_way(found.object.status.conditions, inventory, now=now, timing=timing)) is not None:
         return Plan.of(write(found, (*first, condition(PAUSED, None, Reason.PAUSING, again.why)), now=now)).then(again)
-    fields = made_of(made(found).resolved, inventory or Inventory())
+    fields = made_of(made(found).resolved, inventory or ServerInventory())
     return Plan.of(write(found, (*first, RESTS), now=now, fields=fields))
 
 
@@ -134,14 +145,14 @@ def _without_cluster(found: Present[OpenStackServer], *, now: datetime) -> Plan:
     return Plan.of(write(found, (waits,), now=now))
 
 
-def _unnamed(seen: Snapshot, found: Present[OpenStackServer], *, now: datetime) -> Plan:
+def _unnamed(seen: ServerSnapshot, found: Present[OpenStackServer], *, now: datetime) -> Plan:
     """It was restored without its status, and has a server: another one is not made."""
     text = f"Waiting for OpenStackMachine {seen.unnamed} to name its server here"
     waits = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, text)
     return Plan.of(write(found, (waits, progressing(text)), now=now)).then(WaitFor(text))
 
 
-def _awaited(seen: Snapshot, found: Present[OpenStackServer]) -> str:
+def _awaited(seen: ServerSnapshot, found: Present[OpenStackServer]) -> str:
     if seen.cluster is not None and not isinstance(seen.cluster, Present):
         return f"Waiting for Cluster {found.metadata.namespace}/{cluster_of(found)}"
     ref = found.object.spec.identity_ref

@@ -18,7 +18,7 @@ from windlass.kube.conditions import condition
 from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.marks import in_words, root_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.collected import is_machine_collected, other_owner, why_left
@@ -29,10 +29,10 @@ from windlass.openstack.instance.next import next_adoption
 from windlass.openstack.instance.step import Await, Send, Stuck, Vanished
 from windlass.openstack.objects import dropped, event, intend, is_held, owner_name, release
 from windlass.openstack.ownership import claim_of
-from windlass.openstack.sending import Held, at
+from windlass.openstack.sending import Deferred, at
+from windlass.openstack.server.conditions import LOST, out_of_reach, write
 from windlass.openstack.server.sending import admit, look_again
-from windlass.openstack.server.snapshot import ServerVisit, Snapshot, Timing, adopted, recorded
-from windlass.openstack.server.telling import LOST, out_of_reach, write
+from windlass.openstack.server.snapshot import ServerSnapshot, ServerVisit, Timing, adopted, recorded
 from windlass.openstack.status import (
     AUTHENTIC,
     AUTHENTICATED,
@@ -44,7 +44,7 @@ from windlass.openstack.status import (
     progressing,
 )
 from windlass.openstack.taken import left_to_its_owner
-from windlass.openstack.trouble import Told
+from windlass.openstack.trouble import Trouble
 
 _ORDER: Final = (
     (requests.DeleteServer, Reason.DELETING_SERVER),
@@ -64,7 +64,7 @@ def may_own(found: Present[OpenStackServer]) -> bool:
     return bool(claim_of(found).mark or found.object.status.instance_id or had.ports or had.volumes or had.trunks)
 
 
-def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
+def at_once(seen: ServerSnapshot, found: Present[OpenStackServer]) -> Plan | None:
     """The plan, if it follows without asking the cloud; else None."""
     if not is_held(found):
         return Plan.nothing("it is being deleted, and nothing of ours holds it")
@@ -79,7 +79,7 @@ def at_once(seen: Snapshot, found: Present[OpenStackServer]) -> Plan | None:
     return None
 
 
-def _collected(seen: Snapshot, found: Present[OpenStackServer]) -> str:
+def _collected(seen: ServerSnapshot, found: Present[OpenStackServer]) -> str:
     """Why what it has stays, as a sentence; empty if its deletion was meant."""
     machine = seen.machine
     if isinstance(machine, Absent) and not found.object.status.conditions:
@@ -131,7 +131,7 @@ def delete(visit: ServerVisit) -> Plan:
         case Send(requests, why):
             reason = _reason_of(inventory, requests)
             told = _tell(found, reason, _SAID[reason].format(found.metadata.name), now=now)
-            return admit(requests, visit).plan(found, why, told=told, held=partial(_failed, visit, reason))
+            return admit(requests, visit).plan(found, why, write=told, deferred=partial(_failed, visit, reason))
         case Await(what):
             reason = _reason_of(inventory, ())
             goes = reason == Reason.DELETING_SERVER and not visit.cloud.awaited
@@ -183,7 +183,7 @@ def _keeping(claim: Seen[IPAddressClaim] | None, found: Present[OpenStackServer]
     )
 
 
-def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime, timing: Timing) -> Plan:
+def unreachable(found: Present[OpenStackServer], trouble: Trouble, *, now: datetime, timing: Timing) -> Plan:
     """Whether anything is left cannot be known, so the finalizer stays."""
     remedy = " Without the credentials nobody can delete what it has: restore them"
     what = f"Waiting for access to the cloud: {trouble.message}"
@@ -192,11 +192,14 @@ def unreachable(found: Present[OpenStackServer], trouble: Told, *, now: datetime
     return out_of_reach(found, trouble, now=now, timing=timing, rest=(told, NOT_PAUSED))
 
 
-def _failed(visit: ServerVisit, reason: Reason, held: Held) -> Plan:
+def _failed(visit: ServerVisit, reason: Reason, deferred: Deferred) -> Plan:
     found, now = visit.found, visit.now
-    failed = f"Deleting instance failed: {held.told.message}"
-    told = (condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed), held.told.progress(held.until))
-    return Plan.of(_tell(found, reason, failed, now=now, more=told)).then(at(held.until, failed, now=now))
+    failed = f"Deleting instance failed: {deferred.trouble.message}"
+    told = (
+        condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed),
+        deferred.trouble.progress(deferred.until),
+    )
+    return Plan.of(_tell(found, reason, failed, now=now, more=told)).then(at(deferred.until, failed, now=now))
 
 
 def _tell(
@@ -207,7 +210,7 @@ def _tell(
     return write(found, (AUTHENTIC, *told, going, NOT_PAUSED), now=now, fields={"ready": False})
 
 
-def _reason_of(inventory: Inventory, requests: Sequence[requests.CloudRequest]) -> Reason:
+def _reason_of(inventory: ServerInventory, requests: Sequence[requests.CloudRequest]) -> Reason:
     """The step of the deletion: the server goes first."""
     for kinds, reason in _ORDER:
         if any(isinstance(request, kinds) for request in requests):

@@ -20,7 +20,7 @@ from windlass.openstack.answered import KeptAnswers
 from windlass.openstack.cloud.account import VOLUMES, Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import NONE, Inventory
+from windlass.openstack.cloud.inventory import NONE, ServerInventory
 from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.marks import place_of
 from windlass.openstack.cloud.requests import CreateServer
@@ -35,13 +35,13 @@ from windlass.openstack.instance.step import Send
 from windlass.openstack.objects import FreshMarks, claim_name, is_paused, machine_of
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts, claim_of, may_be_unseen, replaced
-from windlass.openstack.quotas import QuotaNumbers
+from windlass.openstack.quota_numbers import QuotaNumbers
 from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.building import step_of, unresolved
 from windlass.openstack.server.decide import without_cloud
 from windlass.openstack.server.snapshot import (
-    Cloud,
-    Snapshot,
+    ServerCloudFacts,
+    ServerSnapshot,
     Timing,
     adopted,
     adopts,
@@ -85,18 +85,18 @@ class ServerObserver:
         self._answers = KeptAnswers(now)
         self._quotas = QuotaNumbers(now)
 
-    async def __call__(self, key: NamespacedName, last: Outcome) -> Snapshot:
+    async def __call__(self, key: NamespacedName, last: Outcome) -> ServerSnapshot:
         namespace, name = key
         found = await self._reader.see(OpenStackServer, name, namespace=namespace)
         if not isinstance(found, Present):
             if isinstance(found, Absent):
                 self._forget(key)
-            return Snapshot(server=found, last=last)
+            return ServerSnapshot(server=found, last=last)
         cluster = None
         if label := cluster_of(found):
             cluster = await self._reader.see(Cluster, label, namespace=namespace, confirm=True)
         facts = replace(await self._owners.facts(found), adopts=adopts(found))
-        seen = Snapshot(
+        seen = ServerSnapshot(
             server=found,
             cluster=cluster,
             fresh_mark=self._fresh_mark(key, found),
@@ -121,13 +121,13 @@ class ServerObserver:
         seen = replace(seen, cloud=await self._look(key, seen, found, project, credentials.where))
         if not (is_paused(found, seen.cluster) or found.deleting):
             seen = await self._for_building(key, seen, found, project)
-        return await self._with_weather(seen, found, project)
+        return await self._with_blockers(seen, found, project)
 
     async def _look(
-        self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackServer], project: Account, where: str
-    ) -> Cloud:
+        self, key: NamespacedName, seen: ServerSnapshot, found: Present[OpenStackServer], project: Account, where: str
+    ) -> ServerCloudFacts:
         claim = claim_of(found)
-        mark, cloud = claim.mark, Cloud(project=project.key, where=where, facts=seen.facts)
+        mark, cloud = claim.mark, ServerCloudFacts(project=project.key, where=where, facts=seen.facts)
         if not mark:
             return cloud
         services = (VOLUMES,) if uses_volumes(found) else ()
@@ -164,7 +164,7 @@ class ServerObserver:
             return ""
         return name if machine.object.spec.provider_id or machine.object.status.instance_id else ""
 
-    async def _with_owners(self, seen: Snapshot, found: Present[OpenStackServer]) -> Snapshot:
+    async def _with_owners(self, seen: ServerSnapshot, found: Present[OpenStackServer]) -> ServerSnapshot:
         """Who may have it again after a restore."""
         machine = await named_owner(self._reader, found, OpenStackMachine)
         above = None
@@ -179,7 +179,9 @@ class ServerObserver:
         place = found.metadata.namespace
         return await self._reader.see(IPAddressClaim, claim_name(found), namespace=place, live=True)
 
-    async def _handed_over(self, found: Present[OpenStackServer], inventory: Inventory, mark: str) -> tuple[str, str]:
+    async def _handed_over(
+        self, found: Present[OpenStackServer], inventory: ServerInventory, mark: str
+    ) -> tuple[str, str]:
         """The mark on a recorded server that the Machine of this name in the Machine API has handed over (Cluster API
         has the authority, and nothing of the Machine API acts any more), and ""; while that is awaited: "" and why;
         else "" twice."""
@@ -197,10 +199,10 @@ class ServerObserver:
         return "", ""
 
     async def _for_building(
-        self, key: NamespacedName, seen: Snapshot, found: Present[OpenStackServer], project: Account
-    ) -> Snapshot:
+        self, key: NamespacedName, seen: ServerSnapshot, found: Present[OpenStackServer], project: Account
+    ) -> ServerSnapshot:
         cloud, whole = seen.cloud, made(found)
-        assert isinstance(cloud, Cloud)
+        assert isinstance(cloud, ServerCloudFacts)
         if whole.resolved is not None and needs_extensions(whole.resolved):
             cloud = replace(cloud, extensions=await project.extensions())
         if not may_have_namesakes(found) and cloud.inventory is not None and is_nothing(cloud.inventory, found):
@@ -217,8 +219,13 @@ class ServerObserver:
         return seen
 
     async def _answered(
-        self, key: NamespacedName, found: Present[OpenStackServer], spec: InstanceSpec, cloud: Cloud, project: Account
-    ) -> Cloud:
+        self,
+        key: NamespacedName,
+        found: Present[OpenStackServer],
+        spec: InstanceSpec,
+        cloud: ServerCloudFacts,
+        project: Account,
+    ) -> ServerCloudFacts:
         answered = await self._answers.of(key, queries(spec), project)
         resolved = resolve(spec, answered.answers)
         if not isinstance(resolved, Resolved):
@@ -241,10 +248,14 @@ class ServerObserver:
             return Problem("Dependency", "userDataRef", text)
         return data
 
-    async def _with_weather(self, seen: Snapshot, found: Present[OpenStackServer], project: Account) -> Snapshot:
-        assert isinstance(seen.cloud, Cloud)
-        weather = project.weather(claim_of(found).mark)
-        return replace(seen, cloud=replace(seen.cloud, weather=weather, quotas=await self._quotas.of(project, weather)))
+    async def _with_blockers(
+        self, seen: ServerSnapshot, found: Present[OpenStackServer], project: Account
+    ) -> ServerSnapshot:
+        assert isinstance(seen.cloud, ServerCloudFacts)
+        blockers = project.blockers(claim_of(found).mark)
+        return replace(
+            seen, cloud=replace(seen.cloud, blockers=blockers, quotas=await self._quotas.of(project, blockers))
+        )
 
     def _fresh_mark(self, key: NamespacedName, found: Present[OpenStackServer]) -> str:
         # What is recorded may exist although nothing has the mark; an object with choices had another mark before.
@@ -259,7 +270,7 @@ class ServerObserver:
 
 
 async def replaceable(
-    owners: Owners, found: Present[Any], facts: Facts, inventory: Inventory, *, former: str = ""
+    owners: Owners, found: Present[Any], facts: Facts, inventory: ServerInventory, *, former: str = ""
 ) -> tuple[Facts, frozenset[str]]:
     """The marks of the `inventory` that the object replaces by its own, and the facts that this follows from.
     `former`: the mark of the owner that has given its server up."""
@@ -269,7 +280,7 @@ async def replaceable(
     return facts, replaced(claim, there - strange, facts) | (frozenset({former}) if former else frozenset())
 
 
-def _strange_roots(inventory: Inventory, name: str) -> frozenset[str]:
+def _strange_roots(inventory: ServerInventory, name: str) -> frozenset[str]:
     """Of marks that are a root alone, those that may well be another one's: a copy in another management cluster has
     the root too. Servers say whose it is by their names; where there is none, the names of their parts do."""
     servers = [each for each in inventory.others if isinstance(each, Server)]
@@ -288,17 +299,17 @@ def has_mark(found: Present[Any], mark: str) -> bool:
     return not claim.is_copied and mark in (claim.mark, claim.stored)
 
 
-def is_nothing(inventory: Inventory, found: Present[OpenStackServer]) -> bool:
-    """Nothing of the object exists, and it names nothing."""
+def is_nothing(inventory: ServerInventory, found: Present[OpenStackServer]) -> bool:
+    """The object has no resources in the cloud, and records none."""
     return not inventory.all and recorded(found) == NONE
 
 
-def is_of_another(inventory: Inventory, mark: str) -> bool:
+def is_of_another(inventory: ServerInventory, mark: str) -> bool:
     """The server does not have the mark: it is to be adopted."""
     return any(mark_on(each) != mark for each in inventory.servers)
 
 
-def attached_to(inventory: Inventory, mark: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def attached_to(inventory: ServerInventory, mark: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The volumes and the trunks of a server that is to be adopted."""
     servers = [each for each in inventory.servers if mark_on(each) != mark]
     ports = (*inventory.ports, *inventory.attached) if servers else ()

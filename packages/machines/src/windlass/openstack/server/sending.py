@@ -11,32 +11,32 @@ from windlass.kube.conditions import TRUE
 from windlass.kube.control.plan import RequeueAfter
 from windlass.kube.errors import Failure
 from windlass.openstack.cloud import requests
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.instance.spec import Problem
-from windlass.openstack.sending import SOON, Held, Post, Sending
+from windlass.openstack.sending import SOON, Deferred, RequestGate, Sending
 from windlass.openstack.server.snapshot import Timing, Visit
 from windlass.openstack.status import PAUSED, PROGRESSING, Reason
-from windlass.openstack.trouble import Told, told, told_of_problems, trouble_since
+from windlass.openstack.trouble import Trouble, trouble_of, trouble_of_problems, trouble_since
 
 
 def admit(wanted: Iterable[CloudRequest], visit: Visit[Any, Any], *, without: Problem | None = None) -> Sending:
     """Those that may be sent now, and what the others wait for. `without`: why the user data is missing that the server
     asks for, so that it is not created."""
-    post = Post(
-        weather=visit.cloud.weather,
+    gate = RequestGate(
+        blockers=visit.cloud.blockers,
         last=visit.seen.last,
         now=visit.now,
         since=lambda _: visit.since,
-        tell=partial(_told, visit),
+        explain=partial(_told, visit),
     )
     wanted = tuple(wanted)
     starved = next((each for each in wanted if isinstance(each, requests.CreateServer)), None)
     if without is None or starved is None:
-        return post.admit(wanted)
-    about = told_of_problems([without], delays=visit.timing.delays)
-    sending = post.admit(each for each in wanted if each is not starved)
-    return replace(sending, first=sending.first or Held(starved, about.due(visit.now, since=visit.since), about))
+        return gate.admit(wanted)
+    about = trouble_of_problems([without], delays=visit.timing.delays)
+    sending = gate.admit(each for each in wanted if each is not starved)
+    return replace(sending, first=sending.first or Deferred(starved, about.due(visit.now, since=visit.since), about))
 
 
 def look_again(visit: Visit[Any, Any], what: str, *, part: str = PROGRESSING) -> RequeueAfter:
@@ -48,7 +48,7 @@ def look_again(visit: Visit[Any, Any], what: str, *, part: str = PROGRESSING) ->
 
 
 def under_way(
-    conditions: Iterable[Any], inventory: Inventory | None, *, now: datetime, timing: Timing
+    conditions: Iterable[Any], inventory: ServerInventory | None, *, now: datetime, timing: Timing
 ) -> RequeueAfter | None:
     """The next look while a request of an object that is paused may be under way; None: none can be. `inventory` None:
     the cloud cannot say."""
@@ -59,8 +59,8 @@ def under_way(
     return RequeueAfter(max(wait, 1.0), "A request may be under way")
 
 
-def _told(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> Told:
-    return told(
+def _told(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> Trouble:
+    return trouble_of(
         failure,
         doing=f"{request.verb} {request.subject}".strip(),
         reason=_reason_of(request),

@@ -15,7 +15,7 @@ from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Inventory, Quota, Recorded, Weather
+from windlass.openstack.cloud.inventory import Blockers, Quota, Recorded, ServerInventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource, Server
@@ -45,7 +45,7 @@ class Timing(Struct, frozen=True, kw_only=True):
 TIMING: Final = Timing()
 
 
-class Cloud(Struct, frozen=True, kw_only=True):
+class ServerCloudFacts(Struct, frozen=True, kw_only=True):
     """What the cloud says about the server.
 
     `inventory` None: not looked for, because nothing can exist yet. `answers`, of the time `answered`, is empty unless
@@ -57,8 +57,8 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
     project: str
     where: str = ""
-    weather: Weather = Weather()
-    inventory: Inventory | None = None
+    blockers: Blockers = Blockers()
+    inventory: ServerInventory | None = None
     answers: Mapping[Query, "tuple[Resource, ...] | CloudFailure"] = {}
     answered: datetime | None = None
     extensions: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
     namesakes: tuple[Server, ...] = ()
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class ServerSnapshot(Struct, frozen=True, kw_only=True):
     """`cluster` None: the server belongs to none. `cloud` is why there is no access to it, or None while nothing has to
     be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
     it is not needed now. `claim` of its floating IP only while it is paused and being deleted. `facts`: who else has
@@ -80,7 +80,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     server: Seen[OpenStackServer]
     cluster: Seen[Cluster] | None = None
-    cloud: Cloud | IdentityTrouble | CloudFailure | None = None
+    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
     fresh_mark: str = ""
     user_data: str | Problem | None = None
     claim: Seen[IPAddressClaim] | None = None
@@ -108,13 +108,13 @@ class Visit(Struct, Generic[S, K], frozen=True, kw_only=True):
 
     seen: S
     found: Present[K]
-    cloud: Cloud
+    cloud: ServerCloudFacts
     now: datetime
     timing: Timing
 
     @property
-    def inventory(self) -> Inventory:
-        return self.cloud.inventory or Inventory(certain=False)
+    def inventory(self) -> ServerInventory:
+        return self.cloud.inventory or ServerInventory(certain=False)
 
     @property
     def ownership(self) -> Ownership:
@@ -131,7 +131,7 @@ class Visit(Struct, Generic[S, K], frozen=True, kw_only=True):
         return trouble_since(self.found.object.status.conditions)
 
 
-ServerVisit: TypeAlias = Visit[Snapshot, OpenStackServer]
+ServerVisit: TypeAlias = Visit[ServerSnapshot, OpenStackServer]
 
 
 class Made(Struct, frozen=True):
@@ -153,7 +153,7 @@ def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Int
     return Intent(mark) if mark and resolved is not None and is_held(found) and not found.deleting else None
 
 
-def ownership(found: Present[Any], cloud: Cloud) -> Ownership:
+def ownership(found: Present[Any], cloud: ServerCloudFacts) -> Ownership:
     """What the object may do with what it has in the cloud."""
     return Ownership(claim_of(found), cloud.facts, cloud.formers)
 

@@ -51,7 +51,8 @@ def is_convertible(kind: str, group: str) -> bool:
 
 
 def convert(tree: Tree, target: str) -> Converted:
-    """The object `tree`, whose kind `is_convertible`, in the version `target`. It stays as it is if it has that."""
+    """The object `tree`, whose kind `is_convertible`, in the version `target`. An object of that version already is
+    returned unchanged."""
     version = str(tree.get("apiVersion", "")).rpartition("/")[2]
     if version == target:
         return Converted(tree)

@@ -8,7 +8,6 @@
 | `look`, `names` | reads a cluster as the controller does; completes names of pools |
 | `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
 | `building` | the build on this machine |
-| `room` | the options of `windlass run os-build` and `windlass plan os-build` |
 """
 
 from windlass.capability.conventions.verbs import Verb, Verbs

@@ -12,7 +12,7 @@ from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
 
 
-class ClaimSight(Struct, frozen=True):
+class ClaimInspection(Struct, frozen=True):
     """`build` None: there is none."""
 
     config: MachineOSConfig
@@ -27,18 +27,18 @@ class ClaimSight(Struct, frozen=True):
         return failed.message if failed is not None else ""
 
 
-async def look_at_claim(api: ReadApi, name: str) -> ClaimSight:
+async def look_at_claim(api: ReadApi, name: str) -> ClaimInspection:
     """The MachineOSConfig of this name with the build of what it asked for last. Raises KubeErrors."""
     config = (await api.get(MachineOSConfig, name)).decode()
     reference = config.status.machine_os_build
     build = config.metadata.annotations.get(CURRENT) or (reference.name if reference is not None else "")
     try:
-        return ClaimSight(config, (await api.get(MachineOSBuild, build)).decode() if build else None)
+        return ClaimInspection(config, (await api.get(MachineOSBuild, build)).decode() if build else None)
     except NotFound:
-        return ClaimSight(config)
+        return ClaimInspection(config)
 
 
-def claim_tree(claim: ClaimSight) -> dict[str, Any]:
+def claim_tree(claim: ClaimInspection) -> dict[str, Any]:
     """For programs."""
     build = claim.build
     return {

@@ -12,7 +12,7 @@ from windlass.api.core import Event, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.capability.conventions import complaints
-from windlass.capability.planning import Survey
+from windlass.capability.planning import ClusterListing
 from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Outcome
@@ -25,7 +25,7 @@ from windlass.os_build.backends.every import backends_of
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.builder import Backend, BuildState, builds_of
-from windlass.os_build.cli.claim import ClaimSight, look_at_claim
+from windlass.os_build.cli.claim import ClaimInspection, look_at_claim
 from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
 from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.context import ApplyBy
@@ -34,22 +34,22 @@ from windlass.os_build.planning import Unasked
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.observe import Settings
 from windlass.os_build.pool.situation import Situation, situation
-from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.request import BackendName, Request
 
 EVENTS: Final = 10
 """How many Events are shown at most."""
 
 
-class Sight(Struct):
+class PoolInspection(Struct):
     """A pool. `snapshot` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
     read. `claim` None: no MachineOSConfig names it, or that cannot be read."""
 
     row: PoolRow
     pool: MachineConfigPool
-    claim: ClaimSight | None = None
+    claim: ClaimInspection | None = None
     builds: Sequence[BuildState] = ()
-    snapshot: Snapshot | None = None
+    snapshot: PoolSnapshot | None = None
     situation: Situation | None = None
     events: Sequence[Event] = ()
     troubles: tuple[tuple[str, KubeError], ...] = ()
@@ -58,17 +58,17 @@ class Sight(Struct):
 class Builders:
     """The builder objects of a cluster, and the controller's view of a pool."""
 
-    def __init__(self, survey: Survey) -> None:
-        self._survey = survey
+    def __init__(self, cluster_listing: ClusterListing) -> None:
+        self._survey = cluster_listing
         # Local builds of a controller are on its machine, and not seen from here: there are none.
         local = LocalBackend(Builds(Path()), Mailbox())
-        self.backends: Mapping[BackendName, Backend] = backends_of(survey, namespace=NAMESPACE, local=local)
+        self.backends: Mapping[BackendName, Backend] = backends_of(cluster_listing, namespace=NAMESPACE, local=local)
 
     @classmethod
     async def read(cls, api: Any) -> "Builders":
         """Lists what the controller watches. Raises Forbidden, but not for Secrets: without them it is only unknown
         whether they have changed since a build."""
-        read = cls(Survey(api))
+        read = cls(ClusterListing(api))
         controller = read.controller(ApplyBy.IGNITION)
         watches = tuple(replace(each, optional=each.optional or each.kind is Secret) for each in controller.watches)
         decider = about_first_watch(replace(controller, watches=watches))
@@ -76,14 +76,14 @@ class Builders:
         add_indexes([decider], read._survey)
         return read
 
-    def controller(self, apply_by: ApplyBy) -> Controller[str, Snapshot]:
+    def controller(self, apply_by: ApplyBy) -> Controller[str, PoolSnapshot]:
         return pool_controller(self._survey, self.backends, Unasked(), settings=Settings(apply_by=apply_by))
 
     def of(self, pool: str) -> Sequence[BuildState]:
         """The builds of the pool in the cluster, oldest first within a backend."""
         return builds_of(self.backends, pool)
 
-    async def snapshot(self, pool: str) -> Snapshot:
+    async def snapshot(self, pool: str) -> PoolSnapshot:
         """What the controller would observe. How configurations are applied is an option of the running controller: it
         shows in what that has built."""
         snapshot = await self.controller(ApplyBy.IGNITION).observe(pool, Outcome())
@@ -116,14 +116,14 @@ async def claims(api: ReadApi) -> dict[str, str]:
     return {each.object.spec.machine_config_pool.name: each.metadata.name for each in found}
 
 
-async def look(api: Any, name: str) -> Sight | None:
+async def look(api: Any, name: str) -> PoolInspection | None:
     """Everything about one pool; None if there is none. Raises KubeErrors of the pool itself."""
     try:
         pool = (await api.get(MachineConfigPool, name)).decode()
     except NotFound:
         return None
     claimed = (await claims(api)).get(name, "")
-    sight = Sight(row_of(pool, claimed=claimed), pool)
+    sight = PoolInspection(row_of(pool, claimed=claimed), pool)
     if claimed:
         try:
             sight.claim = await look_at_claim(api, claimed)
@@ -143,7 +143,7 @@ async def look(api: Any, name: str) -> Sight | None:
     return sight
 
 
-def _subjects(sight: Sight) -> list[tuple[str, str]]:
+def _subjects(sight: PoolInspection) -> list[tuple[str, str]]:
     """Kind and name of the objects whose Events are about the image of the pool."""
     claim = sight.claim
     objects = (sight.pool, claim.config if claim else None, claim.build if claim else None)

@@ -26,10 +26,10 @@ from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import ATTEMPTS, BuildState
 from windlass.os_build.cli.claim import claim_tree
-from windlass.os_build.cli.look import Sight, look
+from windlass.os_build.cli.look import PoolInspection, look
 from windlass.os_build.cli.show import NOTHING, build_tree
 from windlass.os_build.constants import LAYERING
-from windlass.os_build.failure import told, what
+from windlass.os_build.failure import failure_text, what
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
 from windlass.os_build.overview import State
 from windlass.os_build.pool import situation as of
@@ -59,7 +59,7 @@ async def describe(settings: Settings, pool: str, *, form: str) -> Exit:
     return Exit.FAILED if sight.troubles else Exit.OK
 
 
-def problems(sight: Sight) -> list[Problem]:
+def problems(sight: PoolInspection) -> list[Problem]:
     """Why the pool does not get the image that it asks for, with the remedies."""
     if sight.row.state is State.CLAIMED:
         return _problems_of_claim(sight)
@@ -72,7 +72,7 @@ def problems(sight: Sight) -> list[Problem]:
             found = [problem]
         case of.Broken(build) if build.failed is not None:
             # Its log is among the builders.
-            text = told(replace(build.failed, tail=""), attempt=build.attempt, attempts=ATTEMPTS)
+            text = failure_text(replace(build.failed, tail=""), attempt=build.attempt, attempts=ATTEMPTS)
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]
@@ -84,7 +84,7 @@ def problems(sight: Sight) -> list[Problem]:
     return found
 
 
-def _problems_of_claim(sight: Sight) -> list[Problem]:
+def _problems_of_claim(sight: PoolInspection) -> list[Problem]:
     if sight.claim is not None and sight.claim.failure:
         return [Problem("BuildFailed", sight.claim.failure)]
     degraded = find(sight.pool.status.conditions, IMAGE_BUILD_DEGRADED)
@@ -94,7 +94,7 @@ def _problems_of_claim(sight: Sight) -> list[Problem]:
     return [Problem(degraded.reason, degraded.message)]
 
 
-def as_json(sight: Sight) -> str:
+def as_json(sight: PoolInspection) -> str:
     """All facts; the keys are stable."""
     request = sight.snapshot.request if sight.snapshot else None
     row: dict[str, Any] = msgspec.to_builtins(sight.row)
@@ -125,7 +125,7 @@ def as_json(sight: Sight) -> str:
     )
 
 
-def as_text(sight: Sight, *, now: datetime, colour: bool) -> list[str]:
+def as_text(sight: PoolInspection, *, now: datetime, colour: bool) -> list[str]:
     """The page."""
     page = _Page(now, colour=colour)
     return [
@@ -144,7 +144,7 @@ class _Page:
         self._now = now
         self._colour = colour
 
-    def head(self, sight: Sight) -> Iterator[str]:
+    def head(self, sight: PoolInspection) -> Iterator[str]:
         row = sight.row
         since = f" for {age(row.since, self._now)}" if row.since else ""
         of_what = f", of {row.image_config}" if row.image_config else ""
@@ -152,7 +152,7 @@ class _Page:
         image = f"{row.image}{of_what}{newest}" if row.image else NOTHING
         yield from facts({"Pool": row.pool, "State": f"{row.state}{since}", "Image": image})
 
-    def request(self, sight: Sight) -> Iterator[str]:
+    def request(self, sight: PoolInspection) -> Iterator[str]:
         snapshot = sight.snapshot
         if snapshot is None or not isinstance(snapshot.request, Request):
             return
@@ -172,7 +172,7 @@ class _Page:
         yield from indented(facts(asks))
         yield from indented(harmless(f"{INDENT}| {line}") for line in lines[:_SHOWN_LINES])
 
-    def claim(self, sight: Sight) -> Iterator[str]:
+    def claim(self, sight: PoolInspection) -> Iterator[str]:
         if sight.claim is None:
             return
         yield from self._heading("MachineOSConfig")
@@ -245,12 +245,12 @@ class _Page:
         return f"{moment}, {age(moment, self._now)} ago" if moment else ""
 
 
-def _up_to_date(sight: Sight) -> bool:
+def _up_to_date(sight: PoolInspection) -> bool:
     """By the whole identity if it is known, else by what the pool says."""
     return sight.row.up_to_date if sight.situation is None else isinstance(sight.situation, of.Built)
 
 
-def _ours(sight: Sight) -> list[OperatorCondition]:
+def _ours(sight: PoolInspection) -> list[OperatorCondition]:
     """The conditions about the image, and those of others that keep a build back."""
     found = sight.pool.status.conditions
     ours = VECTOR if sight.claim is None else (IMAGE_BUILD_DEGRADED,)

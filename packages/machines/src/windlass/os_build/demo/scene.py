@@ -9,7 +9,7 @@ from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import IMAGE, RESULT
 from windlass.os_build.demo.builders import Process
-from windlass.os_build.pool.conditions import VECTOR, Told
+from windlass.os_build.pool.conditions import VECTOR, BuildCondition
 
 POOLS = ("worker", "infra")
 
@@ -63,7 +63,7 @@ class Scene(Struct, frozen=True):
         """The tags of all images of a pool."""
         return frozenset(each.tag for each in self.images if each.pool == pool)
 
-    def told(self, pool: str) -> Told | None:
+    def told(self, pool: str) -> BuildCondition | None:
         """What the four conditions say; None if the pool has none of them."""
         found = self.pools.get(pool)
         conditions = found.object.status.conditions if found else []
@@ -71,4 +71,8 @@ class Scene(Struct, frozen=True):
         if not vector:
             return None
         true = next((each for each in vector if each.status == "True"), None)
-        return Told(true.type, true.reason, true.message) if true else Told("", vector[0].reason, vector[0].message)
+        return (
+            BuildCondition(true.type, true.reason, true.message)
+            if true
+            else BuildCondition("", vector[0].reason, vector[0].message)
+        )

@@ -27,7 +27,8 @@ OWNER_LABEL: Final = f"{GROUP}/machine-os-config"
 
 
 def machine_os_build(name: str, config: MachineOSConfig, request: Request) -> dict[str, Any]:
-    """The object, without a status; `name` is that of `machine_os.name`. It is deleted with its MachineOSConfig.
+    """The object, without a status; `name` is that of `machine_os.name`. The object is deleted with its
+    MachineOSConfig.
 
     The operator adds the finalizer `foregroundDeletion`, which has Kubernetes delete the Job of a build first. Here the
     builder object belongs to the pool.

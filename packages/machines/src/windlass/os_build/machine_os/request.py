@@ -30,7 +30,8 @@ _REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/
 
 
 def requested(config: MachineOSConfig, pool: MachineConfigPool, *, architecture: str) -> Request | Problem:
-    """What a MachineOSConfig asks for `pool`, which it names. `architecture`: that of the builders, such as amd64."""
+    """The request of a MachineOSConfig for `pool`, the pool named in its spec. `architecture`: that of the builders,
+    such as amd64."""
     name, spec = config.metadata.name, config.spec
     if isinstance(rendered := rendered_config(pool), Problem):
         return rendered

@@ -30,7 +30,7 @@ FAILED: Final = "BuildFailed"
 VECTOR: Final = (PENDING, BUILDING, SUCCESS, FAILED)
 
 
-class Told(Struct, frozen=True):
+class BuildCondition(Struct, frozen=True):
     """What the pool says: `true` is the condition that is True (empty: none), with this reason and message."""
 
     true: str
@@ -38,17 +38,17 @@ class Told(Struct, frozen=True):
     message: str
 
 
-def tell(found: Present[MachineConfigPool], told: Told, *, now: datetime) -> Merge:
+def write(found: Present[MachineConfigPool], build_condition: BuildCondition, *, now: datetime) -> Merge:
     """Write the vector. A condition that is False has the reason too, and the message if none is True."""
     conditions = list((found.tree.get("status") or {}).get("conditions") or [])
     new: list[Any] = conditions
     for each in VECTOR:
-        message = told.message if each == told.true or not told.true else ""
-        new = put(new, tree(condition(each, each == told.true, told.reason, message)), now=now)
+        message = build_condition.message if each == build_condition.true or not build_condition.true else ""
+        new = put(new, tree(condition(each, each == build_condition.true, build_condition.reason, message)), now=now)
     return _status(found, conditions, new)
 
 
-def untell(found: Present[MachineConfigPool]) -> Merge:
+def remove_conditions(found: Present[MachineConfigPool]) -> Merge:
     """Remove the vector."""
     conditions = list((found.tree.get("status") or {}).get("conditions") or [])
     return _status(found, conditions, [each for each in conditions if each.get("type") not in VECTOR])

@@ -31,7 +31,7 @@ from windlass.os_build.constants import (
 from windlass.os_build.pool.claims import BY_CONFIG, BY_POOL, config_of, pool_of
 from windlass.os_build.pool.decide import decide
 from windlass.os_build.pool.observe import BY_NAME, PoolObserver, Registries, Settings
-from windlass.os_build.pool.snapshot import Snapshot
+from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, opted_in
 
@@ -50,7 +50,7 @@ def pool_controller(
     *,
     settings: Settings,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> Controller[str, Snapshot]:
+) -> Controller[str, PoolSnapshot]:
     """The controller. Keys are names of pools."""
 
     def all_pools(_: Object[Any]) -> Iterable[str]:

@@ -33,17 +33,17 @@ from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAf
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
 from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import EVENT_SOURCE
-from windlass.os_build.failure import told as told_of_failure
+from windlass.os_build.failure import failure_text
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.machine_os import report as machine_os
 from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Wait
 from windlass.os_build.machine_os.claim import Failed as FailedBuild
 from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
-from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, Told
+from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
-from windlass.os_build.pool.snapshot import Materials, Snapshot, Timing
+from windlass.os_build.pool.snapshot import Materials, PoolSnapshot, Timing
 from windlass.os_build.registry.answers import Kind
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, Problem, Request
@@ -53,7 +53,7 @@ WAITING: Final = frozenset({"NotRendered", "NotRead"})
 _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 
-def decide(seen: Snapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
+def decide(seen: PoolSnapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
     """Pure: the rows of the module."""
     if isinstance(seen.pool, Unreadable | NotServedKind):
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
@@ -71,7 +71,7 @@ class _Decision:
 
     def __init__(
         self,
-        seen: Snapshot,
+        seen: PoolSnapshot,
         pool: Present[MachineConfigPool],
         backends: Mapping[BackendName, Backend],
         now: datetime,
@@ -123,9 +123,9 @@ class _Decision:
             case Reuse(build, image):
                 return Plan.of(*machine_os.reused(build, self._pool, image=image, now=self._now))
             case Current(build):
-                told = machine_os.degraded(self._pool, build.object, now=self._now)
+                build_condition = machine_os.degraded(self._pool, build.object, now=self._now)
                 done = self._removed(self._wanted, "its result is recorded")
-                return Plan.of(*machine_os.current(claim, build), *told, *done)
+                return Plan.of(*machine_os.current(claim, build), *build_condition, *done)
             case FailedBuild(build):
                 return Plan.of(
                     *machine_os.pointed(claim), *machine_os.degraded(self._pool, build.object, now=self._now)
@@ -134,15 +134,15 @@ class _Decision:
     def _with_request(self, found: Situation) -> Plan:
         match found:
             case of.Built(image, config):
-                told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
-                return Plan.of(*self._tell(told), *self._removed(self._wanted, "its result is recorded"))
+                build_condition = BuildCondition(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
+                return Plan.of(*self._tell(build_condition), *self._removed(self._wanted, "its result is recorded"))
             case of.Finished(build, digest):
                 return self._finished(build, digest)
             case of.Underway(build) | of.Overdue(build):
                 return self._underway(build, overdue=isinstance(found, of.Overdue))
             case of.Unconfirmed(build, why):
                 text = f"{build.image} is pushed, and its digest is not known yet" + (f": {why}" if why else "")
-                return Plan.of(*self._tell(Told(BUILDING, "DigestUnknown", text), build=build)).then(
+                return Plan.of(*self._tell(BuildCondition(BUILDING, "DigestUnknown", text), build=build)).then(
                     RequeueAfter(self._timing.lost, "ask the registry for the digest")
                 )
             case of.Lost(build, when):
@@ -150,23 +150,27 @@ class _Decision:
             case of.Retrying(build, when):
                 failure = self._failure(build)
                 text = f"Attempt {build.attempt + 1} of {ATTEMPTS} begins at {rfc3339(when)}. {failure}"
-                return Plan.of(*self._tell(Told(PENDING, "Retrying", text), build=build)).then(
+                return Plan.of(*self._tell(BuildCondition(PENDING, "Retrying", text), build=build)).then(
                     self._at(when, "the next attempt")
                 )
             case of.Broken(build):
                 cause = (build.failed or _UNKNOWN).cause
                 event = self._event("BuildFailed", self._failure(build), occasion=build.name, warning=True)
-                return Plan.of(*self._tell(Told(FAILED, str(cause), self._failure(build)), event, build=build))
+                return Plan.of(
+                    *self._tell(BuildCondition(FAILED, str(cause), self._failure(build)), event, build=build)
+                )
             case of.HeldBack(condition, message):
                 text = f"No build starts while {condition} is True" + (f": {message}" if message else "")
-                return Plan.of(*self._tell(Told("", "PoolDegraded", text)))
+                return Plan.of(*self._tell(BuildCondition("", "PoolDegraded", text)))
             case of.Resting(when):
                 text = f"The build of {self._request.config} begins at {rfc3339(when)}, unless its inputs change again"
-                return Plan.of(*self._tell(Told(PENDING, "Resting", text))).then(self._at(when, "start the build"))
+                return Plan.of(*self._tell(BuildCondition(PENDING, "Resting", text))).then(
+                    self._at(when, "start the build")
+                )
             case of.Refused(why, when):
-                told = Told(FAILED, "BuilderRefused", why)
-                said = self._report.refused(told)
-                event = self._event(told.reason, why, occasion=why, warning=True)
+                build_condition = BuildCondition(FAILED, "BuilderRefused", why)
+                said = self._report.refused(build_condition)
+                event = self._event(build_condition.reason, why, occasion=why, warning=True)
                 return Plan.of(*said, *self._news(said, event)).then(self._at(when, "ask the API server again"))
             case of.Ready():
                 return self._ready(found)
@@ -187,13 +191,13 @@ class _Decision:
         attempt = f", attempt {build.attempt} of {ATTEMPTS}" if build.attempt > 1 else ""
         waits = f": it {build.note}" if build.note else ""
         if build.phase == Phase.PENDING:
-            told = Told(PENDING, "BuildPending", f"Build {what} is about to begin{attempt}{waits}")
+            build_condition = BuildCondition(PENDING, "BuildPending", f"Build {what} is about to begin{attempt}{waits}")
         else:
             # A Job runs as soon as it has a Pod, and that may wait for its image for ever.
-            told = Told(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
+            build_condition = BuildCondition(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
         event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
-        return Plan.of(*cancelled, *self._tell(told, event, build=build)).then(
+        return Plan.of(*cancelled, *self._tell(build_condition, event, build=build)).then(
             WaitFor(f"build {build.name} to end", limit)
         )
 
@@ -201,8 +205,8 @@ class _Decision:
         if self._now >= when:
             return Plan.of(*self._removed([build], "it begins again"))
         why = self._failure(build) if build.failed else f"Build {build.name} was interrupted"
-        told = Told(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
-        return Plan.of(*self._tell(told, build=build)).then(self._at(when, "begin the build again"))
+        build_condition = BuildCondition(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
+        return Plan.of(*self._tell(build_condition, build=build)).then(self._at(when, "begin the build again"))
 
     def _ready(self, due: of.Ready) -> Plan:
         materials = self._seen.materials
@@ -213,9 +217,9 @@ class _Decision:
         if materials.answer is None:
             return Plan.of(self._probe(materials))
         if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):
-            told = Told(FAILED, REFUSED[materials.answer.kind], materials.answer.text)
+            build_condition = BuildCondition(FAILED, REFUSED[materials.answer.kind], materials.answer.text)
             event = self._event("PushRefused", materials.answer.text, occasion=self._seen.versions, warning=True)
-            return Plan.of(*self._tell(told, event)).then(
+            return Plan.of(*self._tell(build_condition, event)).then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
             )
         match materials.context:
@@ -256,11 +260,13 @@ class _Decision:
 
     def _quiet(self) -> tuple[Action, ...]:
         """Nothing of ours stays on the pool."""
-        return conditions.unrecord(self._pool), conditions.untell(self._pool)
+        return conditions.unrecord(self._pool), conditions.remove_conditions(self._pool)
 
-    def _tell(self, told: Told, event: Emit | None = None, *, build: BuildState | None = None) -> tuple[Action, ...]:
+    def _tell(
+        self, build_condition: BuildCondition, event: Emit | None = None, *, build: BuildState | None = None
+    ) -> tuple[Action, ...]:
         """What the report says, and the Event if that changes, or if it can say nothing."""
-        actions = self._report.says(told, build)
+        actions = self._report.says(build_condition, build)
         return actions if event is None else (*actions, *self._news(actions, event))
 
     def _news(self, actions: tuple[Action, ...], event: Emit) -> tuple[Emit, ...]:
@@ -278,7 +284,7 @@ class _Decision:
         )
 
     def _failure(self, build: BuildState) -> str:
-        return told_of_failure(build.failed or _UNKNOWN, attempt=build.attempt, attempts=ATTEMPTS)
+        return failure_text(build.failed or _UNKNOWN, attempt=build.attempt, attempts=ATTEMPTS)
 
     def _at(self, when: datetime, why: str) -> Next:
         return RequeueAfter(max((when - self._now).total_seconds(), 0.05), why)
@@ -302,5 +308,5 @@ def _removed(backends: Mapping[BackendName, Backend], builds: Iterable[BuildStat
 REFUSED: Final = {Kind.DENIED: "PushDenied", Kind.UNKNOWN: "RepositoryUnknown"}
 
 
-def _of_problem(problem: Problem) -> Told:
-    return Told("" if problem.reason in WAITING else FAILED, problem.reason, problem.text)
+def _of_problem(problem: Problem) -> BuildCondition:
+    return BuildCondition("" if problem.reason in WAITING else FAILED, problem.reason, problem.text)

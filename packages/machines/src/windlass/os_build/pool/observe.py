@@ -28,7 +28,7 @@ from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.claims import Claims
 from windlass.os_build.pool.refusal import refused_creation
 from windlass.os_build.pool.situation import situation
-from windlass.os_build.pool.snapshot import Materials, Refusal, Snapshot, Timing
+from windlass.os_build.pool.snapshot import Materials, PoolSnapshot, Refusal, Timing
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, Kind, NotAsked
 from windlass.os_build.request import (
@@ -93,9 +93,11 @@ class PoolObserver:
         self._unfit: dict[str, tuple[tuple[Request, BackendName], Problem]] = {}
         self._refused: dict[str, tuple[Any, Refusal]] = {}
 
-    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+    async def __call__(self, key: str, last: Outcome) -> PoolSnapshot:
         found = await self._reader.see(MachineConfigPool, key, confirm=True)
-        seen = Snapshot(name=key, pool=found, builds=builds_of(self._backends, key), deadlines=self._settings.deadlines)
+        seen = PoolSnapshot(
+            name=key, pool=found, builds=builds_of(self._backends, key), deadlines=self._settings.deadlines
+        )
         if not isinstance(found, Present) or found.deleting:
             self._forget(key)
             return seen
@@ -109,7 +111,7 @@ class PoolObserver:
             self._forget(key)
         return await self._for_situation(key, self._with_refusal(seen, refused_creation(last)))
 
-    async def _opted_in(self, key: str, seen: Snapshot, pool: Present[MachineConfigPool]) -> Snapshot:
+    async def _opted_in(self, key: str, seen: PoolSnapshot, pool: Present[MachineConfigPool]) -> PoolSnapshot:
         request = requested(pool.object, await self._given())
         if isinstance(request, Problem):
             return replace(seen, request=request)
@@ -117,8 +119,8 @@ class PoolObserver:
         return self._with_request(seen, request, inputs, wanted=self._wanted_since(key, str(inputs)))
 
     async def _claimed(
-        self, key: str, seen: Snapshot, pool: Present[MachineConfigPool], found: Object[MachineOSConfig]
-    ) -> Snapshot:
+        self, key: str, seen: PoolSnapshot, pool: Present[MachineConfigPool], found: Object[MachineOSConfig]
+    ) -> PoolSnapshot:
         config = read(found)
         if isinstance(config, Unreadable):
             # The API server validates it: this one is of a version that is not known here.
@@ -130,7 +132,7 @@ class PoolObserver:
         seen = self._with_request(seen, request, claim.inputs, wanted=self._wanted_since(key, str(claim.name)))
         return replace(seen, claim=replace(claim, registry=await self._registry_has(claim, seen.builds, request)))
 
-    def _with_request(self, seen: Snapshot, request: Request, inputs: Inputs, *, wanted: datetime) -> Snapshot:
+    def _with_request(self, seen: PoolSnapshot, request: Request, inputs: Inputs, *, wanted: datetime) -> PoolSnapshot:
         return replace(
             seen,
             request=request,
@@ -140,7 +142,7 @@ class PoolObserver:
             versions=self._versions(request),
         )
 
-    def _with_refusal(self, seen: Snapshot, why: str) -> Snapshot:
+    def _with_refusal(self, seen: PoolSnapshot, why: str) -> PoolSnapshot:
         """With what the API server refused now, or a moment ago, unless something else is asked for since."""
         wanted = seen.inputs, seen.backend, seen.versions
         if why:
@@ -152,7 +154,7 @@ class PoolObserver:
     async def _registry_has(
         self, claim: Claim, builds: Sequence[BuildState], request: Request
     ) -> Found | Gone | Denied | NotAsked | None:
-        """Whether the image that is about to be taken is still there. One that was just pushed is."""
+        """Whether the image that is about to be taken is still there. An image pushed a moment ago counts as there."""
         image = image_to_take(claim)
         if not image:
             return None
@@ -161,7 +163,7 @@ class PoolObserver:
             return Found(digest)
         return await self._manifest(Target.parse(repository), digest, request)
 
-    async def _for_situation(self, key: str, seen: Snapshot) -> Snapshot:
+    async def _for_situation(self, key: str, seen: PoolSnapshot) -> PoolSnapshot:
         """What only the situation needs that the pool is in."""
         request, inputs = seen.request, seen.inputs
         if not isinstance(request, Request) or inputs is None:
@@ -225,7 +227,7 @@ class PoolObserver:
             for each in self._reader.indexed(Secret, BY_NAME, name)
         )
 
-    async def _materials(self, key: str, seen: Snapshot, request: Request, backend: BackendName) -> Materials:
+    async def _materials(self, key: str, seen: PoolSnapshot, request: Request, backend: BackendName) -> Materials:
         secrets = await self._secrets(request, seen.versions)
         if isinstance(secrets, Problem):
             return Materials(secrets)

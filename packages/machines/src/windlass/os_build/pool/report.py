@@ -14,7 +14,7 @@ from windlass.os_build.identity import Inputs
 from windlass.os_build.machine_os import report as machine_os
 from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.pool import conditions
-from windlass.os_build.pool.conditions import FAILED, SUCCESS, Told
+from windlass.os_build.pool.conditions import FAILED, SUCCESS, BuildCondition
 from windlass.os_build.request import Request
 
 
@@ -26,11 +26,11 @@ class Report(Protocol):
     @property
     def tag(self) -> str: ...
 
-    def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
+    def says(self, condition: BuildCondition, build: BuildState | None = None) -> tuple[Action, ...]:
         """The state; `build` is the builder object that it is about."""
         ...
 
-    def refused(self, told: Told) -> tuple[Action, ...]:
+    def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
         """The API server refuses what a build begins with. That may pass, so it is no end of a MachineOSBuild."""
         ...
 
@@ -54,18 +54,18 @@ class OnPool:
     def about(self) -> Target:
         return target(self._pool)
 
-    def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
-        return (conditions.tell(self._pool, told, now=self._now),)
+    def says(self, condition: BuildCondition, build: BuildState | None = None) -> tuple[Action, ...]:
+        return (conditions.write(self._pool, condition, now=self._now),)
 
-    def refused(self, told: Told) -> tuple[Action, ...]:
-        return self.says(told)
+    def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
+        return self.says(condition)
 
     def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
         assert isinstance(self._request, Request)
         image, config = self._request.target.digested(digest), self._request.config
-        told = Told(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
+        condition = BuildCondition(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
         recorded = conditions.record(self._pool, image=image, config=config, inputs=str(self._inputs))
-        return recorded, *self.says(told)
+        return recorded, *self.says(condition)
 
 
 class OnMachineOsBuild:
@@ -86,26 +86,26 @@ class OnMachineOsBuild:
     def tag(self) -> str:
         return self._claim.name if isinstance(self._claim.name, str) else ""
 
-    def says(self, told: Told, build: BuildState | None = None) -> tuple[Action, ...]:
+    def says(self, condition: BuildCondition, build: BuildState | None = None) -> tuple[Action, ...]:
         if self._build is None:
             return ()
         if build is None:
-            if told.true != FAILED:
+            if condition.true != FAILED:
                 return ()
-            return machine_os.failed(self._build, self._pool, why=told.message, now=self._now)
+            return machine_os.failed(self._build, self._pool, why=condition.message, now=self._now)
         return machine_os.progressed(
             self._build,
             build,
             self._pool,
             repository=self._request.target,
             now=self._now,
-            why=told.message,
-            again=told.true != FAILED,
+            why=condition.message,
+            again=condition.true != FAILED,
         )
 
-    def refused(self, told: Told) -> tuple[Action, ...]:
-        return (machine_os.refused(self._pool, reason=told.reason, why=told.message, now=self._now),)
+    def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
+        return (machine_os.refused(self._pool, reason=condition.reason, why=condition.message, now=self._now),)
 
     def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:
         known = structs.replace(build, digest=digest)
-        return self.says(Told(SUCCESS, "BuildSucceeded", ""), known)
+        return self.says(BuildCondition(SUCCESS, "BuildSucceeded", ""), known)

@@ -33,7 +33,7 @@ from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Phase
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
 from windlass.os_build.identity import Inputs, build_name
 from windlass.os_build.machine_os.claim import Again, Building, Claim, Current, Failed, Missing, Reuse, Wait, standing
-from windlass.os_build.pool.snapshot import Snapshot, Timing
+from windlass.os_build.pool.snapshot import PoolSnapshot, Timing
 from windlass.os_build.request import BackendName, Problem, Request, opted_in
 
 BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
@@ -150,7 +150,7 @@ Situation: TypeAlias = (
 )
 
 
-def situation(seen: Snapshot, *, now: datetime, timing: Timing) -> Situation:
+def situation(seen: PoolSnapshot, *, now: datetime, timing: Timing) -> Situation:
     """The table of the module. The pool must be readable if it is there."""
     pool = seen.pool
     if not isinstance(pool, Present) or pool.deleting:
@@ -170,7 +170,7 @@ def situation(seen: Snapshot, *, now: datetime, timing: Timing) -> Situation:
 
 
 def _claimed(
-    seen: Snapshot, claim: Claim, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
+    seen: PoolSnapshot, claim: Claim, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
 ) -> Situation:
     match standing(claim):
         case Problem() as problem:
@@ -184,7 +184,9 @@ def _claimed(
             return ByConfig(found)
 
 
-def _progress(seen: Snapshot, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing) -> Situation:
+def _progress(
+    seen: PoolSnapshot, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
+) -> Situation:
     attempt = 1
     if build := wanted_build(seen):
         found = _of_build(seen, build, now=now, timing=timing)
@@ -194,13 +196,13 @@ def _progress(seen: Snapshot, pool: MachineConfigPool, inputs: Inputs, *, now: d
     return _before_a_build(seen, pool, inputs, attempt, now=now, timing=timing)
 
 
-def wanted_build(seen: Snapshot) -> BuildState | None:
+def wanted_build(seen: PoolSnapshot) -> BuildState | None:
     """The latest build of what the pool asks for."""
     wanted = [build for build in seen.builds if not unwanted(seen, build)]
     return max(wanted, key=lambda build: build.attempt, default=None)
 
 
-def unwanted(seen: Snapshot, build: BuildState) -> bool:
+def unwanted(seen: PoolSnapshot, build: BuildState) -> bool:
     """It is of other inputs; or of another backend than the one that is asked for, and has no image."""
     if build.inputs != str(seen.inputs):
         return True
@@ -215,7 +217,7 @@ def _recorded(pool: MachineConfigPool, inputs: Inputs) -> Built | None:
     return None
 
 
-def _of_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
+def _of_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
     """None: it failed, and the next attempt is due."""
     if build.ending:
         return Underway(build)
@@ -235,7 +237,7 @@ def _of_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timin
     return _of_failed_build(seen, build, now=now, timing=timing)
 
 
-def _of_failed_build(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
+def _of_failed_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
     failed = build.failed
     if failed is not None and failed.cause in HEALED_BY_SECRETS and build.secrets != seen.versions:
         return Lost(build, now)
@@ -246,13 +248,13 @@ def _of_failed_build(seen: Snapshot, build: BuildState, *, now: datetime, timing
     return Retrying(build, when) if now < when else None
 
 
-def _is_overdue(seen: Snapshot, build: BuildState, *, now: datetime, timing: Timing) -> bool:
+def _is_overdue(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: Timing) -> bool:
     longest = seen.deadlines.build + seen.deadlines.push + timing.grace
     return build.started is not None and (now - build.started).total_seconds() > longest
 
 
 def _before_a_build(
-    seen: Snapshot, pool: MachineConfigPool, inputs: Inputs, attempt: int, *, now: datetime, timing: Timing
+    seen: PoolSnapshot, pool: MachineConfigPool, inputs: Inputs, attempt: int, *, now: datetime, timing: Timing
 ) -> Situation:
     conditions = pool.status.conditions
     if blocking := next((each for each in BLOCKING if is_true(conditions, each)), None):
@@ -266,6 +268,6 @@ def _before_a_build(
     return _refused(seen, now=now) or Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))
 
 
-def _refused(seen: Snapshot, *, now: datetime) -> Refused | None:
+def _refused(seen: PoolSnapshot, *, now: datetime) -> Refused | None:
     refused = seen.refused
     return Refused(refused.why, refused.until) if refused is not None and now < refused.until else None

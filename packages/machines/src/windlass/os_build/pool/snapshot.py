@@ -56,7 +56,7 @@ class Materials(Struct, frozen=True):
     context: Context | Problem | None = None
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class PoolSnapshot(Struct, frozen=True, kw_only=True):
     """A pool and its builds.
 
     name       the key: the pool's name, also when there is no pool

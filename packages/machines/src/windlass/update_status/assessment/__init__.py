@@ -45,7 +45,7 @@ def assess(sources: Sources, *, now: Moment, wall: Moment | None = None) -> Repo
     )
     if not report.updating:
         # Informers tell of an update; without one they are only tried.
-        report = structs.replace(report, informed=tuple(structs.replace(one, told=()) for one in report.informed))
+        report = structs.replace(report, informed=tuple(structs.replace(one, insights=()) for one in report.informed))
     if not report.updating_by_oc:
         return report
     report = find_insights(report, sources, pools.insights, now=now)

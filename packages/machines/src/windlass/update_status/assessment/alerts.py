@@ -1,4 +1,4 @@
-"""Picks the alerts that concern the update: those that began during it, and those that are known to hold it up."""
+"""Picks the alerts that concern the update: alerts that began during the update, and alerts known to delay updates."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final

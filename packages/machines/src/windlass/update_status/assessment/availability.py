@@ -23,7 +23,7 @@ DEGRADED_STATES: Final = frozenset({"Degraded", "Unreconcilable"})
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """One thing that keeps Pods away. `patience`: so long it is normal; None: it always is."""
+    """One reason why a node takes no Pods. `patience`: so long it is normal; None: it always is."""
 
     short: str
     title: str

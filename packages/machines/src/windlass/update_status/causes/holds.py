@@ -114,7 +114,7 @@ def unstarted_pods(
 
 
 def unevicted_pods(waiting: Sequence[Placed]) -> Cause:
-    """Pods of one node that nothing known keeps there."""
+    """Pods that stay on one node for no known reason."""
     pods = [one.pod for one in waiting]
     alone = [name_of(pod) for pod in pods if not any(owner.controller for owner in pod.metadata.owner_references)]
     unmanaged = f" No controller would replace {listed(alone)}." if alone else ""

@@ -27,7 +27,7 @@ from windlass.kube.control.population import Population
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.controller.events import events
-from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
 from windlass.update_status.document import health_insights, write
 from windlass.update_status.history import followed, kept
 from windlass.update_status.report import Report
@@ -40,7 +40,7 @@ AGAIN: Final = 60.0
 """Seconds after which a report is made again during an update: estimates and thresholds are told in minutes."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: UpdateStatusSnapshot, *, now: datetime) -> Plan:
     match seen.stored:
         case NotServedKind(why=why):
             return Plan.nothing(f"UpdateStatus is not served: {why}")
@@ -52,7 +52,7 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     return Plan.of(Create(target=Target(UpdateStatus, NAME), body={"spec": {}}, why=why))
 
 
-def _kept_up(seen: Snapshot, stored: Present[UpdateStatus], now: datetime) -> Plan:
+def _kept_up(seen: UpdateStatusSnapshot, stored: Present[UpdateStatus], now: datetime) -> Plan:
     before = stored.object.status
     if isinstance(seen.sources, Unknown):
         return Plan.of(_status(stored, _unavailable(before, seen.sources.reason, now)))
@@ -82,7 +82,7 @@ def _unavailable(before: UpdateStatusStatus, why: str, now: datetime) -> UpdateS
 
 
 def _recorded(
-    seen: Snapshot, stored: Present[UpdateStatus], report: Report, after: UpdateStatusStatus, now: datetime
+    seen: UpdateStatusSnapshot, stored: Present[UpdateStatus], report: Report, after: UpdateStatusStatus, now: datetime
 ) -> Iterator[Action]:
     """Each record after its Events: if the process ends in between, they are sent again rather than never."""
     if not isinstance(seen.records, Population):

@@ -1,4 +1,4 @@
-"""Declares the controller: what wakes it, and what it may read and write."""
+"""Declares the controller: its watches, and its rights to read and write."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -23,8 +23,8 @@ from windlass.update_status.controller.alerts import Alerts, AlertsSettings
 from windlass.update_status.controller.decide import decide
 from windlass.update_status.controller.drains import Drains
 from windlass.update_status.controller.informants import Informants
-from windlass.update_status.controller.observe import NAME, Observer
-from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.controller.observe import NAME, UpdateStatusObserver
+from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
 
 CONTROLLER: Final = "update-status"
 
@@ -39,7 +39,7 @@ def update_status_controller(
     informants: Informants | None = None,
     resync: float = 600.0,
     clock: Clock | None = None,
-) -> Controller[str, Snapshot]:
+) -> Controller[str, UpdateStatusSnapshot]:
     """Keeps the one object up to date. `informants`: what informers of others tell; None: none is asked."""
     asked = Alerts(alerts or AlertsSettings(), NAME)
     clock = clock or SystemClock()
@@ -67,7 +67,7 @@ def update_status_controller(
             permission(Pod, "list"),
             permission(PodDisruptionBudget, "list"),
         ),
-        observe=Observer(reader, asked, Drains(reader, clock), informants, clock),
+        observe=UpdateStatusObserver(reader, asked, Drains(reader, clock), informants, clock),
         decide=decide,
         workers=1,
         resync=resync,

@@ -9,7 +9,7 @@ from windlass.api.update import UpdateStatus
 from windlass.api.update_informer import UpdateInformer
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Seen
-from windlass.update_status.document import told_by_informers
+from windlass.update_status.document import informed_of
 from windlass.update_status.informers.admission import MOST_ENABLED, candidates
 from windlass.update_status.informers.feed import Feed
 from windlass.update_status.informers.heard import informed
@@ -29,9 +29,11 @@ class Informants(Struct, frozen=True):
     feed: Feed
     namespaces: tuple[str, ...] = ()
 
-    async def tell(self, reader: PopulationReader, stored: Seen[UpdateStatus], *, now: Moment) -> tuple[Informed, ...]:
+    async def informed(
+        self, reader: PopulationReader, stored: Seen[UpdateStatus], *, now: Moment
+    ) -> tuple[Informed, ...]:
         """The last answers of the informers, from `stored`. They count until an informer answers this process."""
         found = await reader.see_all(UpdateInformer)
-        stood = told_by_informers(stored.object.status, now=now) if isinstance(stored, Present) else ()
+        stood = informed_of(stored.object.status, now=now) if isinstance(stored, Present) else ()
         asked = candidates(found.readable, self.namespaces) if isinstance(found, Population) else []
         return informed(asked[:MOST_ENABLED], self.feed.heard, stood, now=now)

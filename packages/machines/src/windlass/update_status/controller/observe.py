@@ -24,7 +24,7 @@ from windlass.update_status.constants import (
 from windlass.update_status.controller.alerts import Alerts
 from windlass.update_status.controller.drains import Drains
 from windlass.update_status.controller.informants import Informants
-from windlass.update_status.controller.snapshot import Snapshot
+from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
 from windlass.update_status.history import PROGRESSING
 from windlass.update_status.reading.facts import configs_of, image_of, releases_of
 from windlass.update_status.report import Informed
@@ -52,7 +52,7 @@ class _Kind(Struct, frozen=True):
     gaps: tuple[str, ...] = ()
 
 
-class Observer:
+class UpdateStatusObserver:
     """Observes for the one key; `alerts` are asked for outside, and so are `informants`, if there are any."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Observer:
         self._informants = informants
         self._clock = clock
 
-    async def __call__(self, key: str, last: Outcome) -> Snapshot:
+    async def __call__(self, key: str, last: Outcome) -> UpdateStatusSnapshot:
         stored = await self._reader.see(UpdateStatus, key)
         records = await self._reader.see_all(UpdateRecord)
         sources = await self._sources()
@@ -73,18 +73,18 @@ class Observer:
             alerts = self._alerts.latest
             kept = tuple(records.readable) if isinstance(records, Population) else ()
             workload = await self._drains.look(stored, sources)
-            told: tuple[Informed, ...] = ()
+            informed: tuple[Informed, ...] = ()
             if self._informants is not None:
-                told = await self._informants.tell(self._reader, stored, now=of_datetime(self._clock.now()))
+                informed = await self._informants.informed(self._reader, stored, now=of_datetime(self._clock.now()))
             sources = structs.replace(
                 sources,
                 alerts=alerts.found,
                 alerts_trouble=alerts.trouble,
                 workload=workload,
                 records=kept,
-                informed=told,
+                informed=informed,
             )
-        return Snapshot(stored, records, sources)
+        return UpdateStatusSnapshot(stored, records, sources)
 
     async def _sources(self) -> Known[Sources]:
         versions = await self._all(ClusterVersion)

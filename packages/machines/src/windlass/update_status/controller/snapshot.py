@@ -9,7 +9,7 @@ from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen
 from windlass.update_status.sources import Known, Sources
 
 
-class Snapshot(Struct, frozen=True):
+class UpdateStatusSnapshot(Struct, frozen=True):
     """`sources`, or why there can be no report."""
 
     stored: Seen[UpdateStatus]

@@ -71,7 +71,7 @@ class Scene(Struct, frozen=True):
         return next((one.message for one in conditions if one.type == "Progressing"), "")
 
     def operators_at(self, version: str) -> set[str]:
-        """The ClusterOperators that say that they are at this version."""
+        """The ClusterOperators at version `version`."""
         return {
             name
             for name, one in self.operators.items()

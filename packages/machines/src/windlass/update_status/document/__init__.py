@@ -6,14 +6,14 @@
 | `sections` | the insights by pool and informer; one that the API server would refuse is quarantined |
 | `insights` | each part of a report as the insight of its kind |
 | `causes` | why things wait |
-| `informed` | what informers of others told, in a room of its own |
-| `uids`, `pen`, `validity` | names, times and texts as the API takes them, and whether it would take them |
+| `informed` | what informers of others told, within a budget of its own |
+| `uids`, `writer`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
-| `reading` | `read`: the report again; `health_insights`, `told_by_informers` |
+| `reading` | `read`: the report again; `health_insights`, `informed_of` |
 | `owned` | the CRD |
 """
 
-from windlass.update_status.document.reading import NothingWritten, health_insights, read, told_by_informers
+from windlass.update_status.document.reading import NothingWritten, health_insights, informed_of, read
 from windlass.update_status.document.writing import write
 
-__all__ = ["NothingWritten", "health_insights", "read", "told_by_informers", "write"]
+__all__ = ["NothingWritten", "health_insights", "informed_of", "read", "write"]

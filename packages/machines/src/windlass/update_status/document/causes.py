@@ -8,15 +8,15 @@ from msgspec import structs
 from windlass.api.update import MOST_ABOUT_CAUSE, MOST_AFFECTED, MOST_CAUSES, MOST_TEXT, CauseEntry
 from windlass.api.update_insights import MOST_RESOURCES
 from windlass.update_status.document.insights import about_ref
-from windlass.update_status.document.pen import Pen, written
 from windlass.update_status.document.uids import cause_uids
 from windlass.update_status.document.validity import trouble
+from windlass.update_status.document.writer import Writer, written
 from windlass.update_status.report import Cause, Level, Reference
 from windlass.update_status.times import ZERO
 
 
 def causes(
-    found: Iterable[Cause], before: Iterable[CauseEntry], pen: Pen, invalid: list[str]
+    found: Iterable[Cause], before: Iterable[CauseEntry], writer: Writer, invalid: list[str]
 ) -> tuple[CauseEntry, ...]:
     """The causes as entries: the worst if there are too many. Of `before`, times are kept that still hold.
 
@@ -26,10 +26,10 @@ def causes(
     stood = {entry.uid: entry for entry in before}
     named = list(zip(cause_uids(found), found, strict=True))
     if len(named) > MOST_CAUSES:
-        pen.said.append(f"{len(named) - MOST_CAUSES} causes were left out")
+        writer.said.append(f"{len(named) - MOST_CAUSES} causes were left out")
         kept = {uid for uid, _ in sorted(named, key=lambda one: -one[1].level)[:MOST_CAUSES]}
         named = [one for one in named if one[0] in kept]
-    return tuple(_valid((_entry(uid, cause, stood.get(uid), pen) for uid, cause in named), invalid))
+    return tuple(_valid((_entry(uid, cause, stood.get(uid), writer) for uid, cause in named), invalid))
 
 
 def _valid(entries: Iterable[CauseEntry], invalid: list[str]) -> Iterator[CauseEntry]:
@@ -40,21 +40,21 @@ def _valid(entries: Iterable[CauseEntry], invalid: list[str]) -> Iterator[CauseE
             yield entry
 
 
-def _entry(uid: str, cause: Cause, before: CauseEntry | None, pen: Pen) -> CauseEntry:
+def _entry(uid: str, cause: Cause, before: CauseEntry | None, writer: Writer) -> CauseEntry:
     what = f"the cause {cause.summary[:80]!r}"
-    started, source = _start(cause, before, pen)
+    started, source = _start(cause, before, writer)
     entry = CauseEntry(
         uid=uid,
-        acquired_at=written(pen.now),
+        acquired_at=written(writer.now),
         type=cause.kind.value,
         level=_LEVELS[cause.level],
-        summary=pen.shortened(cause.summary, MOST_TEXT, what),
-        description=pen.shortened(cause.description, MOST_ABOUT_CAUSE, f"the description of {what}"),
-        remedy=pen.shortened(cause.remedy, MOST_TEXT, f"the remedy of {what}"),
+        summary=writer.shortened(cause.summary, MOST_TEXT, what),
+        description=writer.shortened(cause.description, MOST_ABOUT_CAUSE, f"the description of {what}"),
+        remedy=writer.shortened(cause.remedy, MOST_TEXT, f"the remedy of {what}"),
         started_at=started,
         start_source=source,
-        about=tuple(map(about_ref, _some(cause.about, MOST_RESOURCES, what, pen))),
-        affected=tuple(map(about_ref, _some(cause.affected, MOST_AFFECTED, what, pen))),
+        about=tuple(map(about_ref, _some(cause.about, MOST_RESOURCES, what, writer))),
+        affected=tuple(map(about_ref, _some(cause.affected, MOST_AFFECTED, what, writer))),
     )
     if before is None:
         return entry
@@ -62,18 +62,18 @@ def _entry(uid: str, cause: Cause, before: CauseEntry | None, pen: Pen) -> Cause
     return before if as_before == before else entry
 
 
-def _some(found: tuple[Reference, ...], most: int, what: str, pen: Pen) -> tuple[Reference, ...]:
+def _some(found: tuple[Reference, ...], most: int, what: str, writer: Writer) -> tuple[Reference, ...]:
     if len(found) > most:
-        pen.said.append(f"{len(found) - most} objects of {what} were left out")
+        writer.said.append(f"{len(found) - most} objects of {what} were left out")
     return found[:most]
 
 
-def _start(cause: Cause, before: CauseEntry | None, pen: Pen) -> tuple[str, Literal["Reported", "FirstSeen"]]:
+def _start(cause: Cause, before: CauseEntry | None, writer: Writer) -> tuple[str, Literal["Reported", "FirstSeen"]]:
     if cause.started is not None and cause.started != ZERO:
         return written(cause.started), "Reported"
     if before is not None and before.start_source == "FirstSeen":
         return before.started_at, "FirstSeen"
-    return written(pen.now), "FirstSeen"
+    return written(writer.now), "FirstSeen"
 
 
 _LEVELS: Final[dict[Level, Literal["Info", "Warning", "Error", "Critical"]]] = {

@@ -1,6 +1,6 @@
-"""Writes what informers of others told, in a room of its own that is shared out fairly.
+"""Writes the insights of other programs' informers, within a byte budget that all informers share fairly.
 
-An informer that tells little keeps all of it, whatever another one tells.
+An informer with few insights keeps all of them, however many another informer reports.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 
 from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS, ControlPlaneInformer
 from windlass.update_status.document.limits import Entry
-from windlass.update_status.document.pen import Pen, written_if_known
 from windlass.update_status.document.sections import CONTROL_PLANE, Before, Gathering
 from windlass.update_status.document.validity import holds
+from windlass.update_status.document.writer import Writer, written_if_known
 from windlass.update_status.report import Informed, Report
 from windlass.update_status.times import rfc3339
 
@@ -32,30 +32,32 @@ class Portion(Struct, frozen=True):
     insights: tuple[Entry, ...] = ()
 
 
-def acceptable(informed: Iterable[Informed], pen: Pen) -> tuple[Informed, ...]:
-    """Those that have names of their own which the API server takes."""
+def acceptable(informed: Iterable[Informed], writer: Writer) -> tuple[Informed, ...]:
+    """The informers whose names are unique, and valid for the API server."""
     found: dict[str, Informed] = {}
     for one in informed:
         named = ControlPlaneInformer(name=one.name, namespace=one.namespace)
         if one.name in found or one.name in OWN_INFORMERS or not holds(named):
-            pen.said.append(f"informer {one.name[:63]!r} is left out: it has no valid name of its own")
+            writer.said.append(f"informer {one.name[:63]!r} is left out: it has no valid name of its own")
             continue
         found[one.name] = one
     return tuple(found.values())
 
 
-def portions(report: Report, workers: Container[str], before: Before, pen: Pen) -> list[Portion]:
+def portions(report: Report, workers: Container[str], before: Before, writer: Writer) -> list[Portion]:
     """What is written of each informer. `pen.said` tells what is left out, by informer.
 
     Each has a portion in the control plane, so that people see that it is asked.
     """
-    pen.said.extend(f"{one.name} is left out: there are more than {MOST} informers" for one in report.informed[MOST:])
-    wanted = [list(_wanted(one, workers, before, pen)) for one in report.informed[:MOST]]
+    writer.said.extend(
+        f"{one.name} is left out: there are more than {MOST} informers" for one in report.informed[MOST:]
+    )
+    wanted = [list(_wanted(one, workers, before, writer)) for one in report.informed[:MOST]]
     sizes = [sum(map(_size, each)) for each in wanted]
     kept: dict[int, list[Portion]] = {}
     left = MOST_BYTES
     for served, place in enumerate(sorted(range(len(wanted)), key=lambda place: sizes[place])):
-        kept[place] = _within(left // (len(wanted) - served), wanted[place], pen)
+        kept[place] = _within(left // (len(wanted) - served), wanted[place], writer)
         left -= sum(map(_size, kept[place]))
     return [portion for place in range(len(wanted)) for portion in kept[place]]
 
@@ -70,30 +72,30 @@ def trouble(report: Report, said: list[str]) -> tuple[bool, str]:
     return bool(silent), "; ".join((*silent, *dict.fromkeys(said)))
 
 
-def _wanted(informed: Informed, workers: Container[str], before: Before, pen: Pen) -> Iterator[Portion]:
+def _wanted(informed: Informed, workers: Container[str], before: Before, writer: Writer) -> Iterator[Portion]:
     """All that the informer told, by pool; what the API server would refuse is left out."""
     by_pool: dict[str, list[Entry]] = {CONTROL_PLANE: []}
     invalid: list[str] = []
     astray = 0
-    for pool in dict.fromkeys((CONTROL_PLANE, *(told.insight.pool for told in informed.told))):
-        found = [told for told in informed.told if told.insight.pool == pool]
+    for pool in dict.fromkeys((CONTROL_PLANE, *(told.insight.pool for told in informed.insights))):
+        found = [told for told in informed.insights if told.insight.pool == pool]
         if pool != CONTROL_PLANE and pool not in workers:
             astray += len(found)
             continue
-        gathering = Gathering(pool, informed.name, before, pen, invalid)
-        gathering.add_told(found)
+        gathering = Gathering(pool, informed.name, before, writer, invalid)
+        gathering.add_informer_insights(found)
         by_pool[pool] = list(gathering.section().entries)
     if astray:
-        pen.said.append(f"{astray} insights of {informed.name} were left out: their pool is no pool of workers")
+        writer.said.append(f"{astray} insights of {informed.name} were left out: their pool is no pool of workers")
     if invalid:
-        pen.said.append(f"{len(invalid)} insights of {informed.name} were left out: the first is {invalid[0]}")
+        writer.said.append(f"{len(invalid)} insights of {informed.name} were left out: the first is {invalid[0]}")
     for pool, entries in by_pool.items():
         yield Portion(pool, informed.name, informed.namespace, written_if_known(informed.stale_since), tuple(entries))
 
 
-def _within(room: int, wanted: list[Portion], pen: Pen) -> list[Portion]:
+def _within(budget: int, wanted: list[Portion], writer: Writer) -> list[Portion]:
     """The worst insights that fit."""
-    room -= sum(_size(structs.replace(portion, insights=())) for portion in wanted)
+    budget -= sum(_size(structs.replace(portion, insights=())) for portion in wanted)
     ranked = sorted(
         (
             (_rank(entry), place, number)
@@ -104,12 +106,12 @@ def _within(room: int, wanted: list[Portion], pen: Pen) -> list[Portion]:
     kept: set[tuple[int, int]] = set()
     for _, place, number in ranked:
         size = len(msgspec.json.encode(wanted[place].insights[number])) + 1
-        if size > room:
+        if size > budget:
             break
-        room -= size
+        budget -= size
         kept.add((place, number))
     if left_out := len(ranked) - len(kept):
-        pen.said.append(f"{left_out} insights of {wanted[0].name} were left out: it tells too much")
+        writer.said.append(f"{left_out} insights of {wanted[0].name} were left out: it tells too much")
     return [
         structs.replace(
             portion, insights=tuple(entry for number, entry in enumerate(portion.insights) if (place, number) in kept)

@@ -43,13 +43,14 @@ from windlass.api.update_insights import (
 )
 from windlass.update_status.assessment.alerts import NO_RUNBOOK
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
-from windlass.update_status.document.pen import Pen, fitting, settled_estimate, settles, written, written_if_known
 from windlass.update_status.document.validity import holds
+from windlass.update_status.document.writer import Writer, fitting, settled_estimate, settles, written, written_if_known
 from windlass.update_status.estimate import Progress, progress
 from windlass.update_status.report import (
     ControlPlane,
     Estimate,
     Health,
+    InformerInsight,
     Insight,
     Level,
     Node,
@@ -59,7 +60,6 @@ from windlass.update_status.report import (
     Reference,
     State,
     Summary,
-    Told,
 )
 from windlass.update_status.times import SECOND, ZERO
 
@@ -88,15 +88,15 @@ def scope_of_pool(name: str) -> ScopeType:
 
 
 def progressing_condition(
-    plane: ControlPlane, before: tuple[ProgressingCondition, ...], pen: Pen
+    plane: ControlPlane, before: tuple[ProgressingCondition, ...], writer: Writer
 ) -> ProgressingCondition:
     status: Status = "Unknown" if plane.doubt else _progressing_status(plane)
     return ProgressingCondition(
         type="Updating",
         status=status,
         reason=_PROGRESSING[status],
-        message=plane.doubt or pen.message(plane.message, "ClusterVersion"),
-        last_transition_time=pen.changed(before, "Updating", status, None if plane.doubt else plane.since),
+        message=plane.doubt or writer.message(plane.message, "ClusterVersion"),
+        last_transition_time=writer.changed(before, "Updating", status, None if plane.doubt else plane.since),
     )
 
 
@@ -104,13 +104,13 @@ def _progressing_status(plane: ControlPlane) -> Status:
     return "True" if plane.updating == "True" else "False" if plane.updating == "False" else "Unknown"
 
 
-def _progressing(plane: ControlPlane, pen: Pen) -> Progressing | None:
+def _progressing(plane: ControlPlane, writer: Writer) -> Progressing | None:
     """What the condition Updating does not tell."""
     if not plane.doubt:
         return None
     return Progressing(
         status=_progressing_status(plane),
-        message=pen.message(plane.message, "ClusterVersion"),
+        message=writer.message(plane.message, "ClusterVersion"),
         last_transition_time=written(plane.since),
     )
 
@@ -127,30 +127,30 @@ _PROGRESSING: Final[
 }
 
 
-def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, pen: Pen) -> ClusterVersionInsight:
-    found = progress(plane, pen.now)
+def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, writer: Writer) -> ClusterVersionInsight:
+    found = progress(plane, writer.now)
     estimated = None
     if found.estimate:
         stood = before.estimated_completed_at if before else None
-        estimated = settled_estimate(pen.now + found.estimate, before=stood, now=pen.now)
+        estimated = settled_estimate(writer.now + found.estimate, before=stood, now=writer.now)
     return ClusterVersionInsight(
-        conditions=(progressing_condition(plane, before.conditions if before else (), pen),),
+        conditions=(progressing_condition(plane, before.conditions if before else (), writer),),
         resource=VERSION_REF,
         assessment=_ASSESSMENTS[found.assessment],
-        versions=_versions(plane, pen),
+        versions=_versions(plane, writer),
         completion=percent(found),
         started_at=written_if_known(plane.started),
         completed_at=None if plane.completed is None else written(plane.completed),
         estimated_completed_at=estimated,
         last_progress_at=None if plane.last_progress is None else written(plane.last_progress),
         baseline_seconds=plane.baseline // SECOND,
-        progressing_reason=pen.shortened(plane.reason, MOST_REASON, "the reason of ClusterVersion"),
-        progressing=_progressing(plane, pen),
-        expected_end=_expected_end(plane.expected, before.expected_end if before else None, pen),
+        progressing_reason=writer.shortened(plane.reason, MOST_REASON, "the reason of ClusterVersion"),
+        progressing=_progressing(plane, writer),
+        expected_end=_expected_end(plane.expected, before.expected_end if before else None, writer),
     )
 
 
-def _expected_end(found: Estimate | None, before: ExpectedEnd | None, pen: Pen) -> ExpectedEnd | None:
+def _expected_end(found: Estimate | None, before: ExpectedEnd | None, writer: Writer) -> ExpectedEnd | None:
     """The range of before as long as none of its ends moved by much: otherwise each look would be a write."""
     if found is None:
         return None
@@ -159,7 +159,7 @@ def _expected_end(found: Estimate | None, before: ExpectedEnd | None, pen: Pen) 
     if before is not None:
         stood = (before.earliest, before.middle, before.latest)
         width = found.latest - found.earliest
-        if all(settles(end, before=one, now=pen.now, width=width) for end, one in zip(ends, stood, strict=True)):
+        if all(settles(end, before=one, now=writer.now, width=width) for end, one in zip(ends, stood, strict=True)):
             return before if before.basis == basis else structs.replace(before, basis=basis)
     earliest, middle, latest = map(written, ends)
     return ExpectedEnd(earliest=earliest, middle=middle, latest=latest, basis=basis)
@@ -177,13 +177,13 @@ def percent(found: Progress) -> int:
     return int(f"{found.completion:.0f}")
 
 
-def _versions(plane: ControlPlane, pen: Pen) -> ControlPlaneVersions | None:
+def _versions(plane: ControlPlane, writer: Writer) -> ControlPlaneVersions | None:
     versions = plane.versions
     if versions is None:
         return None
     for one in (versions.target, versions.previous):
         if one is not None and not is_version(one):
-            pen.said.append(f"the versions of the update were left out: {one[:64]!r} is not a version")
+            writer.said.append(f"the versions of the update were left out: {one[:64]!r} is not a version")
             return None
     if versions.previous is None:
         previous = Version(version=NO_VERSION, metadata=(VersionMetadata(key=INSTALLATION),))
@@ -192,17 +192,17 @@ def _versions(plane: ControlPlane, pen: Pen) -> ControlPlaneVersions | None:
         previous = Version(version=versions.previous, metadata=marks)
     multi = (VersionMetadata(key=ARCHITECTURE, value=MULTI),) if versions.multi_arch else ()
     if len(versions.unfinished) > MOST_UNFINISHED:
-        pen.said.append(f"{len(versions.unfinished) - MOST_UNFINISHED} unfinished versions were left out")
+        writer.said.append(f"{len(versions.unfinished) - MOST_UNFINISHED} unfinished versions were left out")
     return ControlPlaneVersions(
         previous=previous,
         target=Version(version=versions.target, metadata=multi),
-        unfinished=tuple(_version_text(one, pen) for one in versions.unfinished[:MOST_UNFINISHED]),
-        last_completed=None if versions.completed is None else _version_text(versions.completed, pen),
+        unfinished=tuple(_version_text(one, writer) for one in versions.unfinished[:MOST_UNFINISHED]),
+        last_completed=None if versions.completed is None else _version_text(versions.completed, writer),
     )
 
 
-def _version_text(text: str, pen: Pen) -> str:
-    return pen.shortened(text, MOST_VERSION, "an earlier version")
+def _version_text(text: str, writer: Writer) -> str:
+    return writer.shortened(text, MOST_VERSION, "an earlier version")
 
 
 @lru_cache(maxsize=256)  # thousands of nodes run a few versions
@@ -210,7 +210,9 @@ def is_version(text: str) -> bool:
     return text != NO_VERSION and holds(Version(version=text))
 
 
-def cluster_operator(operator: Operator, before: ClusterOperatorInsight | None, pen: Pen) -> ClusterOperatorInsight:
+def cluster_operator(
+    operator: Operator, before: ClusterOperatorInsight | None, writer: Writer
+) -> ClusterOperatorInsight:
     name = f"ClusterOperator {operator.name}"
     stood = before.conditions if before else ()
     updating, reason = _UPDATING[operator.state]
@@ -222,24 +224,26 @@ def cluster_operator(operator: Operator, before: ClusterOperatorInsight | None, 
                 type="Updating",
                 status=updating,
                 reason=reason,
-                message=pen.message(operator.message, name),
-                last_transition_time=pen.changed(stood, "Updating", updating, operator.since if progressing else None),
+                message=writer.message(operator.message, name),
+                last_transition_time=writer.changed(
+                    stood, "Updating", updating, operator.since if progressing else None
+                ),
             ),
             OperatorCondition(
                 type="Healthy",
                 status=healthy,
                 reason=_HEALTH[operator.health],
-                message=pen.message(operator.health_message, name),
-                last_transition_time=pen.changed(
+                message=writer.message(operator.health_message, name),
+                last_transition_time=writer.changed(
                     stood, "Healthy", healthy, operator.health_since if healthy == "False" else None
                 ),
             ),
         ),
         name=operator.name,
         resource=ResourceRef(group=CONFIG, resource="clusteroperators", name=operator.name),
-        progressing_reason=pen.shortened(operator.reason, MOST_REASON, f"the reason of {name}"),
+        progressing_reason=writer.shortened(operator.reason, MOST_REASON, f"the reason of {name}"),
         progressing_since=written_if_known(operator.since),
-        health_reason=pen.shortened(operator.health_reason, MOST_REASON, f"the reason of {name}"),
+        health_reason=writer.shortened(operator.health_reason, MOST_REASON, f"the reason of {name}"),
         health_since=written_if_known(operator.health_since),
     )
 
@@ -257,7 +261,7 @@ _HEALTH: Final[dict[Health, Literal["AsExpected", "Unavailable", "Degraded"]]] =
 }
 
 
-def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], pen: Pen) -> PoolCondition:
+def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], writer: Writer) -> PoolCondition:
     status: Status = "False"
     reason: Literal["Progressing", "Pending", "Updated", "Excluded"]
     if not summary.left:
@@ -275,21 +279,23 @@ def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], pen: Pen
         status=status,
         reason=reason,
         message="",
-        last_transition_time=pen.changed(before, "Updating", status),
+        last_transition_time=writer.changed(before, "Updating", status),
     )
 
 
-def machine_config_pool(pool: Pool, before: MachineConfigPoolInsight | None, pen: Pen) -> MachineConfigPoolInsight:
+def machine_config_pool(
+    pool: Pool, before: MachineConfigPoolInsight | None, writer: Writer
+) -> MachineConfigPoolInsight:
     summary = pool.summary
     return MachineConfigPoolInsight(
-        conditions=(pool_condition(summary, before.conditions if before else (), pen),),
+        conditions=(pool_condition(summary, before.conditions if before else (), writer),),
         name=pool.name,
         resource=_pool_of(pool.name),
         scope_type=scope_of_pool(pool.name),
         assessment=_POOL[summary.assessment],
         completion=round(summary.updated / summary.managed * 100) if summary.managed else 100,
         paused=pool.paused,
-        expected_end=_expected_end(pool.expected, before.expected_end if before else None, pen),
+        expected_end=_expected_end(pool.expected, before.expected_end if before else None, writer),
         summaries=(
             NodeCount(type="Total", count=summary.total),
             NodeCount(type="Available", count=summary.available),
@@ -330,7 +336,7 @@ _PHASES: Final = {
 _UNMANAGED: Final = _PhaseText("CannotDetermine", "No Machine Config Daemon has annotated the node yet", None)
 
 
-def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) -> NodeInsight:
+def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writer) -> NodeInsight:
     phase = _PHASES[node.phase] if node.managed else _UNMANAGED
     name = f"Node {node.name}"
     stood = before.conditions if before else ()
@@ -345,28 +351,28 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) ->
                 status=updating,
                 reason=phase.reason,
                 message=phase.message,
-                last_transition_time=pen.changed(stood, "Updating", updating),
+                last_transition_time=writer.changed(stood, "Updating", updating),
             ),
             NodeCondition(
                 type="Available",
                 status=available,
                 reason="Unavailable" if node.unavailable else "AsExpected",
-                message=pen.message(node.why_unavailable, name) if node.unavailable else "The node is available",
-                last_transition_time=pen.changed(stood, "Available", available, node.unavailable_since),
+                message=writer.message(node.why_unavailable, name) if node.unavailable else "The node is available",
+                last_transition_time=writer.changed(stood, "Available", available, node.unavailable_since),
             ),
             NodeCondition(
                 type="Degraded",
                 status=degraded,
                 reason="Degraded" if node.degraded else "AsExpected",
-                message=pen.message(node.why_degraded, name) if node.degraded else "The node is not degraded",
-                last_transition_time=pen.changed(stood, "Degraded", degraded, node.degraded_since),
+                message=writer.message(node.why_degraded, name) if node.degraded else "The node is not degraded",
+                last_transition_time=writer.changed(stood, "Degraded", degraded, node.degraded_since),
             ),
         ),
         name=node.name,
         resource=ResourceRef(resource="nodes", name=node.name),
         pool_resource=_pool_of(pool),
         scope_type=scope_of_pool(pool),
-        version=_node_version(node, pen),
+        version=_node_version(node, writer),
         estimated_to_complete=_estimate(node) if node.managed else None,
         # The conditions have the whole text, so that nothing is lost.
         message=fitting(node.message, MOST_NODE_MESSAGE),
@@ -374,13 +380,13 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, pen: Pen) ->
         step_started_at=written_if_known(node.since),
         unavailable_since=written_if_known(node.unavailable_since),
         degraded_since=written_if_known(node.degraded_since),
-        observed_since=before.observed_since if before and seen == phase.reason else written(pen.now),
+        observed_since=before.observed_since if before and seen == phase.reason else written(writer.now),
     )
 
 
-def _node_version(node: Node, pen: Pen) -> str | None:
+def _node_version(node: Node, writer: Writer) -> str | None:
     if node.version and not is_version(node.version):
-        pen.said.append(f"the version of Node {node.name} was left out: {node.version[:64]!r} is not a version")
+        writer.said.append(f"the version of Node {node.name} was left out: {node.version[:64]!r} is not a version")
         return None
     return node.version or None
 
@@ -391,14 +397,14 @@ def _estimate(node: Node) -> str | None:
     return _PHASES[node.phase].estimate
 
 
-def health_insight(insight: Insight, before: HealthInsight | None, pen: Pen) -> HealthInsight:
+def health_insight(insight: Insight, before: HealthInsight | None, writer: Writer) -> HealthInsight:
     what = f"{insight.summary[:80]!r}"
-    started, source = _start(insight, before, pen)
+    started, source = _start(insight, before, writer)
     if len(insight.resources) > MOST_RESOURCES:
-        pen.said.append(f"{len(insight.resources) - MOST_RESOURCES} objects of {what} were left out")
+        writer.said.append(f"{len(insight.resources) - MOST_RESOURCES} objects of {what} were left out")
     reference = insight.reference if holds(InsightRemediation(reference=insight.reference)) else None
     if reference is None and insight.reference not in ("", NO_RUNBOOK):
-        pen.said.append(f"the link of {what} was left out: it is no URL of http or https")
+        writer.said.append(f"the link of {what} was left out: it is no URL of http or https")
     return HealthInsight(
         started_at=started,
         start_source=source,
@@ -409,18 +415,18 @@ def health_insight(insight: Insight, before: HealthInsight | None, pen: Pen) -> 
         impact=InsightImpact(
             level=_LEVELS[insight.level],
             type=insight.impact.value,
-            summary=pen.shortened(insight.summary, MOST_SUMMARY, what),
-            description=pen.message(insight.description, what),
+            summary=writer.shortened(insight.summary, MOST_SUMMARY, what),
+            description=writer.message(insight.description, what),
         ),
         remediation=InsightRemediation(reference=reference),
         follows=None if insight.follows is None else about_ref(insight.follows),
     )
 
 
-def told_insight(told: Told, before: HealthInsight | None, pen: Pen) -> HealthInsight:
-    insight = health_insight(told.insight, before, pen)
+def informer_insight(told: InformerInsight, before: HealthInsight | None, writer: Writer) -> HealthInsight:
+    insight = health_insight(told.insight, before, writer)
     stood = before.remediation.estimated_finish if before else None
-    finish = None if told.finish is None else settled_estimate(told.finish, before=stood, now=pen.now)
+    finish = None if told.finish is None else settled_estimate(told.finish, before=stood, now=writer.now)
     return structs.replace(insight, remediation=structs.replace(insight.remediation, estimated_finish=finish))
 
 
@@ -437,14 +443,14 @@ _LEVELS: Final[dict[Level, Literal["Info", "Warning", "Error", "Critical"]]] = {
 
 
 def _start(
-    insight: Insight, before: HealthInsight | None, pen: Pen
+    insight: Insight, before: HealthInsight | None, writer: Writer
 ) -> tuple[str, Literal["Reported", "FirstSeen", "Present"]]:
     source: Literal["FirstSeen", "Present"]
     if insight.started is None or insight.started == ZERO:
         source = "FirstSeen"
-    elif insight.started == pen.now and any(one.resource == "clusterversions" for one in insight.resources):
+    elif insight.started == writer.now and any(one.resource == "clusterversions" for one in insight.resources):
         source = "Present"
     else:
         return written(insight.started), "Reported"
-    stood = before.started_at if before and before.start_source == source else written(pen.now)
+    stood = before.started_at if before and before.start_source == source else written(writer.now)
     return stood, source

@@ -14,7 +14,7 @@ from windlass.api.update_insights import ClusterOperatorInsight, HealthInsight, 
 MOST_BYTES: Final = 896 * 1024
 """Of all that has no small limit of its own. With the rest the status is below 1 MiB, and etcd takes 1.5.
 
-What informers of others told has a room of its own, so that they cannot push out anything.
+The insights of other programs' informers have a budget of their own, so they cannot push out anything else.
 """
 
 Entry = ControlPlaneEntry | WorkerPoolEntry

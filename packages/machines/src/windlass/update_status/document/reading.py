@@ -43,6 +43,7 @@ from windlass.update_status.report import (
     Health,
     Impact,
     Informed,
+    InformerInsight,
     Insight,
     Level,
     Node,
@@ -54,7 +55,6 @@ from windlass.update_status.report import (
     Scope,
     State,
     Summary,
-    Told,
     Versions,
 )
 from windlass.update_status.times import SECOND, Moment, known_moment, moment
@@ -95,7 +95,7 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
         causes=tuple(map(_cause, status.causes)),
         alerts=status.alerts_missing,
         gaps=status.gaps,
-        informed=told_by_informers(status, now=now),
+        informed=informed_of(status, now=now),
     )
 
 
@@ -111,7 +111,7 @@ def _own(place: ControlPlaneStatus | PoolStatus | None) -> list[Informer]:
     return [one for one in place.informers if one.name in OWN_INFORMERS] if place else []
 
 
-def told_by_informers(status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, ...]:
+def informed_of(status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, ...]:
     """What informers of others told, in the control plane first, and then in each pool. `now` as in `read`."""
     places: list[tuple[str, ControlPlaneStatus | PoolStatus | None]] = [("", status.control_plane)]
     places += [(pool.name, pool) for pool in status.worker_pools]
@@ -126,17 +126,17 @@ def told_by_informers(status: UpdateStatusStatus, *, now: Moment) -> tuple[Infor
                 name=one.name,
                 namespace=one.namespace or "",
                 stale_since=known_moment(one.stale_since),
-                told=(*(stood.told if stood else ()), *(each for each in told if each is not None)),
+                insights=(*(stood.insights if stood else ()), *(each for each in told if each is not None)),
             )
     return tuple(found.values())
 
 
-def _told(entry: ControlPlaneEntry | WorkerPoolEntry, pool: str, now: Moment) -> Told | None:
+def _told(entry: ControlPlaneEntry | WorkerPoolEntry, pool: str, now: Moment) -> InformerInsight | None:
     health = entry.insight.health
     if health is None:
         return None
     finish = known_moment(health.remediation.estimated_finish)
-    return Told(uid=entry.uid, insight=_insight(health, pool, now), finish=finish)
+    return InformerInsight(uid=entry.uid, insight=_insight(health, pool, now), finish=finish)
 
 
 def _control_plane(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:

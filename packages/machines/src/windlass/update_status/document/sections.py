@@ -17,10 +17,10 @@ from windlass.api.update import (
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
 from windlass.update_status.document import insights
 from windlass.update_status.document.limits import Entry, Section
-from windlass.update_status.document.pen import Pen, written
 from windlass.update_status.document.uids import health_uids, uid
 from windlass.update_status.document.validity import trouble
-from windlass.update_status.report import Insight, Pool, Report, Told
+from windlass.update_status.document.writer import Writer, written
+from windlass.update_status.report import InformerInsight, Insight, Pool, Report
 
 CPI: Final = "cpi"
 """The informer of ClusterVersion, operators and alerts."""
@@ -54,7 +54,9 @@ def standing(status: UpdateStatusStatus) -> Before:
     return found
 
 
-def sections(report: Report, workers: Sequence[Pool], before: Before, pen: Pen, invalid: list[str]) -> list[Section]:
+def sections(
+    report: Report, workers: Sequence[Pool], before: Before, writer: Writer, invalid: list[str]
+) -> list[Section]:
     """The insights of the control plane and of `workers`. What is quarantined is appended to `invalid`, in words."""
     known = {pool.name for pool in workers}
     left_out = {pool.name for pool in report.pools} - known - {MASTER}
@@ -64,23 +66,23 @@ def sections(report: Report, workers: Sequence[Pool], before: Before, pen: Pen, 
         if insight.pool in known:
             by_pool[insight.pool].append(insight)
         elif insight.pool in left_out:
-            pen.said.append(f"an insight into pool {insight.pool[:63]!r} was left out")
+            writer.said.append(f"an insight into pool {insight.pool[:63]!r} was left out")
         elif any(one.resource in _OF_NODES for one in insight.resources):
             of_masters.append(insight)
         else:
             of_operators.append(insight)
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
 
-    cpi = Gathering(CONTROL_PLANE, CPI, before, pen, invalid)
+    cpi = Gathering(CONTROL_PLANE, CPI, before, writer, invalid)
     cpi.add_control_plane(report)
     cpi.add_health(of_operators)
-    nodes = Gathering(CONTROL_PLANE, NI, before, pen, invalid)
+    nodes = Gathering(CONTROL_PLANE, NI, before, writer, invalid)
     if master is not None:
         nodes.add_pool(master)
     nodes.add_health(of_masters)
     found = [cpi.section(), nodes.section()]
     for pool in workers:
-        gathering = Gathering(pool.name, NI, before, pen, invalid)
+        gathering = Gathering(pool.name, NI, before, writer, invalid)
         gathering.add_pool(pool)
         gathering.add_health(by_pool[pool.name])
         found.append(gathering.section())
@@ -96,10 +98,10 @@ def _settle(key: tuple[str, str, str], part: object, stood: Entry) -> None:
 class Gathering:
     """The insights of one informer."""
 
-    def __init__(self, pool: str, informer: str, before: Before, pen: Pen, invalid: list[str]) -> None:
+    def __init__(self, pool: str, informer: str, before: Before, writer: Writer, invalid: list[str]) -> None:
         self._pool, self._informer = pool, informer
         self._before = before.get((pool, informer), {})
-        self._pen, self._invalid = pen, invalid
+        self._writer, self._invalid = writer, invalid
         self._entries: dict[str, Entry] = {}
 
     def section(self) -> Section:
@@ -107,14 +109,14 @@ class Gathering:
         return Section(self._pool, self._informer, tuple(self._entries.values()), most)
 
     def add_control_plane(self, report: Report) -> None:
-        pen, plane = self._pen, report.control_plane
+        writer, plane = self._writer, report.control_plane
         self._add(
             uid("cv", CLUSTER_VERSION),
             CLUSTER_VERSION,
             "ClusterVersion",
             "cluster_version",
-            lambda old: insights.cluster_version(plane, old, pen),
-            (plane, pen.now),
+            lambda old: insights.cluster_version(plane, old, writer),
+            (plane, writer.now),
         )
         for operator in plane.operators:
             self._add(
@@ -122,19 +124,19 @@ class Gathering:
                 operator.name,
                 "ClusterOperator",
                 "cluster_operator",
-                lambda old, operator=operator: insights.cluster_operator(operator, old, pen),
+                lambda old, operator=operator: insights.cluster_operator(operator, old, writer),
                 operator,
             )
 
     def add_pool(self, pool: Pool) -> None:
-        pen = self._pen
+        writer = self._writer
         self._add(
             uid("mcp", pool.name),
             pool.name,
             "MachineConfigPool",
             "machine_config_pool",
-            lambda old: insights.machine_config_pool(pool, old, pen),
-            (pool.name, pool.paused, pool.summary, pool.expected, pool.expected and pen.now),
+            lambda old: insights.machine_config_pool(pool, old, writer),
+            (pool.name, pool.paused, pool.summary, pool.expected, pool.expected and writer.now),
         )
         for node in pool.nodes:
             self._add(
@@ -142,32 +144,32 @@ class Gathering:
                 node.name,
                 "Node",
                 "node",
-                lambda old, node=node: insights.node_insight(node, pool.name, old, pen),
+                lambda old, node=node: insights.node_insight(node, pool.name, old, writer),
                 node,
             )
 
     def add_health(self, found: Iterable[Insight]) -> None:
-        pen, found = self._pen, list(found)
+        writer, found = self._writer, list(found)
         for identity, insight in zip(health_uids(found), found, strict=True):
             self._add(
                 identity,
                 insight.summary,
                 "Health",
                 "health",
-                lambda old, insight=insight: insights.health_insight(insight, old, pen),
-                (insight, insight.started == pen.now),
+                lambda old, insight=insight: insights.health_insight(insight, old, writer),
+                (insight, insight.started == writer.now),
             )
 
-    def add_told(self, found: Iterable[Told]) -> None:
-        pen = self._pen
+    def add_informer_insights(self, found: Iterable[InformerInsight]) -> None:
+        writer = self._writer
         for told in found:
             self._add(
                 told.uid,
                 told.insight.summary,
                 "Health",
                 "health",
-                lambda old, told=told: insights.told_insight(told, old, pen),
-                (told, told.insight.started == pen.now, told.finish and pen.now),
+                lambda old, told=told: insights.informer_insight(told, old, writer),
+                (told, told.insight.started == writer.now, told.finish and writer.now),
             )
 
     def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any], part: object) -> None:
@@ -181,10 +183,10 @@ class Gathering:
         if stood is not None and SETTLED.get(key) == (part, stood):
             entry, cut = stood, False
         else:
-            said = len(self._pen.said)
+            said = len(self._writer.said)
             fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
             entry, why = self._entry(identity, kind, fields, stood)
-            cut = len(self._pen.said) > said
+            cut = len(self._writer.said) > said
         if entry is stood and not cut:
             _settle(key, part, stood)
         if identity in self._entries:
@@ -195,7 +197,8 @@ class Gathering:
             self._entries[identity] = entry
 
     def _entry(self, identity: str, kind: Any, fields: dict[str, Any], stood: Entry | None) -> tuple[Entry, str]:
-        """The entry, and why the API server would refuse it. The one that stands if it is the same."""
+        """The entry, and why the API server would refuse it. An equal entry that is stored already is returned
+        itself."""
         entry: Entry
         if self._pool:
             entry = WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **fields))
@@ -203,5 +206,5 @@ class Gathering:
             entry = ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **fields))
         if stood is not None and stood.insight == entry.insight:
             return stood, ""  # the API server has taken it
-        entry = structs.replace(entry, acquired_at=written(self._pen.now))
+        entry = structs.replace(entry, acquired_at=written(self._writer.now))
         return entry, trouble(entry)

@@ -26,8 +26,8 @@ def uid(prefix: str, name: str) -> str:
     plain = f"{prefix}-{name}"
     if len(plain) <= MOST and "\n" not in plain and re.fullmatch(LABEL, plain):
         return plain
-    room = MOST - _HASH - 1
-    fitting = re.sub("[^a-z0-9]", "-", plain.lower())[:room].rstrip("-")
+    budget = MOST - _HASH - 1
+    fitting = re.sub("[^a-z0-9]", "-", plain.lower())[:budget].rstrip("-")
     return f"{fitting}-{_digest(name)[:_HASH]}"
 
 

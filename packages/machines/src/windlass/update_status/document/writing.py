@@ -28,9 +28,9 @@ from windlass.update_status.document import insights
 from windlass.update_status.document.causes import causes
 from windlass.update_status.document.informed import acceptable, portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
-from windlass.update_status.document.pen import Pen, fitting
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
 from windlass.update_status.document.validity import holds
+from windlass.update_status.document.writer import Writer, fitting
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import Insight, Level, Pool, Report
 from windlass.update_status.text.control_plane import target_version
@@ -48,28 +48,29 @@ class _Named(Struct, frozen=True):
 def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = None) -> UpdateStatusStatus:
     """The status of `report` at `now`.
 
-    What informers of others told is written last, into a room of its own; the condition InformersDegraded tells of it.
+    The insights of other programs' informers are written last, within their own budget; the condition InformersDegraded
+    reports what was left out.
     Of `previous`, times are kept that move only with what they tell: acquiredAt with the content of an insight,
     lastTransitionTime with a status, the expected end by more than a minute and 5 %. What the API server would refuse,
     and what is beyond a limit, is left out; the condition Truncated says so.
     """
     previous = previous or UpdateStatusStatus()
-    pen, of_others, invalid = Pen(now, []), Pen(now, []), list[str]()
+    writer, of_others, invalid = Writer(now, []), Writer(now, []), list[str]()
     report = structs.replace(report, informed=acceptable(report.informed, of_others))
-    workers = _workers(report, pen, invalid)
+    workers = _workers(report, writer, invalid)
     stood_plane = previous.control_plane.conditions if previous.control_plane else ()
-    progressing = insights.progressing_condition(report.control_plane, stood_plane, pen)
-    gaps = tuple(pen.shortened(gap, MOST_TEXT, "a gap") for gap in _some(report.gaps, MOST_GAPS, "gaps", pen))
-    alerts_missing = pen.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts")
+    progressing = insights.progressing_condition(report.control_plane, stood_plane, writer)
+    gaps = tuple(writer.shortened(gap, MOST_TEXT, "a gap") for gap in _some(report.gaps, MOST_GAPS, "gaps", writer))
+    alerts_missing = writer.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts")
     named = [name for name in report.unassigned if holds(_Named(name))]
-    unassigned = _some(named, MOST_UNASSIGNED, "nodes without a pool", pen)
-    why = causes(report.causes, previous.causes, pen, invalid)
+    unassigned = _some(named, MOST_UNASSIGNED, "nodes without a pool", writer)
+    why = causes(report.causes, previous.causes, writer, invalid)
     before = standing(previous)
-    found = sections(report, workers, before, pen, invalid)
-    room = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
+    found = sections(report, workers, before, writer, invalid)
+    budget = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
     kept = {
         (section.pool, section.informer): tuple(entries)
-        for section, entries in zip(found, within_limits(found, pen.said, most_bytes=room), strict=True)
+        for section, entries in zip(found, within_limits(found, writer.said, most_bytes=budget), strict=True)
     }
     master = next((pool for pool in report.pools if pool.name == MASTER), None)
     others = portions(report, {pool.name for pool in workers}, before, of_others)
@@ -105,7 +106,7 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
             PoolStatus(
                 name=pool.name,
                 resource=insights.pool_ref(pool.name),
-                conditions=(insights.pool_condition(pool.summary, stood.get(pool.name, ()), pen),),
+                conditions=(insights.pool_condition(pool.summary, stood.get(pool.name, ()), writer),),
                 informers=(
                     WorkerPoolInformer(name=NI, insights=cast("tuple[WorkerPoolEntry, ...]", kept[pool.name, NI])),
                     *(
@@ -127,11 +128,11 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
         alerts_missing=alerts_missing,
         unassigned_nodes=unassigned,
     )
-    conditions = _own_conditions(report, previous.conditions, pen, invalid, of_others.said)
+    conditions = _own_conditions(report, previous.conditions, writer, invalid, of_others.said)
     return structs.replace(status, conditions=conditions)
 
 
-def _workers(report: Report, pen: Pen, invalid: list[str]) -> list[Pool]:
+def _workers(report: Report, writer: Writer, invalid: list[str]) -> list[Pool]:
     """The worker pools that are written. If there are too many, those that have most to do."""
     found: list[Pool] = []
     names = {MASTER}
@@ -145,14 +146,14 @@ def _workers(report: Report, pen: Pen, invalid: list[str]) -> list[Pool]:
         found.append(pool)
     if len(found) <= MOST_POOLS:
         return found
-    pen.said.append(f"{len(found) - MOST_POOLS} pools were left out")
+    writer.said.append(f"{len(found) - MOST_POOLS} pools were left out")
     busiest = sorted(found, key=lambda pool: (not pool.summary.left, not pool.summary.total))[:MOST_POOLS]
     return [pool for pool in found if pool in busiest]
 
 
-def _some(texts: Sequence[str], most: int, what: str, pen: Pen) -> tuple[str, ...]:
+def _some(texts: Sequence[str], most: int, what: str, writer: Writer) -> tuple[str, ...]:
     if len(texts) > most:
-        pen.said.append(f"{len(texts) - most} {what} were left out")
+        writer.said.append(f"{len(texts) - most} {what} were left out")
     return tuple(texts[:most])
 
 
@@ -180,7 +181,7 @@ _WORST_FIRST: Final = (Level.CRITICAL, Level.ERROR, Level.WARNING)
 
 
 def _own_conditions(
-    report: Report, before: tuple[OwnCondition, ...], pen: Pen, invalid: Sequence[str], of_others: list[str]
+    report: Report, before: tuple[OwnCondition, ...], writer: Writer, invalid: Sequence[str], of_others: list[str]
 ) -> tuple[OwnCondition, ...]:
     def own(
         kind: Literal["Available", "Degraded", "Truncated", "InformersDegraded"],
@@ -188,13 +189,13 @@ def _own_conditions(
         reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights", "NotAnswering"],
         message: str,
     ) -> OwnCondition:
-        changed = pen.changed(before, kind, status)
+        changed = writer.changed(before, kind, status)
         return OwnCondition(
             type=kind, status=status, reason=reason, message=fitting(message, _MOST_SAID), last_transition_time=changed
         )
 
     missing = [line for line in (report.alerts, *report.gaps) if line]
-    left_out = list(dict.fromkeys((*invalid, *pen.said)))
+    left_out = list(dict.fromkeys((*invalid, *writer.said)))
     silent, why = trouble(report, of_others)
     informers = own("InformersDegraded", "False", "AsExpected", "")
     if why:

@@ -23,7 +23,8 @@ _FAINTEST: Final = 1e-9
 
 
 class Left(Struct, frozen=True, kw_only=True):
-    """How long something still takes: in four of five cases from `low` to `high`. `basis`: from what that is known."""
+    """How long something still takes: in four of five cases from `low` to `high`. `basis`: the source of the
+    estimate."""
 
     low: float
     middle: float

@@ -23,7 +23,7 @@ from windlass.update_status.document.uids import MOST as MOST_UID
 from windlass.update_status.document.validity import holds
 from windlass.update_status.informers.cleaning import link, one_line
 from windlass.update_status.informers.fetching import NoAnswer
-from windlass.update_status.report import Impact, Insight, Level, Reference, Scope, Told
+from windlass.update_status.report import Impact, InformerInsight, Insight, Level, Reference, Scope
 from windlass.update_status.times import HOUR, ZERO, Moment, known_moment
 
 MOST_INSIGHTS: Final = 64
@@ -44,7 +44,7 @@ _insight = msgspec.json.Decoder(InformedInsight)
 class Answer(Struct, frozen=True):
     """The insights that were taken, and why others were not."""
 
-    told: tuple[Told, ...] = ()
+    insights: tuple[InformerInsight, ...] = ()
     refused: tuple[str, ...] = ()
 
 
@@ -63,7 +63,7 @@ def read_answer(body: bytes, *, now: Moment) -> Answer:
             f"its answer is a {one_line(found.kind, 64)} of {one_line(found.api_version, 64)}, "
             f"not an UpdateInsightsResponse of {API_VERSION}"
         )
-    told: dict[str, Told] = {}
+    told: dict[str, InformerInsight] = {}
     refused: list[str] = []
     for raw in found.insights:
         if len(told) >= MOST_INSIGHTS:
@@ -81,7 +81,7 @@ def read_answer(body: bytes, *, now: Moment) -> Answer:
     return Answer(tuple(told.values()), tuple(refused))
 
 
-def _refusal(one: InformedInsight, told: dict[str, Told]) -> str:
+def _refusal(one: InformedInsight, told: dict[str, InformerInsight]) -> str:
     if len(one.uid) > MOST_UID or "\n" in one.uid or not re.fullmatch(LABEL, one.uid):
         return "its uid is no DNS label of at most 63 characters"
     if one.uid.startswith(BUILT_IN):
@@ -95,7 +95,7 @@ def _refusal(one: InformedInsight, told: dict[str, Told]) -> str:
     return ""
 
 
-def _told(one: InformedInsight, refused: list[str], now: Moment) -> Told:
+def _told(one: InformedInsight, refused: list[str], now: Moment) -> InformerInsight:
     what = f"insight {one.uid!r}"
     reference = link(one.remediation.reference)
     if one.remediation.reference and not reference:
@@ -104,7 +104,7 @@ def _told(one: InformedInsight, refused: list[str], now: Moment) -> Told:
     if len(resources) < len(one.scope.resources):
         refused.append(f"{what}: objects without a proper name, or beyond {MOST_RESOURCES}, are left out")
     level = one.impact.level
-    return Told(
+    return InformerInsight(
         uid=one.uid,
         finish=_finish(one.remediation.estimated_finish, now),
         insight=Insight(

@@ -24,13 +24,13 @@ class Audit:
             self._line("informer does not answer", name, now, why=after.trouble)
         elif before.trouble and not after.trouble:
             self._line("informer answers again", name, now, after_failures=before.failures)
-        known, stays = {one.uid for one in before.told}, {one.uid for one in after.told}
-        for one in after.told:
+        known, stays = {one.uid for one in before.insights}, {one.uid for one in after.insights}
+        for one in after.insights:
             if one.uid not in known:
                 said = one.insight
                 facts = {"insight_level": said.level.title, "summary": said.summary}
                 self._line("insight taken", name, now, uid=one.uid, **facts)
-        for one in before.told:
+        for one in before.insights:
             if one.uid not in stays:
                 self._line("insight resolved", name, now, uid=one.uid)
         for why in after.refused:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from windlass.update_status.report import Told
+from windlass.update_status.report import InformerInsight
 
 MOST_NEW: Final = 64
 """New uids of an informer within `WINDOW`."""
@@ -30,13 +30,13 @@ class Allowance:
 
 
 class Churn:
-    """The uids of one informer. `known`: those that stand already, from before this process."""
+    """The uids of one informer. `known`: uids already stored before this process began."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = set(known)
         self._new = Allowance(MOST_NEW)
 
-    def admit(self, told: Iterable[Told], *, now: float) -> tuple[tuple[Told, ...], int]:
+    def admit(self, told: Iterable[InformerInsight], *, now: float) -> tuple[tuple[InformerInsight, ...], int]:
         """The insights that may come in at `now` (seconds of any clock), and how many may not."""
         every = tuple(told)
         kept = tuple(one for one in every if one.uid in self._known or self._new.take(now=now))

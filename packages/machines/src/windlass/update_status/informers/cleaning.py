@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 from urllib.parse import urlsplit
 
-from windlass.update_status.document.pen import fitting
+from windlass.update_status.document.writer import fitting
 
 MOST_LINK: Final = 512
 

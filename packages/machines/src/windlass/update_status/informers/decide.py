@@ -43,7 +43,7 @@ from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.update_status.informers.admission import Denied, Reason
 from windlass.update_status.informers.feed import AskInformer
 from windlass.update_status.informers.heard import GRACE, Heard
-from windlass.update_status.informers.snapshot import Snapshot
+from windlass.update_status.informers.snapshot import InformerSnapshot
 from windlass.update_status.times import MINUTE, Moment, moment, of_datetime, rfc3339
 
 SOURCE: Final = "windlass-update-status"
@@ -60,7 +60,7 @@ _FINAL: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason
 """Only a change of the UpdateInformer or of the flags ends these."""
 
 
-def decide(seen: Snapshot, *, now: datetime) -> Plan:
+def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
     match seen.informer:
         case Present() as found:
             pass
@@ -101,7 +101,7 @@ def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> t
     if heard is None:
         return Reason.NOT_ASKED_YET, "it is asked soon"
     if heard.silent is None:
-        count = f"it answers, with {len(heard.told)} insights"
+        count = f"it answers, with {len(heard.insights)} insights"
         if not heard.refused:
             return Reason.ANSWERING, count
         named = "; ".join(heard.refused[:MOST_NAMED])
@@ -136,7 +136,7 @@ _ONLINE: Final = {Reason.ANSWERING: True, Reason.INSIGHTS_REFUSED: True, Reason.
 
 
 def _counted(before: UpdateInformerStatus, after: UpdateInformerStatus, heard: Heard) -> UpdateInformerStatus:
-    after = structs.replace(after, insights=len(heard.told), refused=len(heard.refused))
+    after = structs.replace(after, insights=len(heard.insights), refused=len(heard.refused))
     if heard.answered is None:
         return after
     last = moment(before.last_answered) if before.last_answered else None

@@ -14,9 +14,9 @@ from windlass.kube.object import Object
 from windlass.update_status.informers.admission import MOST_ENABLED
 from windlass.update_status.informers.decide import decide
 from windlass.update_status.informers.feed import AskInformer, Feed
-from windlass.update_status.informers.observe import Glimpsed, Observer
+from windlass.update_status.informers.observe import Glimpsed, InformerObserver
 from windlass.update_status.informers.settings import InformersSettings
-from windlass.update_status.informers.snapshot import Snapshot
+from windlass.update_status.informers.snapshot import InformerSnapshot
 
 CONTROLLER: Final = "update-informers"
 ALL: Final = "all"
@@ -25,7 +25,7 @@ ALL: Final = "all"
 
 def informers_controller(
     reader: Any, *, feed: Feed, settings: InformersSettings, account: ServiceAccount, clock: Clock | None = None
-) -> Controller[str, Snapshot]:
+) -> Controller[str, InformerSnapshot]:
     """Asks each informer at its interval. Each has a worker, so that a slow one delays no other."""
 
     def every(_: Object[Any]) -> Iterable[str]:
@@ -44,7 +44,7 @@ def informers_controller(
             emits_events(namespace="default"),
             calls(AskInformer),
         ),
-        observe=Observer(reader, feed, settings, account, clock or SystemClock()),
+        observe=InformerObserver(reader, feed, settings, account, clock or SystemClock()),
         decide=decide,
         workers=MOST_ENABLED,
     )

@@ -25,7 +25,7 @@ from windlass.update_status.informers.audit import Audit
 from windlass.update_status.informers.churn import Churn
 from windlass.update_status.informers.fetching import NoAnswer
 from windlass.update_status.informers.heard import Heard
-from windlass.update_status.report import Informed, Told
+from windlass.update_status.report import Informed, InformerInsight
 from windlass.update_status.times import Moment, of_datetime
 
 TRIAL: Final = 300.0
@@ -35,7 +35,7 @@ KEPT: Final = 480.0
 TOKEN_AGAIN: Final = 60.0
 """Seconds after which a token is requested again that the API server refused to make."""
 JITTER: Final = 0.1
-ROOM: Final = 1.5
+MARGIN: Final = 1.5
 """Seconds of an interval that are left for the answer and the write: the object is written once a second at most."""
 EARLIEST: Final = 0.9
 """Share of the rest after which an informer is asked at the earliest: those that began together drift apart."""
@@ -120,13 +120,13 @@ class Feed:
     def keep_token(self, name: str, token: str) -> None:
         self._tokens[name] = (token, self._clock.monotonic() + KEPT)
 
-    def take_over(self, name: str, told: Iterable[Told]) -> None:
+    def take_over(self, name: str, told: Iterable[InformerInsight]) -> None:
         """Before the first question: the insights that another process was told, by the UpdateStatus. They are not new,
         and count as long as silence is forgiven."""
         if name not in self._churn:
             kept = tuple(told)
             self._churn[name] = Churn(one.uid for one in kept)
-            self._before[name] = Heard(told=kept)
+            self._before[name] = Heard(insights=kept)
 
     def only(self, names: Iterable[str]) -> None:
         """Forget the informers that are asked no more."""
@@ -163,7 +163,7 @@ class Feed:
                 self._tokens.pop(name, None)
         else:
             churn = self._churn.setdefault(name, Churn())
-            told, storm = churn.admit(answer.told, now=self._clock.monotonic())
+            told, storm = churn.admit(answer.insights, now=self._clock.monotonic())
             refused = (*answer.refused, *((f"{storm} insights are new: too many in 10 min",) if storm else ()))
             after = before.good(told, refused, now=self._now())
         pause = self._pause(endpoint.interval, after, during=update is not None)
@@ -191,7 +191,7 @@ class Feed:
         if not during:
             interval = max(TRIAL, interval)
         if not after.failures:
-            return (interval - ROOM) * self._random.uniform(EARLIEST, 1.0) if during else interval
+            return (interval - MARGIN) * self._random.uniform(EARLIEST, 1.0) if during else interval
         growing = Exponential(interval).at_most(max(TRIAL, interval)).jittered(JITTER)
         return growing.delay(after.failures, self._random)
 

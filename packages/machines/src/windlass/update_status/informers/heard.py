@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from windlass.api.update_informer import UpdateInformer
-from windlass.update_status.report import Informed, Told
+from windlass.update_status.report import Informed, InformerInsight
 from windlass.update_status.times import MINUTE, Moment
 
 GRACE: Final = 5 * MINUTE
@@ -26,7 +26,7 @@ FORGOTTEN: Final = 15 * MINUTE
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """What one informer answered, and whether it still does.
+    """The last answers of one informer, and whether it still answers.
 
     answered  its last good answer; None: there has been none
     silent    the first question since then that got no good answer; None: it answers
@@ -39,12 +39,12 @@ class Heard(Struct, frozen=True, kw_only=True):
     silent: Moment | None = None
     trouble: str = ""
     failures: int = 0
-    told: tuple[Told, ...] = ()
+    insights: tuple[InformerInsight, ...] = ()
     refused: tuple[str, ...] = ()
 
-    def good(self, told: tuple[Told, ...], refused: tuple[str, ...], *, now: Moment) -> "Heard":
+    def good(self, told: tuple[InformerInsight, ...], refused: tuple[str, ...], *, now: Moment) -> "Heard":
         """After a good answer at `now`."""
-        return Heard(answered=now, told=told, refused=refused)
+        return Heard(answered=now, insights=told, refused=refused)
 
     def failed(self, why: str, *, now: Moment) -> "Heard":
         """After a question at `now` that got no good answer."""
@@ -58,7 +58,7 @@ class Heard(Struct, frozen=True, kw_only=True):
             name=name,
             namespace=namespace,
             stale_since=(self.answered or self.silent) if silence >= GRACE else None,
-            told=self.told if silence < FORGOTTEN else (),
+            insights=self.insights if silence < FORGOTTEN else (),
         )
 
 

@@ -13,18 +13,18 @@ from windlass.kube.clock import Clock
 from windlass.kube.control.plan import Outcome, RequestToken
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, Present, Seen
-from windlass.update_status.document import told_by_informers
+from windlass.update_status.document import informed_of
 from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted, candidates
 from windlass.update_status.informers.feed import Feed
 from windlass.update_status.informers.settings import InformersSettings
-from windlass.update_status.informers.snapshot import Snapshot
+from windlass.update_status.informers.snapshot import InformerSnapshot
 from windlass.update_status.times import of_datetime
 
 _NOT_OURS: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason.TOO_MANY})
 """Those who are not asked for one of these have no place in the report."""
 
 
-class Observer:
+class InformerObserver:
     """Takes snapshots. A Service is read once in an attempt: nobody caches the Services of a cluster."""
 
     def __init__(
@@ -37,9 +37,9 @@ class Observer:
         self._clock = clock
         self._services: dict[str, Seen[Service]] = {}
 
-    async def __call__(self, name: str, last: Outcome) -> Snapshot:
+    async def __call__(self, name: str, last: Outcome) -> InformerSnapshot:
         found = await self._reader.see(UpdateInformer, name)
-        shot = Snapshot(informer=found, account=self._account)
+        shot = InformerSnapshot(informer=found, account=self._account)
         if not isinstance(found, Present):
             self._services.pop(name, None)
             return shot
@@ -48,8 +48,8 @@ class Observer:
         status = stored.object.status if isinstance(stored, Present) else UpdateStatusStatus()
         generation, update = found.metadata.generation, asked_update(status)
         if name not in self._feed.heard:
-            stood = told_by_informers(status, now=of_datetime(self._clock.now()))
-            self._feed.take_over(name, (told for one in stood if one.name == name for told in one.told))
+            stood = informed_of(status, now=of_datetime(self._clock.now()))
+            self._feed.take_over(name, (told for one in stood if one.name == name for told in one.insights))
         for result in last.results:
             if not isinstance(result.action, RequestToken):
                 continue

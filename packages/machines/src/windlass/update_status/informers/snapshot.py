@@ -9,7 +9,7 @@ from windlass.update_status.informers.admission import Denied, Endpoint
 from windlass.update_status.informers.heard import Heard
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class InformerSnapshot(Struct, frozen=True, kw_only=True):
     """endpoint  where it is asked, or why it is not; None without an UpdateInformer
 
     heard     what it answered; None: it was not asked by this process

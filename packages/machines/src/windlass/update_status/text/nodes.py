@@ -49,7 +49,7 @@ def pool_nodes(pool: Pool, *, every_node: bool) -> str:
 
 
 def in_order(nodes: Sequence[Node]) -> list[Node]:
-    """Those in trouble first, those that are updated last."""
+    """Nodes in trouble first, updated nodes last."""
     return sorted(nodes, key=lambda node: (_ASSESSMENTS[node.assessment], _PHASES[node.phase], node.name))
 
 

@@ -176,7 +176,7 @@ def _left(found: Estimate | None, now: Moment) -> tuple[str, str]:
 def _pool(pool: Pool) -> tuple[str, ...]:
     """Nodes that wait because their pool is paused are counted as paused: somebody wants it so.
 
-    `oc` counts nodes that nobody manages yet among those that wait.
+    `oc` counts nodes without a manager among the waiting nodes.
     """
     summary = pool.summary
     pending, excluded = summary.pending, summary.excluded
@@ -259,15 +259,15 @@ def _health(report: Report, now: Moment) -> str:
 
 
 def _informers(found: Sequence[Informed], now: Moment) -> str:
-    """What others told: nothing of it counts above."""
+    """The insights of other programs' informers; no section above counts them."""
     rows = []
     for informed in found:
         name = f"{informed.name} in {informed.namespace}"
         if informed.stale_since is not None:
             age = _age(informed.stale_since, now)
             rows.append((name, age, "-", "-", f"No answer since {rfc3339(informed.stale_since)}"))
-        told = {id(one.insight): one for one in informed.told}
-        for insight in insights_in_order(one.insight for one in informed.told):
+        told = {id(one.insight): one for one in informed.insights}
+        for insight in insights_in_order(one.insight for one in informed.insights):
             finish = told[id(insight)].finish
             end = () if finish is None else (f"Expected to end: {rfc3339(finish)}",)
             message = "\n".join((*_message(insight), *end))
@@ -298,7 +298,7 @@ def _waiting(objects: Sequence[Reference]) -> str:
 
 
 def _under(insights: Iterable[Insight], now: Moment) -> Iterator[str]:
-    """Insights below what they belong to."""
+    """The symptoms of a cause, as list items."""
     for insight in insights:
         first, *rest = _message(insight)
         yield f"- {insight.level.title}, {insight.impact}, since {_age(_since(insight), now)}: {first}"

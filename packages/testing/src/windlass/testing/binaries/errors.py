@@ -4,7 +4,7 @@ The tree:
 
     BinariesError
     ├── MissingTool         a program is missing; the message has the command that installs it
-    ├── NotEnoughRoom       too little disk or memory for a build; free some, or bring your own programs
+    ├── NotEnoughCapacity   too little disk or memory for a build; free some, or bring your own programs
     ├── BuildFailed         the Go toolchain refused; the message has the end of its output
     └── UnusableAssets      the folder given by the user lacks a program that was asked for
 """
@@ -18,7 +18,7 @@ class MissingTool(BinariesError):
     """A program that is needed is not installed."""
 
 
-class NotEnoughRoom(BinariesError):
+class NotEnoughCapacity(BinariesError):
     """The machine has too little free disk or memory to build."""
 
 

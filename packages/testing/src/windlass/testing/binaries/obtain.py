@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from windlass.testing.binaries import archives, room, versions
+from windlass.testing.binaries import archives, capacity, versions
 from windlass.testing.binaries.cache import Cache
 from windlass.testing.binaries.compile import Compiler
 from windlass.testing.binaries.errors import UnusableAssets
@@ -108,7 +108,7 @@ def _build(parts: Sequence[Part], *, target: Platform, cache: Cache, report: Rep
     clock = Clock()
     named = ", ".join(f"{part.name} {part.version}" for part in parts)
     if any(part.programs for part in parts):
-        room.check(cache.root)
+        capacity.check(cache.root)
         report(f"building {named} for {target} into {cache.root}; once, about 6 minutes for everything on two cores")
     else:
         report(f"loading {named} into {cache.root}; once")

@@ -45,7 +45,7 @@ def check(wanted: str, given: Mapping[str, Path], *, controller_manager: bool) -
 
 
 def version_of(apiserver: Path) -> str:
-    """What `kube-apiserver --version` says, for example `v1.35.2`. Raises UnusableAssets if it says nothing."""
+    """What `kube-apiserver --version` says, for example `v1.35.2`. Raises UnusableAssets if there is no output."""
     try:
         said = subprocess.run(
             [apiserver, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True

@@ -170,7 +170,7 @@ async def mounted(api: Api, pod: Object[Pod], into: Path) -> dict[str, Path]:
 
 
 def _sources(volume: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """The volume itself, or what is projected into it."""
+    """The volume itself, or the sources projected into the volume."""
     return volume["projected"]["sources"] if "projected" in volume else [volume]
 
 

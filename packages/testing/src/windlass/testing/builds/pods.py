@@ -60,7 +60,7 @@ class PlayedPods:
         await self._report(pod, "Running", {"running": {"startedAt": now}}, ready=True)
 
     async def wait(self, pod: Object[Pod], *, reason: str, message: str = "") -> None:
-        """Its container waits for something, such as its image."""
+        """The container of the Pod waits, for its image for example."""
         await self._report(pod, "Pending", {"waiting": {"reason": reason, "message": message}})
 
     async def end(self, pod: Object[Pod], ended: Ended) -> None:

@@ -17,7 +17,7 @@ Sender = Literal["client", "service"]
 
 
 class Rule(TypedDict, total=False):
-    """Which requests are hit, and what happens to them.
+    """Selects requests, and says how they fail.
 
     method, path, user_agent
                  of the request; the latter two are regular expressions that are searched. The path has the query

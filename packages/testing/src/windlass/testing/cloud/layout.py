@@ -56,7 +56,7 @@ class CloudOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Layout:
-    """One cloud: its folder, the virtual environment that it runs in, its ports, and its options."""
+    """One cloud: its folder, virtual environment, ports and options."""
 
     folder: Path
     packages: Path
@@ -65,7 +65,7 @@ class Layout:
 
     @property
     def services(self) -> list[str]:
-        """Those that run, in the order in which they need each other."""
+        """The services that run, each after the services that it needs."""
         return [*self.ports]
 
     @property

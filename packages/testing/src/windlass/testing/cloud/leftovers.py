@@ -15,7 +15,7 @@ _DELETE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Leftover:
-    """Something that a project has; `going` says that it is being deleted."""
+    """A resource left in a project; `going`: its deletion is under way."""
 
     kind: str
     id: str

@@ -153,7 +153,7 @@ class Project:
         return found
 
     def delete(self) -> None:
-        """Delete it with all that it has."""
+        """Delete the project with all its resources."""
         self.clear_faults()
         leftovers.delete(self._cloud.admin, self.id)
         self._identity.delete_user(self._user_id)

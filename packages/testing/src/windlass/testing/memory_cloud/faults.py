@@ -29,7 +29,7 @@ class Fault(Struct, kw_only=True):
     hits: int = 0
 
     def meets(self, project: str, service: str, method: str, path: str) -> bool:
-        """Whether it hits this request; counts."""
+        """Whether the fault hits this request. Counts the request."""
         fits = (
             (not self.service or self.service == service)
             and (not self.project or self.project == project)

@@ -35,7 +35,7 @@ def check(cloud: Services, project: str, which: Iterable[str]) -> None:
 
 def _create_group(cloud: Services, project: str, asked: Any) -> Answer:
     body = asked.body["security_group"]
-    cloud.room("security_groups", project)
+    cloud.check_quota("security_groups", project)
     state = {"description": "", "stateful": True, "tags": [], **body, "project_id": project}
     which = cloud.add("security_groups", **state, created_at=cloud.time())
     for family in ("IPv4", "IPv6"):
@@ -65,7 +65,7 @@ def _create_rules(cloud: Services, project: str, asked: Any) -> Answer:
         raise neutron(400, "SecurityGroupNotSingleGroupRules", text)
     for each in bodies:
         _check_rule(cloud, project, each)
-    cloud.room("security_group_rules", project, more=len(bodies))
+    cloud.check_quota("security_group_rules", project, more=len(bodies))
     asked_for = [_identity(each) for each in bodies]
     if len({*asked_for}) < len(asked_for):
         raise neutron(409, "DuplicateSecurityGroupRuleInPost", "Duplicate Security Group Rule in POST.")

@@ -89,7 +89,7 @@ def _create_balancer(cloud: Services, project: str, asked: Any) -> Answer:
         "admin_state_up": False,
     }
     try:
-        cloud.room("ports", project)
+        cloud.check_quota("ports", project)
         port = ports.make(cloud, project, cloud.networks[which], [wanted], **device)
     except Refused as refusal:
         del cloud.loadbalancers[balancer["id"]]

@@ -15,7 +15,7 @@ _READ_ONLY: Final = {
     "ports": {"network_id"},
     "trunks": {"port_id"},
 }
-"""Of the resources whose change is nothing but that, the fields that stay."""
+"""The read-only fields of each kind; every other field of these kinds can be changed."""
 
 
 def _list_extensions(cloud: Services, project: str, asked: Any) -> Answer:
@@ -64,7 +64,7 @@ def _create_network(cloud: Services, project: str, asked: Any) -> Answer:
     if body.get("mtu", 0) > LARGEST_MTU:
         text = f"Invalid input for operation: Requested MTU is too big, maximum is {LARGEST_MTU}."
         raise neutron(400, "InvalidInput", text)
-    cloud.room("networks", project)
+    cloud.check_quota("networks", project)
     which = cloud.add_network(project, body)
     return 201, {"network": cloud.networks[which]}
 
@@ -101,7 +101,7 @@ def _create_subnet(cloud: Services, project: str, asked: Any) -> Answer:
         if not all(ports.within(pool[end], str(block)) for end in ("start", "end")):
             text = f"The allocation pool {pool['start']}-{pool['end']} spans beyond the subnet cidr {block}."
             raise neutron(400, "OutOfBoundsAllocationPool", text)
-    cloud.room("subnets", project)
+    cloud.check_quota("subnets", project)
     which = cloud.add_subnet(project, body)
     return 201, {"subnet": cloud.subnets[which]}
 

@@ -67,7 +67,7 @@ def _create_port(cloud: Services, project: str, asked: Any) -> Answer:
     if body.get("security_groups") and not body.get("port_security_enabled", network["port_security_enabled"]):
         text = "Port security must be enabled and port must have an IP address in order to use security groups."
         raise neutron(400, "PortSecurityAndIPRequiredForSecurityGroups", text)
-    cloud.room("ports", project)
+    cloud.check_quota("ports", project)
     asked_for = body.pop("fixed_ips", None)
     body.pop("tags", None)  # dropped, unless the cloud loads an extension driver for them
     return 201, {"port": make(cloud, project, network, asked_for, **body)}

@@ -15,7 +15,7 @@ def _create_router(cloud: Services, project: str, asked: Any) -> Answer:
     body = dict(asked.body["router"])
     gateway = body.pop("external_gateway_info", None)
     network = _external(cloud, gateway, "create_router") if gateway else None
-    cloud.room("routers", project)
+    cloud.check_quota("routers", project)
     state = {"name": "", "description": "", "tags": [], "status": "ACTIVE", "external_gateway_info": None, **body}
     router = cloud.routers[cloud.add("routers", **state, project_id=project, created_at=cloud.time())]
     if network is not None:
@@ -100,7 +100,7 @@ def _add_interface(cloud: Services, project: str, asked: Any, which: str) -> Ans
     if _interfaces(cloud, which, subnet["id"]):
         text = f"Bad router request: Router already has a port on subnet {subnet['id']}."
         raise neutron(400, "BadRequest", text)
-    cloud.room("ports", project)
+    cloud.check_quota("ports", project)
     addresses = [{"subnet_id": subnet["id"], "ip_address": subnet["gateway_ip"]}]
     device = {"device_id": which, "device_owner": "network:router_interface", "status": "ACTIVE"}
     port = ports.make(cloud, project, cloud.networks[subnet["network_id"]], addresses, **device)
@@ -141,7 +141,7 @@ def _create_address(cloud: Services, project: str, asked: Any) -> Answer:
     if not network["router:external"]:
         text = f"Bad floatingip request: Network {which} is not a valid external network."
         raise neutron(400, "BadRequest", text)
-    cloud.room("floatingips", project)
+    cloud.check_quota("floatingips", project)
     use = _use(cloud, project, body.pop("port_id", None), network_id=which)
     owner = {"device_owner": "network:floatingip", "name": f"address-{cloud.made['floatingips', '']}"}
     port = ports.make(cloud, _NOBODY, network, [{"ip_address": wanted}] if wanted else None, **owner)

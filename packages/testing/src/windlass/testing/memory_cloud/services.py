@@ -219,7 +219,7 @@ class Services:
         limit = self.limit(project, resource)
         return limit if 0 <= limit < self.count(kind, project) + more else None
 
-    def room(self, kind: str, project: str, *, more: int = 1) -> None:
+    def check_quota(self, kind: str, project: str, *, more: int = 1) -> None:
         """Neutron's quota. Raises Refused."""
         if self.full(kind, project, SINGULAR[kind], more=more) is not None:
             raise neutron(409, "OverQuota", f"Quota exceeded for resources: ['{SINGULAR[kind]}'].")

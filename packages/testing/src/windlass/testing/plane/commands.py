@@ -26,8 +26,8 @@ CONTROLLERS = (
     "disruption-controller",
     "job-controller",
 )
-"""The controllers that run: without them the API server would seem broken to a user. Only that of Jobs makes Pods, and
-nothing runs those (`windlass.testing.builds.pods` plays it)."""
+"""The controllers that run: without them the API server would seem broken to a user. Only the Job controller makes
+Pods, and no kubelet runs them (`windlass.testing.builds.pods` plays the kubelet)."""
 
 _LESS_GARBAGE_COLLECTION = ("/usr/bin/env", "GOGC=300")
 """With Go's default of 100, a fifth of the API server's CPU is garbage collection, on a heap of 100 MB."""

@@ -30,7 +30,7 @@ _SERVICE: Final = "windlass"
 
 
 class Auth(Enum):
-    """How users say who they are."""
+    """How users authenticate."""
 
     NONE = "none"
     BASIC = "basic"
@@ -67,7 +67,7 @@ class Asked:
 
 @dataclass(eq=False, kw_only=True)
 class Fault:
-    """Which requests are hit, and what happens to them; `hits` counts them.
+    """Selects requests, and says how they fail; `hits` counts the failed requests.
 
     method, path, user   of the request; the path is a regular expression that is searched
     skip, count          let that many pass first; hit that many at most

@@ -91,7 +91,7 @@ class Images:
 
 
 def _apply(files: dict[str, bytes | str], layer: bytes) -> None:
-    """Change `files` by a layer: first what it hides of those below, then what it adds."""
+    """Change `files` by a layer: first remove the hidden files, then add the files of the layer."""
     added: dict[str, bytes | str] = {}
     with tarfile.open(fileobj=io.BytesIO(layer)) as archive:
         for member in archive:

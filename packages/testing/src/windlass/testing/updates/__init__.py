@@ -16,7 +16,7 @@ Nothing is updated: the real objects say what they would say if something were.
 | `objects` | the reads and writes of all of them |
 
 They speak `windlass.kube.verbs.Api`: the API server of a plane (with `windlass.testing.crds.UPDATES`) and
-`windlass.model` both do. On a plane they need one whose cluster-scoped objects are theirs alone.
+`windlass.model` both do. On a plane, the simulators need sole use of its cluster-scoped objects.
 """
 
 from windlass.testing.updates.layout import Layout, Pool

@@ -38,7 +38,7 @@ _AT_WORK: Final = {
 
 
 class ClusterVersionOperator:
-    """The operator of the cluster that `layout` describes. It remembers nothing: each step reads what is there."""
+    """The operator of the cluster that `layout` describes. The operator keeps no state: each step reads the objects."""
 
     def __init__(self, objects: Objects, layout: Layout) -> None:
         self._objects = objects

@@ -162,7 +162,7 @@ def _has(node: Tree, config: str) -> bool:
 
 
 def _is_away(node: Tree) -> bool:
-    """Whether the Node is unavailable: down, cordoned, or worked on. One whose update failed is not."""
+    """Whether the Node is unavailable: down, cordoned, or worked on. A Node whose update failed is not unavailable."""
     found = annotations(node)
     failed = _is_failing(node) and found["currentConfig"] != found["desiredConfig"]
     return not (_is_ready(node) and (_is_done(node) or failed))

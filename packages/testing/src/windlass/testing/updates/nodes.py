@@ -134,7 +134,7 @@ class PlayedNode:
         await self._changed()
 
     async def degrade(self, reason: str) -> None:
-        """The Node reports that it fails, with this text."""
+        """The Node reports a failure, with this text."""
         await self._annotate(state="Degraded", reason=reason)
         await self._objects.report(MachineConfigNode, self.name, _step("NodeDegraded", True, reason))
         await self._changed()

@@ -79,7 +79,7 @@ class OsBuilder:
         self.controller.start(VERSION)
 
     def start_builder(self) -> None:
-        """Run machine-os-builder. It takes over what an earlier one left."""
+        """Run machine-os-builder. The process takes over the builds of an earlier process."""
         environment = [f"KUBECONFIG={self._plane.kubeconfig()}", f"RELEASE_VERSION={VERSION}"]
         self._processes.start(NAME, ["/usr/bin/env", *environment, self._program, "start"], log=self.log)
 

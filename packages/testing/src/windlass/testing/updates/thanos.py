@@ -43,7 +43,7 @@ class Trouble(Enum):
 class ThanosQuerier:
     """The service, from the start of an `async with` block to its end; it listens on another port each time.
 
-    `alerts` is what it returns, `trouble` what it does instead. `user_agents` has those of all requests so far.
+    `alerts` are returned, unless `trouble` says how the service fails. `user_agents` has those of all requests so far.
     """
 
     def __init__(self, *, token: str) -> None:

@@ -55,7 +55,7 @@ def _report(resource: str, trouble: str) -> None:
         complaints.say("info", f"{resource}: watched again")
 
 
-class Passage:
+class RowFilter:
     """The changed rows to print: those selected, and those that were selected when last printed, so that the shown
     state is not stale."""
 
@@ -79,7 +79,7 @@ class Passage:
 
 async def _lines(live_rows: LiveRows, request: MachinesRequest) -> None:
     """Every row once, then each row again when it changes, as `kubectl get -w` does."""
-    tables, passage = request.tables(), Passage(request.selection)
+    tables, passage = request.tables(), RowFilter(request.selection)
     show: dict[str, Callable[[AnyRow], str]] = {
         "json": lambda row: output.one_of_many("json", view.tree(row)),
         "yaml": lambda row: output.one_of_many("yaml", view.tree(row)),

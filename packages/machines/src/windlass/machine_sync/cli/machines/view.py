@@ -133,7 +133,7 @@ def _phase(side: MachineSide | None) -> Cell:
 
 
 def _ready(side: MachineSetSide | None) -> Cell:
-    """Ready ones / desired ones, as kubectl shows them."""
+    """Ready and desired replicas, in the form of kubectl."""
     if side is None:
         return Cell(NOT_THERE)
     if side.unreadable or side.replicas is None:

@@ -24,7 +24,8 @@ class MigrationStage(StrEnum):
 
 
 class Reached(Struct, frozen=True):
-    """Its stage, and what it waits for. `stuck`: the controller reports a failure, from which it may recover."""
+    """The stage of an object, and the condition for the next stage. `stuck`: the controller reports a failure, from
+    which it may recover."""
 
     stage: MigrationStage
     text: str = ""

@@ -48,7 +48,7 @@ class _Image(Struct):
 
 
 class Slot:
-    """A store, the keeper of the commands that use it, and those that keep it small. Not for several builds at a time.
+    """A store, the keeper of its commands, and the commands that prune the store. Not for several builds at a time.
 
     `lock`: see `Keeper`.
     """
@@ -123,7 +123,7 @@ class _Build(Struct):
             self.task.cancel()
 
     async def gone(self) -> None:
-        """Wait until nothing of it runs."""
+        """Wait until no process of the build runs."""
         if self.task is not None:
             await asyncio.wait([self.task])
 
@@ -241,7 +241,7 @@ class Builds:
         return build.state
 
     async def cancel(self, name: str) -> None:
-        """Stop a build; it stays as a failed one. Nothing of it runs when this returns."""
+        """Stop a build; it stays as a failed one. No process of the build runs afterwards."""
         if (build := self._builds.get(name)) is not None:
             build.cancelled = True
             build.stop()

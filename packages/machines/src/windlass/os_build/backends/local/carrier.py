@@ -22,4 +22,4 @@ class LocalCarrier:
         return self._builds.state(request.name)
 
     def doubt(self, request: BuilderRequest, /) -> None:
-        """Nothing: `Builds` knows what it does."""
+        """Nothing to do: `Builds` knows the state of its own processes."""

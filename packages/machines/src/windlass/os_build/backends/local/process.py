@@ -45,8 +45,8 @@ class Place(Struct, frozen=True):
 class Keeper:
     """Runs one command at a time. Its keeper lives from the first command to `close`.
 
-    `folder`: what `ps` shows of it. `lock`: a descriptor of the lock on that folder, which the keeper shares while it
-    lives. `grace`: seconds between SIGTERM and SIGKILL.
+    `folder`: the argument of the keeper that `ps` shows. `lock`: a descriptor of the lock on that folder, which the
+    keeper shares while it lives. `grace`: seconds between SIGTERM and SIGKILL.
     """
 
     def __init__(self, folder: Path, *, lock: int, grace: float = GRACE) -> None:

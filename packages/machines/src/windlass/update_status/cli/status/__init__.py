@@ -2,7 +2,7 @@
 
 | module | what it does |
 |---|---|
-| `sight` | reads a cluster or files, and makes the report |
+| `inspection` | reads a cluster or files, and makes the report |
 | `show` | the command, once |
 | `follow`, `changes` | the command with `--watch` and `--wait` |
 | `verdict` | what a report means for the exit code |
@@ -94,8 +94,8 @@ def status(
     if from_api and offline:
         raise click.UsageError("--from-api reads a cluster, and not files: leave one of them out")
 
+    from windlass.update_status.cli.status.inspection import Origin
     from windlass.update_status.cli.status.show import StatusRequest, once
-    from windlass.update_status.cli.status.sight import Origin
 
     origin = Origin.OBJECT if from_api else Origin.BEST
     request = StatusRequest(form=form, details=details, threshold=threshold, sources=sources, mock=mock, origin=origin)

@@ -21,10 +21,10 @@ from windlass.capability.conventions.watch import InPlace, pause_after
 from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
-from windlass.update_status.cli.status import sight
+from windlass.update_status.cli.status import inspection
 from windlass.update_status.cli.status.changes import Facts, changes, facts
+from windlass.update_status.cli.status.inspection import Origin, StatusInspection
 from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered
-from windlass.update_status.cli.status.sight import Origin, Sight
 from windlass.update_status.cli.status.verdict import is_over, is_stalled, needs_attention
 from windlass.update_status.reading.thanos import USER_AGENT
 from windlass.update_status.report import Level
@@ -32,7 +32,7 @@ from windlass.update_status.report import Level
 SHORTEST = 2.0
 """Seconds between two looks at least."""
 
-Look = Callable[[], Awaitable[Sight]]
+Look = Callable[[], Awaitable[StatusInspection]]
 
 
 async def follow(settings: Settings, request: StatusRequest, *, watch: bool, wait: float | None) -> Exit:
@@ -41,8 +41,8 @@ async def follow(settings: Settings, request: StatusRequest, *, watch: bool, wai
     origin = Origin.CLUSTER if wait is not None and request.origin is Origin.BEST else request.origin
     async with connect(settings, user_agent=USER_AGENT) as client:
 
-        async def look() -> Sight:
-            return await sight.of_client(client, settings, steps=request.steps, origin=origin)
+        async def look() -> StatusInspection:
+            return await inspection.of_client(client, settings, steps=request.steps, origin=origin)
 
         try:
             async with asyncio.timeout(wait or None):
@@ -64,7 +64,7 @@ async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool
     else:
         shown = _Lines(request)
     level = Level.ERROR if request.level is None else request.level
-    before: Sight | None = None
+    before: StatusInspection | None = None
     with contextlib.closing(shown):
         async with aclosing(sights(look, tick=shown.tick)) as seen_so_far:
             async for seen in seen_so_far:
@@ -85,13 +85,13 @@ async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool
     return Exit.NEEDS_SOMEBODY if needy else code
 
 
-def _missing(seen: Sight, before: Sight | None) -> list[str]:
+def _missing(seen: StatusInspection, before: StatusInspection | None) -> list[str]:
     """The gaps that were not there before."""
     known = before.report.gaps if before else ()
     return [gap for gap in seen.report.gaps if gap not in known]
 
 
-async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[Sight, None]:
+async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[StatusInspection, None]:
     """What is seen, again and again; `tick` is called each second between. The first look may raise anything, later
     ones only what does not go away."""
     trouble, note, first = "", "", True
@@ -126,7 +126,7 @@ async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> Asyn
 class _Shown:
     """Where reports are shown."""
 
-    def show(self, seen: Sight) -> None:
+    def show(self, seen: StatusInspection) -> None:
         raise NotImplementedError
 
     def tick(self) -> None:
@@ -139,7 +139,7 @@ class _Shown:
 class _Nothing(_Shown):
     """For whoever only waits."""
 
-    def show(self, seen: Sight) -> None:
+    def show(self, seen: StatusInspection) -> None:
         pass
 
 
@@ -150,7 +150,7 @@ class _Lines(_Shown):
         self._request = request
         self._before: Facts | None = None
 
-    def show(self, seen: Sight) -> None:
+    def show(self, seen: StatusInspection) -> None:
         after = facts(seen.report, now=seen.now)
         if self._before is None:
             click.echo(rendered(seen, self._request, now=seen.now), nl=False)
@@ -170,7 +170,7 @@ class _Trees(_Shown):
         self._form = request.form
         self._before: Any = None
 
-    def show(self, seen: Sight) -> None:
+    def show(self, seen: StatusInspection) -> None:
         said = tree(seen.report, now=seen.now)
         lasting = {**said, "time": None}
         lasting["controlPlane"] = self._lasting(said["controlPlane"])
@@ -190,10 +190,10 @@ class _Live(_Shown):
 
     def __init__(self, request: StatusRequest) -> None:
         self._request = request
-        self._seen: Sight | None = None
+        self._seen: StatusInspection | None = None
         self._place = InPlace()
 
-    def show(self, seen: Sight) -> None:
+    def show(self, seen: StatusInspection) -> None:
         self._seen = seen
         self.tick()
 

@@ -10,8 +10,8 @@ from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
-from windlass.update_status.cli.status import sight
-from windlass.update_status.cli.status.sight import Origin, Sight
+from windlass.update_status.cli.status import inspection
+from windlass.update_status.cli.status.inspection import Origin, StatusInspection
 from windlass.update_status.cli.status.verdict import needs_attention
 from windlass.update_status.report import Level
 from windlass.update_status.text import Details, render
@@ -52,14 +52,14 @@ def once(settings: Settings, request: StatusRequest) -> Exit:
     return code_of(seen, request)
 
 
-def code_of(seen: Sight, request: StatusRequest) -> Exit:
+def code_of(seen: StatusInspection, request: StatusRequest) -> Exit:
     """The exit code of a report that was printed."""
     if request.level is not None and needs_attention(seen.report, request.level, now=seen.now):
         return Exit.NEEDS_SOMEBODY
     return Exit.FAILED if seen.report.gaps else Exit.OK
 
 
-def rendered(seen: Sight, request: StatusRequest, *, now: Moment) -> str:
+def rendered(seen: StatusInspection, request: StatusRequest, *, now: Moment) -> str:
     """The report in the form that was asked for, in whole lines."""
     match request.form:
         case "json" | "yaml":
@@ -71,19 +71,19 @@ def rendered(seen: Sight, request: StatusRequest, *, now: Moment) -> str:
     return render(seen.report, now=now, details=Details(request.details))
 
 
-def _look(settings: Settings, request: StatusRequest) -> Sight:
+def _look(settings: Settings, request: StatusRequest) -> StatusInspection:
     wall = time.time_ns()
     if request.mock is not None:
         from windlass.update_status.reading.mock import read_mock
 
-        return sight.of(read_mock(request.mock, wall=wall))
+        return inspection.of(read_mock(request.mock, wall=wall))
     if request.sources:
         import sys
 
         from windlass.update_status.reading.dump import read_dump
 
-        return sight.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
+        return inspection.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
 
     import asyncio
 
-    return asyncio.run(sight.of_cluster(settings, steps=request.steps, origin=request.origin))
+    return asyncio.run(inspection.of_cluster(settings, steps=request.steps, origin=request.origin))

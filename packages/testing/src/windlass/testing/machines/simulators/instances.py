@@ -66,7 +66,7 @@ class Entry(Struct, frozen=True):
 
 
 class Instance(Struct, frozen=True, kw_only=True):
-    """What is recorded of one instance. `machine` is the name of the machine it was made for."""
+    """The record of one instance. `machine` is the name of the machine it was made for."""
 
     id: str
     machine: str

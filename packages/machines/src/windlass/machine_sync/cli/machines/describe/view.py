@@ -10,7 +10,7 @@ from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.page import INDENT, facts, heading, indented
 from windlass.capability.conventions.table import Cell, Column, Table
 from windlass.machine_sync.constants import MIGRATING, Namespaces
-from windlass.machine_sync.inspection.description import Sight, as_tree
+from windlass.machine_sync.inspection.description import MachineInspection, as_tree
 from windlass.machine_sync.inspection.facts import Condition, Described, Happening
 from windlass.machine_sync.overview import AnyRow
 
@@ -19,12 +19,12 @@ NOTHING = "<none>"
 _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow", "Warning": "yellow"}
 
 
-def as_json(sight: Sight) -> str:
+def as_json(sight: MachineInspection) -> str:
     """All facts; the keys are stable."""
     return json.dumps(as_tree(sight), indent=2, ensure_ascii=False)
 
 
-def as_text(sight: Sight, places: Namespaces, *, now: datetime, colour: bool) -> list[str]:
+def as_text(sight: MachineInspection, places: Namespaces, *, now: datetime, colour: bool) -> list[str]:
     """The page."""
     page = _Page(now, colour=colour)
     return [
@@ -61,7 +61,7 @@ class _Page:
         else:
             yield from self._object(title, found)
 
-    def infrastructure(self, sight: Sight) -> Iterator[str]:
+    def infrastructure(self, sight: MachineInspection) -> Iterator[str]:
         named = sight.cluster_api.infrastructure if sight.cluster_api else ""
         if sight.infrastructure is not None:
             yield from self._object("Infrastructure", sight.infrastructure)
@@ -82,7 +82,7 @@ class _Page:
         ]
         yield from indented(Table(columns, colour=self._colour).lines(events))
 
-    def plan(self, sight: Sight) -> Iterator[str]:
+    def plan(self, sight: MachineInspection) -> Iterator[str]:
         if sight.plan is None:
             yield from self._heading("Plan", f"none: {harmless(sight.no_plan)}")
             return

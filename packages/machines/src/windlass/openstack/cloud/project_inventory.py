@@ -5,14 +5,14 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from windlass.openstack.cloud.estate import Balancer
 from windlass.openstack.cloud.marks import mark_of
+from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.resources import Markable
 
 R = TypeVar("R")
 
 
-class Holdings(Struct, frozen=True, kw_only=True):
+class ProjectInventory(Struct, frozen=True, kw_only=True):
     """`project` is the key of the project. `resources`: by type and ID; those of other projects are there too if they
     were asked for. `balancers`: the load balancers that have a mark, by ID, with their parts."""
 

@@ -27,7 +27,7 @@ from windlass.kube.control.seen import Present
 from windlass.openstack import status
 from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.instance.state import ACTIVE, DELETED
-from windlass.openstack.machine.snapshot import INGRESS_READY, Snapshot, parts_of
+from windlass.openstack.machine.snapshot import INGRESS_READY, OpenStackMachineSnapshot, parts_of
 from windlass.openstack.objects import leads_to_machines
 from windlass.openstack.status import (
     AUTHENTIC,
@@ -58,9 +58,9 @@ _LEADS: Final = condition(INGRESS_READY, True, Reason.READY, "The API endpoint o
 
 
 def write(
-    seen: Snapshot,
+    seen: OpenStackMachineSnapshot,
     found: Present[OpenStackMachine],
-    told: Iterable[Condition],
+    conditions: Iterable[Condition],
     *,
     now: datetime,
     fields: dict[str, Any] | None = None,
@@ -70,11 +70,11 @@ def write(
     parts = parts_of(seen, found)
     types = (*INSTANCE, INGRESS_READY) if INGRESS_READY in parts else INSTANCE
     first = first_visit(unvisited(found, types), awaited=awaited)
-    return status.write(found, (*first, *told), parts=parts, now=now, fields=fields)
+    return status.write(found, (*first, *conditions), parts=parts, now=now, fields=fields)
 
 
 def in_the_way(
-    seen: Snapshot,
+    seen: OpenStackMachineSnapshot,
     found: Present[OpenStackMachine],
     reason: Reason,
     message: str,
@@ -86,8 +86,8 @@ def in_the_way(
     progress = (
         progressing(message) if by_itself else condition(PROGRESSING, False, Reason.INVALID_CONFIGURATION, message)
     )
-    told = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
-    return write(seen, found, told, now=now, awaited=message)
+    conditions = (condition(INSTANCE_READY, False, reason, message), progress, NOT_DELETING, NOT_PAUSED)
+    return write(seen, found, conditions, now=now, awaited=message)
 
 
 def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Condition, ...]:
@@ -100,14 +100,14 @@ def mirrored(server: Present[OpenStackServer], *, addresses: bool) -> tuple[Cond
     ready = _instance_ready(server, state, addresses=addresses)
     if not state and FALSE not in (status_of(conditions, AUTHENTICATED), status_of(conditions, INSTANCE_READY)):
         return WAITS_FOR_SERVER
-    told = [ready]
+    conditions = [ready]
     if (authenticated := said_by(server, AUTHENTICATED)) is not None:
-        told.append(authenticated)
+        conditions.append(authenticated)
     elif ready.status == TRUE:  # an earlier provider's: without access to the cloud it would not know
-        told.append(AUTHENTIC)
+        conditions.append(AUTHENTIC)
     progress = said_by(server, PROGRESSING)
-    told.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
-    return (*told, NOT_DELETING, NOT_PAUSED)
+    conditions.append(_progress(ready) if progress is None or progress.reason == Reason.PROGRESSING else progress)
+    return (*conditions, NOT_DELETING, NOT_PAUSED)
 
 
 def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  # noqa: A002 - the word of the field
@@ -118,10 +118,10 @@ def said_by(server: Present[OpenStackServer], type: str) -> Condition | None:  #
     return condition(type, found.status, found.reason, found.message)  # type: ignore[arg-type]
 
 
-def ingress(seen: Snapshot, found: Present[OpenStackMachine]) -> Condition | None:
+def ingress(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> Condition | None:
     """Whether the API endpoint of the cluster leads to a machine of the control plane; None for other machines.
 
-    The controller of the cluster says so. Once it did, it stays so: that controller restores what is lost.
+    The controller of the cluster says so. The condition then stays: the cluster's controller restores a lost endpoint.
     """
     if INGRESS_READY not in parts_of(seen, found):
         return None

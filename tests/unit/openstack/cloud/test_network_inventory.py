@@ -11,9 +11,9 @@ from tests.unit.openstack.cloud.site import GOES_ON, MADE, MARK, NAMED, OURS, Si
 from tests.unit.openstack.clouded import PROJECT
 from windlass.openstack.cloud import balancer_requests as balancing
 from windlass.openstack.cloud import network_requests as networking
-from windlass.openstack.cloud.estate import Estate
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, InConflict, Unavailable
 from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.requests import CloudRequest, DeletePort, Describe, Intent, SetTags
 from windlass.openstack.cloud.resources import FloatingIp, LoadBalancer, Network, Port, Router
 from windlass.testing.memory_cloud import MemoryWire
@@ -42,11 +42,11 @@ async def whole(site: Site) -> dict[str, Any]:
     }
 
 
-def _same(request: CloudRequest, _: Estate) -> CloudRequest:
+def _same(request: CloudRequest, _: NetworkInventory) -> CloudRequest:
     return request
 
 
-def changes(ids: dict[str, Any]) -> Iterator[Callable[[Estate], CloudRequest]]:
+def changes(ids: dict[str, Any]) -> Iterator[Callable[[NetworkInventory], CloudRequest]]:
     """All requests that change what exists, in an order in which they can be sent; from what is known until then."""
     make, ssh = networking, {"direction": "ingress", "protocol": "tcp", "port_range_min": 22, "port_range_max": 22}
     interface = {**OURS, "id": ids["router"], "network": ids["network"], "subnet": ids["subnet"]}
@@ -88,21 +88,21 @@ def changes(ids: dict[str, Any]) -> Iterator[Callable[[Estate], CloudRequest]]:
     yield lambda _: make.DeleteSecurityGroup(**OURS, id=ids["group"])
 
 
-def facts(estate: Estate) -> Any:
+def facts(inventory: NetworkInventory) -> Any:
     """What decisions look at. Of the ports that others make, only that they are there."""
     return (
-        estate.networks,
-        [(each.id, each.dns_nameservers, each.tags, each.description) for each in estate.subnets],
-        estate.routers,
+        inventory.networks,
+        [(each.id, each.dns_nameservers, each.tags, each.description) for each in inventory.subnets],
+        inventory.routers,
         [
             (each.id, each.tags, each.description, sorted(rule.id for rule in each.security_group_rules))
-            for each in estate.groups
+            for each in inventory.groups
         ],
-        [(each.id, each.port_id, each.tags, each.description) for each in estate.floating_ips],
-        [(each.balancer, [one.name for one in each.listeners]) for each in estate.balancers],
+        [(each.id, each.port_id, each.tags, each.description) for each in inventory.floating_ips],
+        [(each.balancer, [one.name for one in each.listeners]) for each in inventory.balancers],
         sorted(
             (each.id, each.device_id, each.device_owner, [one.subnet_id for one in each.fixed_ips])
-            for each in estate.ports
+            for each in inventory.ports
         ),
     )
 
@@ -114,7 +114,7 @@ async def test_what_is_known_after_each_request_is_what_another_process_finds() 
     port = await site.raw("POST", "ports", network_id=ids["network"], name="left", description=described("", MARK))
     ids |= {"external": site.external, "port": port["id"]}
     site.cloud.pass_time(GOES_ON)
-    await site.account.estate(MARK)
+    await site.account.network_inventory(MARK)
     seen = []
     for request in changes(ids):
         made = request(await site.known())
@@ -140,7 +140,7 @@ async def test_what_is_made_is_known_without_a_list() -> None:
     }
     [state] = site.cloud.requests[asked:]
     assert (state.method, state.path) == ("GET", f"/v2.0/lbaas/loadbalancers/{ids['balancer']}")
-    await site.account.estate(MARK, again=True)
+    await site.account.network_inventory(MARK, again=True)
     assert len(site.cloud.requests) == asked + 1, "nor is the state of a load balancer asked for in the same attempt"
     assert found.certain
 
@@ -149,8 +149,8 @@ async def test_what_has_another_mark_is_not_found_unless_it_is_recorded() -> Non
     site = Site(born=False)
     other = await site.raw("POST", "networks", name="y", description=described("", "other"))
     port = await site.raw("POST", "ports", network_id=other["id"], name="p")
-    assert (await site.account.estate(MARK)).networks == ()
-    found = await site.account.estate(MARK, [other["id"]], age=inf)
+    assert (await site.account.network_inventory(MARK)).networks == ()
+    found = await site.account.network_inventory(MARK, [other["id"]], age=inf)
     assert [each.id for each in found.networks] == [other["id"]]
     assert [each.id for each in found.ports] == [port["id"]], "all ports on its networks"
 
@@ -160,7 +160,7 @@ async def test_resources_come_oldest_first() -> None:
     for name in ("z", "a"):
         await site.raw("POST", "networks", name=name, description=NAMED["description"])
         site.cloud.pass_time(5.0)
-    assert [each.name for each in (await site.account.estate(MARK)).networks] == ["z", "a"]
+    assert [each.name for each in (await site.account.network_inventory(MARK)).networks] == ["z", "a"]
 
 
 @pytest.mark.parametrize(
@@ -176,16 +176,16 @@ async def test_resources_come_oldest_first() -> None:
 async def test_lists_are_as_old_as_they_may_be(passed: float, how: dict[str, Any], asks: set[str]) -> None:
     site = Site(born=False)
     kinds = [Network, Router]
-    await site.account.estate(MARK, kinds=kinds)
+    await site.account.network_inventory(MARK, kinds=kinds)
     site.cloud.pass_time(passed)
     asked = len(site.cloud.requests)
-    await site.account.estate(MARK, kinds=kinds, **how)
+    await site.account.network_inventory(MARK, kinds=kinds, **how)
     assert {each.path.rsplit("/", 1)[-1] for each in site.cloud.requests[asked:]} == asks
 
 
 async def test_only_the_kinds_that_are_wanted_are_asked_for() -> None:
     site = Site(born=False)
-    await site.account.estate(MARK, kinds=[FloatingIp, Port])
+    await site.account.network_inventory(MARK, kinds=[FloatingIp, Port])
     assert {each.path for each in site.cloud.requests} == {"/v2.0/floatingips", "/v2.0/ports"}
 
 
@@ -214,18 +214,18 @@ async def test_a_load_balancer_that_cannot_be_changed_is_asked_for_its_state_alo
     network = await site.raw("POST", "networks", name="n")
     subnet = await site.raw("POST", "subnets", network_id=network["id"], ip_version=4, cidr="10.9.0.0/24")
     await site.raw("POST", "lbaas/loadbalancers", vip_subnet_id=subnet["id"], **NAMED)
-    [pending] = (await site.account.estate(MARK, kinds=[LoadBalancer])).balancers
+    [pending] = (await site.account.network_inventory(MARK, kinds=[LoadBalancer])).balancers
     assert (pending.balancer.provisioning_status, pending.can_be_changed) == ("PENDING_CREATE", False)
     asked = len(site.cloud.requests)
     site.cloud.pass_time(0.1)
-    await site.account.estate(MARK, kinds=[LoadBalancer], age=inf)
+    await site.account.network_inventory(MARK, kinds=[LoadBalancer], age=inf)
     assert len(site.cloud.requests) == asked + 1
     site.cloud.pass_time(GOES_ON)
-    [active] = (await site.account.estate(MARK, kinds=[LoadBalancer], age=inf)).balancers
+    [active] = (await site.account.network_inventory(MARK, kinds=[LoadBalancer], age=inf)).balancers
     assert active.can_be_changed
     site.cloud.services.loadbalancers.clear()
     site.cloud.pass_time(0.1)
-    assert (await site.account.estate(MARK, kinds=[LoadBalancer], age=inf)).balancers == ()
+    assert (await site.account.network_inventory(MARK, kinds=[LoadBalancer], age=inf)).balancers == ()
 
 
 class NoOctavia(MemoryWire, frozen=True):
@@ -237,7 +237,7 @@ class NoOctavia(MemoryWire, frozen=True):
 async def test_without_octavia_there_are_no_load_balancers_and_nobody_asks() -> None:
     site = Site(born=False)
     site.account.wire = NoOctavia(site.cloud, PROJECT)
-    assert (await site.account.estate(MARK)).balancers == ()
+    assert (await site.account.network_inventory(MARK)).balancers == ()
     assert not any("lbaas" in each.path for each in site.cloud.requests)
 
 
@@ -245,7 +245,7 @@ async def test_a_list_that_fails_is_the_failure() -> None:
     site = Site(born=False)
     site.cloud.fault(path="/routers$", status=503)
     with pytest.raises(Unavailable):
-        await site.account.estate(MARK)
+        await site.account.network_inventory(MARK)
 
 
 EXISTS = InConflict("network", "Security group rule already exists. Rule id is 1.", code=409)
@@ -283,6 +283,8 @@ async def test_a_floating_ip_without_a_mark_is_found_by_its_address() -> None:
     site = Site()
     made = await site.raw("POST", "floatingips", floating_network_id=site.external)
     other = await site.raw("POST", "floatingips", floating_network_id=site.external)
-    found = await site.account.estate(MARK, [made["floating_ip_address"], other["id"], "203.0.113.250"], age=0.0)
+    found = await site.account.network_inventory(
+        MARK, [made["floating_ip_address"], other["id"], "203.0.113.250"], age=0.0
+    )
     assert {each.id for each in found.floating_ips} == {made["id"], other["id"]}
-    assert (await site.account.estate(MARK)).floating_ips == ()
+    assert (await site.account.network_inventory(MARK)).floating_ips == ()

@@ -15,37 +15,37 @@ _OF_POOL = re.compile(r"build-([a-z]+)-")
 _STATUS = re.compile(r"/status$")
 
 
-class Doom(Front):
+class StoppingFront(Front):
     """Names of pools are words of letters. A process behind it is killed once what it was condemned to has happened."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._fatal: dict[str, tuple[str, bool]] = {}
-        self._struck: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._stopped: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._over = asyncio.Event()
         self._late = False
 
-    def condemn(self, pool: str, write: str, *, stored: bool) -> None:
+    def stop_at(self, pool: str, write: str, *, stored: bool) -> None:
         """Stop at `write`, such as `create builds`: before it is stored, or after it and before the answer.
 
         `pool` may be the name of any other object that is read or written.
         """
         self._fatal[pool] = write, stored
 
-    async def struck(self) -> None:
+    async def stopped(self) -> None:
         """Return when all that are condemned have been stopped."""
-        await asyncio.gather(*(self._struck[pool].wait() for pool in self._fatal))
+        await asyncio.gather(*(self._stopped[pool].wait() for pool in self._fatal))
 
-    def pardon(self, *, late: bool = False) -> None:
+    def release(self, *, late: bool = False) -> None:
         """Let everything through from here on. What was held back is lost, or goes on `late`."""
         self._late = late
         self._over.set()
         self._over = asyncio.Event()
         self._fatal.clear()
-        self._struck.clear()
+        self._stopped.clear()
 
     def calm(self) -> None:
-        self.pardon()
+        self.release()
         super().calm()
 
     async def asked(self, request: web.Request, body: bytes) -> None:
@@ -59,8 +59,8 @@ class Doom(Front):
             return
         pool, write = _subject(request, body)
         if self._fatal.get(pool) == (write, stored):
-            self._struck[pool].set()
-        if pool in self._fatal and self._struck[pool].is_set():
+            self._stopped[pool].set()
+        if pool in self._fatal and self._stopped[pool].is_set():
             await self._over.wait()
             if not self._late:
                 raise web.HTTPServiceUnavailable

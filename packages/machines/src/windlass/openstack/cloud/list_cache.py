@@ -26,7 +26,7 @@ class _Own(Struct, Generic[R]):
     at: float
 
 
-class Listing(Generic[R]):
+class ListCache(Generic[R]):
     """`ask` lists all; `mark_of` is the mark of an item, `kin_of` what a mark has in common with others; `hosts_of` are
     the IDs of what an item is attached to; `clock` is monotonic, in seconds. `began`: when the last list began."""
 
@@ -72,21 +72,21 @@ class Listing(Generic[R]):
         return (each for each in self.akin(mark) if self._mark_of(each) == mark)
 
     def akin(self, mark: str) -> Iterator[R]:
-        """The items with a mark that has something in common with this one."""
+        """The items whose mark has a root or a holder in common with `mark`."""
         found: dict[str, R] = {}
         for each in self._kin_of(mark):
             found |= self._by_key.get(each, {})
         yield from found.values()
 
     def on(self, host: str) -> Iterator[R]:
-        """The items that are attached to this one."""
+        """The items that are attached to the resource `host`."""
         yield from self._by_key.get(_on(host), {}).values()
 
     def get(self, which: str) -> R | None:
         return self._items.get(which)
 
     def put(self, item: R) -> None:
-        """An answer says that this exists."""
+        """An answer to our own request shows `item`."""
         self._own[item.id] = _Own(item, self._clock())
         self._place(item)
 

@@ -23,7 +23,7 @@ from windlass.kube.control.plan import Emit, Merge, target
 from windlass.kube.control.seen import Present
 from windlass.kube.shorten import shortened
 from windlass.openstack.machine_api.constants import MACHINE_API
-from windlass.openstack.server.telling import news_of
+from windlass.openstack.server.conditions import news_of
 from windlass.openstack.status import INSTANCE_PARTS, MESSAGE_LIMIT, PAUSED, ready
 
 INSTANCE_EXISTS: Final = "InstanceExists"

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from windlass.testing.binaries.errors import NotEnoughRoom
+from windlass.testing.binaries.errors import NotEnoughCapacity
 
 DISK = 6 << 30
 """Bytes that a whole cold build takes: 4 GB of Go's build cache, the rest modules and programs."""
@@ -17,16 +17,16 @@ _REMEDY = "or point KUBEBUILDER_ASSETS at a folder that holds etcd and kube-apis
 
 
 def check(folder: Path) -> None:
-    """Raise NotEnoughRoom unless a build that writes to `folder` can be expected to finish."""
+    """Raise NotEnoughCapacity unless a build that writes to `folder` can be expected to finish."""
     free = shutil.disk_usage(folder).free
     if free < DISK:
-        raise NotEnoughRoom(
+        raise NotEnoughCapacity(
             f"building the control plane needs {_gigabytes(DISK)} of free disk and {folder} has {_gigabytes(free)}: "
             f"free some, set XDG_CACHE_HOME to a larger disk, {_REMEDY}"
         )
     memory = available_memory()
     if memory is not None and memory < MEMORY:
-        raise NotEnoughRoom(
+        raise NotEnoughCapacity(
             f"building the control plane needs {_gigabytes(MEMORY)} of free memory and there are "
             f"{_gigabytes(memory)}: stop other programs, {_REMEDY}"
         )

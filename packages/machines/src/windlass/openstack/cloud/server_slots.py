@@ -1,4 +1,4 @@
-"""Room for servers: how many creations of servers may be under way at once.
+"""Slots for servers: how many creations of servers may be under way at once.
 
 Nova compares with the quota before it accepts a server, and again before it builds it. It counts a server some time
 after it has accepted it. So of requests that come together it accepts more than fit, and the servers that do not fit
@@ -19,7 +19,7 @@ _COUNTED: Final = 5.0
 """Seconds after which Nova counts a server that it has accepted."""
 
 
-class Room:
+class ServerSlots:
     """`left` asks how many more servers fit, None if there is no limit. It is called only while several creations wait.
     `clock` is a monotonic one, in seconds."""
 
@@ -36,7 +36,7 @@ class Room:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Within it a server may be created; waits while others are being created. Raises NotSent if there is no room
+        """Within it a server may be created; waits while others are being created. Raises NotSent if there is no slot
         beside those that were created a moment ago."""
         await self._wait()
         self._under_way += 1

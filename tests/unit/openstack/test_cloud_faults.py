@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.openstack.cloud_faults import FAULTS, OF_CREATION
 from tests.unit.openstack.clouded import KEY, NAMESPACE, Process, World, server
-from tests.unit.openstack.weather import FAULTS, OF_CREATION
 from windlass.api.capo_server import OpenStackServer
 
 POSTS = ("/v2.0/ports", "/v2.0/trunks", "/volumes", "/servers")

@@ -2,7 +2,7 @@
 
     cloud demo of your clouds.yaml: instances: 3 wanted, 7 of 10 left; cores: 6 wanted, 14 of 20 left
 
-It counts servers whose choices are made: before that it is not known what they need.
+It counts servers whose choices are made: until then, the needs of a server are not known.
 """
 
 from collections import Counter
@@ -10,8 +10,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from windlass.api.capo_server import OpenStackServer
-from windlass.capability.planning.decider import Inventory
-from windlass.capability.planning.planner import Told
+from windlass.capability.planning.decider import PlanReader
+from windlass.capability.planning.planner import Remark
 from windlass.kube.object import NamespacedName
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
@@ -41,7 +41,7 @@ class AskedClouds(Clouds):
         self.projects[key] = project
 
 
-async def quotas(clouds: AskedClouds, inventory: Inventory, *, replicas: Mapping[NamespacedName, int]) -> list[Told]:
+async def quotas(clouds: AskedClouds, inventory: PlanReader, *, replicas: Mapping[NamespacedName, int]) -> list[Remark]:
     """A sentence for each project, a warning if something does not fit. `replicas`: see `StandIns`."""
     wanted: dict[str, Counter[str]] = {}
     asked: dict[str, Account] = {}
@@ -76,7 +76,7 @@ async def _needed(project: Account, server: OpenStackServer) -> Counter[str]:
     )
 
 
-async def _told(project: Account, name: str, wanted: Counter[str]) -> Told:
+async def _told(project: Account, name: str, wanted: Counter[str]) -> Remark:
     try:
         found = {quota.resource: quota for quota in await project.quotas()}
     except CloudFailure as failure:

@@ -21,8 +21,8 @@ from windlass.kube.object import NamespacedName, Object
 from windlass.kube.verbs import Api
 
 
-class Survey:
-    """The lists and objects that `api` returned. An `Inventory`."""
+class ClusterListing:
+    """The lists and objects that `api` returned. An `PlanReader`."""
 
     def __init__(self, api: Api) -> None:
         self._api = api

@@ -41,13 +41,13 @@ class Unmarked(Struct, frozen=True, kw_only=True):
     interfaces: tuple[resources.Port, ...] = ()
 
 
-class Estate(Struct, frozen=True, kw_only=True):
+class NetworkInventory(Struct, frozen=True, kw_only=True):
     """All resources with the mark of an owner, or recorded by it; each list oldest first.
 
     `ports`: those with the mark, and all on `networks` and of `routers`. `certain` and `certain_in`: as in
-    `windlass.openstack.cloud.inventory.Inventory`. `as_of`: when the oldest list began. `others`: what has another mark
-    of the same root, or of the same holder; load balancers without their parts. `unmarked`: what may be the owner's; it
-    is looked for only where something may be created.
+    `ServerInventory`. `as_of`: when the oldest list began. `others`: what has another mark of the same root, or of the
+    same holder; load balancers without their parts. `unmarked`: what may be the owner's; it is looked for only where
+    something may be created.
     """
 
     networks: tuple[resources.Network, ...] = ()
@@ -65,11 +65,11 @@ class Estate(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> tuple[resources.Markable, ...]:
-        """What may have a mark, but for `others`."""
+        """All resources that can carry a mark, except `others`."""
         balancers = (each.balancer for each in self.balancers)
         return (*self.networks, *self.subnets, *self.routers, *self.groups, *self.floating_ips, *balancers, *self.ports)
 
-    def with_others(self, wanted: Callable[[resources.Markable], bool]) -> "Estate":
+    def with_others(self, wanted: Callable[[resources.Markable], bool]) -> "NetworkInventory":
         """The wanted `others` as if they had the mark."""
 
         def moved(kind: type[T], have: tuple[T, ...]) -> tuple[T, ...]:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.unit.openstack.cloud_faults import FAULTS, OF_CREATION
 from tests.unit.openstack.machine_api.cases import Fleet, MachineProcess, built, floating_ip, machine
-from tests.unit.openstack.weather import FAULTS, OF_CREATION
 
 EVERYTHING: dict[str, Any] = {
     "rootVolume": {"diskSize": 10, "sourceUUID": "rhcos"},

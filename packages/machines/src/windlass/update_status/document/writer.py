@@ -13,7 +13,7 @@ _ESTIMATE_MOVES: Final = 0.05
 ELLIPSIS: Final = "…"
 
 
-class Pen(Struct, frozen=True):
+class Writer(Struct, frozen=True):
     """`said`: what was cut, in words; it grows."""
 
     now: Moment

@@ -25,8 +25,8 @@ from windlass.openstack import status
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cluster.part import Obstacle, Part
-from windlass.openstack.cluster.snapshot import Cloud
-from windlass.openstack.sending import Post, at
+from windlass.openstack.cluster.snapshot import ClusterCloudFacts
+from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.status import (
     AUTHENTICATED,
     BASTION_READY,
@@ -39,7 +39,7 @@ from windlass.openstack.status import (
     first_visit,
     unvisited,
 )
-from windlass.openstack.trouble import Told, invalid, lasting_since, told, trouble_since, unmet
+from windlass.openstack.trouble import Trouble, invalid, lasting_since, trouble_of, trouble_since, unmet
 
 OVERDUE: Final = 300.0
 """Seconds without an answer of the cloud after which a part that was there counts as missing."""
@@ -50,16 +50,16 @@ _LONGEST: Final = 10.0
 """Seconds between two looks at what the cloud is doing."""
 
 
-class Trouble(Struct, frozen=True):
+class PartTrouble(Struct, frozen=True):
     """A trouble with a part, and when it is tried again."""
 
-    told: Told
+    trouble: Trouble
     until: datetime
 
 
 def write(
     found: Present[OpenStackCluster],
-    told: Iterable[Condition],
+    conditions: Iterable[Condition],
     *,
     now: datetime,
     fields: Mapping[str, Any] | None = None,
@@ -67,58 +67,58 @@ def write(
 ) -> Merge:
     """The one status write; conditions that are missing are added, Unknown."""
     first = first_visit(unvisited(found, CLUSTER), awaited=awaited)
-    return status.write(found, (*first, *told), parts=(*CLUSTER_PARTS, BASTION_READY), now=now, fields=fields)
+    return status.write(found, (*first, *conditions), parts=(*CLUSTER_PARTS, BASTION_READY), now=now, fields=fields)
 
 
 def troubled(
     found: Present[OpenStackCluster],
-    troubles: Sequence[Trouble],
+    troubles: Sequence[PartTrouble],
     *,
     now: datetime,
     good: Sequence[Condition] = (NOT_PAUSED, NOT_DELETING),
     fields: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Each trouble in its condition; the first that is tried again tells when."""
-    if locked_out := [each for each in troubles if each.told.type == AUTHENTICATED]:
+    if locked_out := [each for each in troubles if each.trouble.type == AUTHENTICATED]:
         troubles, good = locked_out[:1], (NOT_PAUSED, NOT_DELETING)
     first = min(troubles, key=lambda each: each.until)
-    worst = next((each for each in troubles if not each.told.by_itself), first).told
-    firsts: dict[str, Told] = {}
+    worst = next((each for each in troubles if not each.trouble.by_itself), first).trouble
+    firsts: dict[str, Trouble] = {}
     for each in troubles:
-        firsts.setdefault(each.told.type, each.told)
+        firsts.setdefault(each.trouble.type, each.trouble)
     bad = [each.condition for each in firsts.values() if not _stays(found, each, now=now)]
     merge = write(found, (*good, *bad, worst.progress(first.until)), now=now, fields=fields)
     return Plan.of(merge).then(at(first.until, worst.message, now=now))
 
 
-def trouble_of(found: Present[OpenStackCluster], obstacle: Obstacle, asked: datetime) -> Trouble:
+def obstacle_trouble(found: Present[OpenStackCluster], obstacle: Obstacle, asked: datetime) -> PartTrouble:
     """`asked`: when the cloud said so."""
     if isinstance(obstacle.why, CloudFailure):
-        about = told(obstacle.why, doing=obstacle.doing, part=obstacle.part, reason=obstacle.reason)
+        about = trouble_of(obstacle.why, doing=obstacle.doing, part=obstacle.part, reason=obstacle.reason)
     elif obstacle.reason in (Reason.INVALID_CONFIGURATION, Reason.OWNED_BY_ANOTHER):
         about = replace(invalid(obstacle.why, part=obstacle.part), reason=obstacle.reason)
     else:
         about = unmet(obstacle.why, part=obstacle.part, reason=obstacle.reason)
-    return trouble(found, about, asked)
+    return part_trouble(found, about, asked)
 
 
-def trouble(found: Present[OpenStackCluster], about: Told, failed: datetime) -> Trouble:
-    return Trouble(about, about.due(failed, since=lasting_since(found.object.status.conditions, about.type)))
+def part_trouble(found: Present[OpenStackCluster], about: Trouble, failed: datetime) -> PartTrouble:
+    return PartTrouble(about, about.due(failed, since=lasting_since(found.object.status.conditions, about.type)))
 
 
-def post_of(
-    found: Present[OpenStackCluster], cloud: Cloud, parts: Sequence[Part], *, last: Outcome, now: datetime
-) -> Post:
+def gate_of(
+    found: Present[OpenStackCluster], cloud: ClusterCloudFacts, parts: Sequence[Part], *, last: Outcome, now: datetime
+) -> RequestGate:
     """What decides which requests of `parts` are sent."""
 
-    def tell(request: CloudRequest, failure: Failure) -> Told:
+    def explain(request: CloudRequest, failure: Failure) -> Trouble:
         part = next(part for part in parts if request in part.requests)
         doing = f"{request.verb} {request.subject}".strip()
-        return told(failure, doing=doing, part=part.condition, reason=part.reason, where=cloud.where)
+        return trouble_of(failure, doing=doing, part=part.condition, reason=part.reason, where=cloud.where)
 
     conditions = found.object.status.conditions
-    return Post(
-        weather=cloud.weather, last=last, now=now, since=lambda part: lasting_since(conditions, part), tell=tell
+    return RequestGate(
+        blockers=cloud.blockers, last=last, now=now, since=lambda part: lasting_since(conditions, part), explain=explain
     )
 
 
@@ -151,7 +151,7 @@ def pause(found: Present[OpenStackCluster], parts: Iterable[Part], *, now: datet
     return RequeueAfter(seconds, "; ".join(part.waits for part in waiting))
 
 
-def _stays(found: Present[OpenStackCluster], about: Told, *, now: datetime) -> bool:
+def _stays(found: Present[OpenStackCluster], about: Trouble, *, now: datetime) -> bool:
     """The part was ready, and only the cloud's answer is missing, for not too long."""
     if about.reason != Reason.OPENSTACK_ERROR or not about.by_itself:
         return False

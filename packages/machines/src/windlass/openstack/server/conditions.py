@@ -10,12 +10,12 @@ from windlass.kube.conditions import FALSE, condition, find
 from windlass.kube.control.plan import Emit, Merge, Plan, RequeueAfter
 from windlass.kube.control.seen import Present
 from windlass.openstack import status
-from windlass.openstack.cloud.inventory import Inventory
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.resources import Port, Server, Trunk, Volume
 from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
-from windlass.openstack.sending import Held, at
+from windlass.openstack.sending import Deferred, at
 from windlass.openstack.server.snapshot import TIMING, Timing, adopted, parts_of
 from windlass.openstack.status import (
     AUTHENTIC,
@@ -27,7 +27,7 @@ from windlass.openstack.status import (
     Reason,
     progressing,
 )
-from windlass.openstack.trouble import Told, lasting_since
+from windlass.openstack.trouble import Trouble, lasting_since
 
 R = TypeVar("R", Port, Volume, Trunk)
 
@@ -71,11 +71,11 @@ def going_on(
 
 def in_the_way(
     found: Present[OpenStackServer],
-    trouble: Told,
+    trouble: Trouble,
     until: datetime,
     *,
     now: datetime,
-    held: Held | None = None,
+    deferred: Deferred | None = None,
     fields: dict[str, Any] | None = None,
 ) -> Plan:
     """A trouble as conditions, and as an Event when its reason is new; the next look is at `until`."""
@@ -83,14 +83,14 @@ def in_the_way(
     rest = (NOT_DELETING, NOT_PAUSED) if trouble.type == AUTHENTICATED else (AUTHENTIC, NOT_DELETING, NOT_PAUSED)
     merge = write(found, (trouble.condition, progress, *rest), now=now, fields=fields)
     news = None
-    if held is not None:
-        news = news_of(found, f"Failed{held.request.verb.replace(' ', '')}", trouble.condition)
+    if deferred is not None:
+        news = news_of(found, f"Failed{deferred.request.verb.replace(' ', '')}", trouble.condition)
     return Plan.of(merge, news).then(at(until, trouble.message, now=now))
 
 
 def out_of_reach(
     found: Present[OpenStackServer],
-    trouble: Told,
+    trouble: Trouble,
     *,
     now: datetime,
     timing: Timing = TIMING,
@@ -113,9 +113,14 @@ def out_of_reach(
 
 
 def standing(
-    found: Present[OpenStackServer], resolved: Resolved | None, inventory: Inventory, server: Server, *, now: datetime
+    found: Present[OpenStackServer],
+    resolved: Resolved | None,
+    inventory: ServerInventory,
+    server: Server,
+    *,
+    now: datetime,
 ) -> Plan:
-    """The server exists: its state, its addresses, and what belongs to it."""
+    """The server exists: report its state, its addresses and its resources."""
     says = verdict(server)
     if says.building:
         message = "Instance is building"  # without its tasks, which would be a write each
@@ -159,7 +164,7 @@ def news_of(found: Present[Any], reason: str, told: Condition) -> Emit | None:
     return event(found, reason, told.message, warning=True, occasion=occasion)
 
 
-def made_of(resolved: Resolved | None, inventory: Inventory) -> dict[str, Any]:
+def made_of(resolved: Resolved | None, inventory: ServerInventory) -> dict[str, Any]:
     """`resources` of the status, in the order of the spec; nothing if there is nothing yet."""
     ports = _in_order([port.name for port in resolved.ports] if resolved else None, inventory.ports)
     volumes = _in_order([volume.name for volume in resolved.volumes] if resolved else None, inventory.volumes)

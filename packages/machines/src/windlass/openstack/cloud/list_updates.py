@@ -12,7 +12,7 @@ from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, Descr
 from windlass.openstack.cloud.failures import Doubtful
 from windlass.openstack.cloud.inventory import MARK
 from windlass.openstack.cloud.kinds import KINDS, NEUTRON
-from windlass.openstack.cloud.listing import Listing
+from windlass.openstack.cloud.list_cache import ListCache
 from windlass.openstack.cloud.resources import (
     FloatingIp,
     LoadBalancer,
@@ -34,7 +34,7 @@ R = TypeVar("R", bound=Markable)
 T = TypeVar("T")
 
 
-def after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
+def after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], ListCache[Any]]) -> Any:
     """Lay the effect of `request` over the `lists`; returns the resource that a creating request made."""
     try:
         return _after(request, answer, lists)
@@ -43,7 +43,7 @@ def after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[An
         raise Doubtful(request.SERVICE, text, code=answer.status) from None
 
 
-def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> Any:
+def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], ListCache[Any]]) -> Any:
     servers, ports, trunks, volumes = (lists[kind] for kind in (Server, Port, Trunk, Volume))
     match request:
         case requests.Creation():
@@ -83,14 +83,14 @@ def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[A
     return None
 
 
-def port_gone(which: str, lists: Mapping[type[Any], Listing[Any]]) -> None:
+def port_gone(which: str, lists: Mapping[type[Any], ListCache[Any]]) -> None:
     """A port is deleted, and Neutron has taken its floating IPs off it."""
     lists[Port].drop(which)
     for floating in [each for each in lists[FloatingIp].all() if which and each.port_id == which]:
         lists[FloatingIp].put(structs.replace(floating, port_id=None))
 
 
-def _after_balancing(request: requests.CloudRequest, balancers: Listing[LoadBalancer]) -> None:
+def _after_balancing(request: requests.CloudRequest, balancers: ListCache[LoadBalancer]) -> None:
     """Any write makes the load balancer busy for a while, until it is listed again."""
     match request:
         case DescribeBalancer():
@@ -101,7 +101,9 @@ def _after_balancing(request: requests.CloudRequest, balancers: Listing[LoadBala
             _change(balancers, request.balancer, provisioning_status="PENDING_UPDATE")
 
 
-def _after_networking(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], Listing[Any]]) -> None:
+def _after_networking(
+    request: requests.CloudRequest, answer: Answer, lists: Mapping[type[Any], ListCache[Any]]
+) -> None:
     ports = lists[Port]
     match request:
         case networks.ChangeNameservers():
@@ -141,9 +143,9 @@ def _told(answer: Answer, envelope: str, kind: type[T]) -> T:
 
 
 def _change_rules(
-    lists: Mapping[type[Any], Listing[Any]], group: str, *, add: Sequence[SecurityGroupRule] = (), without: str = ""
+    lists: Mapping[type[Any], ListCache[Any]], group: str, *, add: Sequence[SecurityGroupRule] = (), without: str = ""
 ) -> None:
-    groups: Listing[SecurityGroup] = lists[SecurityGroup]
+    groups: ListCache[SecurityGroup] = lists[SecurityGroup]
     if (found := groups.get(group)) is not None:
         kept = [each for each in found.security_group_rules if each.id != without]
         groups.put(structs.replace(found, security_group_rules=[*kept, *add]))
@@ -156,12 +158,12 @@ def _made(request: requests.Creation, answer: Answer) -> Any:
     return made
 
 
-def _change(listing: Listing[R], which: str, **fields: Any) -> None:
+def _change(listing: ListCache[R], which: str, **fields: Any) -> None:
     if (item := listing.get(which)) is not None:
         listing.put(structs.replace(item, **fields))
 
 
-def _change_parent(ports: Listing[Port], trunk: str, details: Mapping[str, Any] | None) -> None:
+def _change_parent(ports: ListCache[Port], trunk: str, details: Mapping[str, Any] | None) -> None:
     """The parent port of a trunk shows the trunk too."""
     for port in list(ports.all()):
         if port.trunk_details and port.trunk_details.get("trunk_id") == trunk:
@@ -169,7 +171,7 @@ def _change_parent(ports: Listing[Port], trunk: str, details: Mapping[str, Any] 
             ports.put(structs.replace(port, trunk_details=told))
 
 
-def _mark(listing: Listing[R], which: str, mark: str) -> None:
+def _mark(listing: ListCache[R], which: str, mark: str) -> None:
     item = listing.get(which)
     if isinstance(item, Server | Volume):
         listing.put(structs.replace(item, metadata={**item.metadata, MARK: mark}))

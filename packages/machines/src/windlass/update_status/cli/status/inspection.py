@@ -24,7 +24,7 @@ class Origin(Enum):
     CLUSTER = auto()
 
 
-class Sight(Struct, frozen=True):
+class StatusInspection(Struct, frozen=True):
     """A report, and the moment that it is of.
 
     settled  the cluster has taken notice of the last request to update
@@ -37,14 +37,14 @@ class Sight(Struct, frozen=True):
     note: str = ""
 
 
-def of(reading: Reading) -> Sight:
+def of(reading: Reading) -> StatusInspection:
     """The report of a reading. Raises Problem."""
     report = assess(reading.sources, now=reading.now, wall=reading.wall)
     version = reading.sources.cluster_version
-    return Sight(report, reading.now, version.metadata.generation == version.status.observed_generation)
+    return StatusInspection(report, reading.now, version.metadata.generation == version.status.observed_generation)
 
 
-async def of_cluster(settings: Settings, *, steps: bool, origin: Origin) -> Sight:
+async def of_cluster(settings: Settings, *, steps: bool, origin: Origin) -> StatusInspection:
     """The report of the cluster that the options name. Raises Problem and KubeErrors."""
     from windlass.capability.conventions.connection import connect
     from windlass.update_status.reading.thanos import USER_AGENT
@@ -53,7 +53,7 @@ async def of_cluster(settings: Settings, *, steps: bool, origin: Origin) -> Sigh
         return await of_client(client, settings, steps=steps, origin=origin)
 
 
-async def of_client(client: "Client", settings: Settings, *, steps: bool, origin: Origin) -> Sight:
+async def of_client(client: "Client", settings: Settings, *, steps: bool, origin: Origin) -> StatusInspection:
     """The same, with a client that is kept."""
     if origin is Origin.CLUSTER:
         return await _of_sources(client, settings, steps=steps)
@@ -62,8 +62,8 @@ async def of_client(client: "Client", settings: Settings, *, steps: bool, origin
     now = time.time_ns()
     try:
         if origin is Origin.OBJECT:
-            return Sight(await read_object(client, now=now), now)
-        return Sight(await read_kept(client, namespace=settings.namespace or HOME, now=now), now)
+            return StatusInspection(await read_object(client, now=now), now)
+        return StatusInspection(await read_kept(client, namespace=settings.namespace or HOME, now=now), now)
     except NotKept as why:
         if origin is Origin.OBJECT:
             raise Problem(str(why)) from None
@@ -71,7 +71,7 @@ async def of_client(client: "Client", settings: Settings, *, steps: bool, origin
         return structs.replace(seen, note=f"{why}: read from the cluster itself")
 
 
-async def _of_sources(client: "Client", settings: Settings, *, steps: bool) -> Sight:
+async def _of_sources(client: "Client", settings: Settings, *, steps: bool) -> StatusInspection:
     from windlass.capability.conventions.connection import request_timeout
     from windlass.update_status.reading.live import read_live
     from windlass.update_status.reading.thanos import AlertsService
