@@ -1344,8 +1344,8 @@ _BUILDING_IMAGES = (
             'return Plan.of(*self._removed([build], "done"), *self._finished(build, digest).actions)\n',
         ),
         (
-            'return Plan.of(*self._tell(build_condition), *self._removed(self._wanted, "its result is recorded"))',
-            "return Plan.of(*self._tell(build_condition))",
+            'return Plan.of(*self._reported(build_condition), *self._removed(self._wanted, "its result is recorded"))',
+            "return Plan.of(*self._reported(build_condition))",
         ),
         ('self._backends[build.backend].cancel(build, why="it is over its deadline")', "()"),
         ("        if self._now >= when:\n", "        if True:\n"),
@@ -1671,7 +1671,7 @@ _IN_THE_CLOUD = (
             "            _change(lists[Subnet], request.id, dns_nameservers=list(request.nameservers))\n",
             "            pass\n",
         ),
-        ('            lists[FloatingIp].put(_told(answer, "floatingip", FloatingIp))\n', "            pass\n"),
+        ('            lists[FloatingIp].put(_decoded(answer, "floatingip", FloatingIp))\n', "            pass\n"),
     ),
     *_in(
         "openstack/cloud/account.py",

@@ -9,7 +9,7 @@ from windlass.api.capo_cluster import OpenStackClusterSpec
 from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
-from windlass.openstack.cluster.network import Found, failure_domains, look_up, queries, told_network, told_router
+from windlass.openstack.cluster.network import Found, failure_domains, look_up, network_status, queries, router_status
 
 Tree = dict[str, Any]
 
@@ -182,12 +182,12 @@ def test_a_failure_of_the_cloud_is_told_of_what_could_not_be_looked_up() -> None
 
 
 def test_the_status_has_what_was_found_and_nothing_empty() -> None:
-    assert told_network(NET, [SUB]) == {
+    assert network_status(NET, [SUB]) == {
         "id": "n1",
         "name": "machines",
         "subnets": [{"id": "s1", "name": "one", "cidr": "10.0.0.0/24", "tags": []}],
     }
-    assert told_router(ROUTER) == {"id": "r1", "name": "edge", "ips": ["203.0.113.7"]}
+    assert router_status(ROUTER) == {"id": "r1", "name": "edge", "ips": ["203.0.113.7"]}
 
 
 HOST = {"host": "api.example", "port": 443}

@@ -77,14 +77,16 @@ class OnObject(Struct, frozen=True, kw_only=True):
 
     def decided(self, seen: Any, plan: Plan, /) -> Plan:
         found = self.found(seen)
-        if not isinstance(found, Present) or not self._tells(found):
+        if not isinstance(found, Present) or not self._reports_refusal(found):
             return plan
         others = (each for each in plan.needed if not isinstance(each, Emit | Call) and not _is_status(each, found))
         if next(others, None) is None:
             return plan
-        return Plan(tuple(_as_told(each) if _is_status(each, found) else each for each in plan.actions), plan.next)
+        return Plan(
+            tuple(_with_old_conditions(each) if _is_status(each, found) else each for each in plan.actions), plan.next
+        )
 
-    def _tells(self, found: Present[Any]) -> bool:
+    def _reports_refusal(self, found: Present[Any]) -> bool:
         said = find((found.tree.get("status") or {}).get("conditions") or (), self.part)
         return said is not None and said.get("reason") == Reason.WRITE_REFUSED
 
@@ -98,7 +100,7 @@ def _with_status(found: Present[Any], status: Any) -> Present[Any]:
     return Present(msgspec.json.decode(raw, type=type(found.object)), raw)
 
 
-def _as_told(action: Any) -> Merge:
+def _with_old_conditions(action: Any) -> Merge:
     """The status write, which leaves the conditions as they are."""
     conditions = {"conditions": action.observed["status"].get("conditions")}
     kept: Merge = replace(action, desired={"status": {**action.desired["status"], **conditions}})

@@ -52,7 +52,7 @@ async def stopped_writes(api: ReadApi, actions: Iterable[Action]) -> list[Remark
         answers = {each.service: await _answers(api, each.service) for each in asked}
     except KubeError as error:
         return [("note", f"whether admission webhooks stop these writes is not known: {error}")]
-    return [("warning", _told(each, answers[each.service])) for each in asked if answers[each.service]]
+    return [("warning", _remark(each, answers[each.service])) for each in asked if answers[each.service]]
 
 
 def _asked(found: Any, writes: list[Action]) -> Iterator[_Asked]:
@@ -118,7 +118,7 @@ async def _answers(api: ReadApi, service: ServiceReference) -> str:
     return "" if ready else f"{place} has no ready endpoint"
 
 
-def _told(asked: _Asked, why: str) -> str:
+def _remark(asked: _Asked, why: str) -> str:
     webhook, objects = asked.webhook, asked.objects
     narrowed = webhook.namespace_selector or webhook.object_selector or webhook.match_conditions
     named = ", ".join(objects[:NAMED]) + (f" and {len(objects) - NAMED} more" if len(objects) > NAMED else "")

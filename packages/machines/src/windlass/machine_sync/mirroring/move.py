@@ -41,7 +41,7 @@ class Pausable(Struct, frozen=True):
     def stands_still(self) -> bool:
         if self.metadata is None:
             return True
-        reports = _tells_of_pauses(self.seen) if self.reports is None else self.reports
+        reports = _reports_pauses(self.seen) if self.reports is None else self.reports
         return self.annotated and (not reports or says_paused(self.seen))
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ def says_paused(found: Seen[Any]) -> bool:
     return any(is_true(conditions, PAUSED) for conditions in _lists(found))
 
 
-def _tells_of_pauses(found: Seen[Any]) -> bool:
+def _reports_pauses(found: Seen[Any]) -> bool:
     """The object has the condition, with any status."""
     return any(find(conditions, PAUSED) is not None for conditions in _lists(found))
 

@@ -219,7 +219,7 @@ class Account:
         lists = {kind: self._lists_of[kind] for kind in kinds if kind is not LoadBalancer or BALANCING in self.services}
         return await unmarked(lists, names, since=self._clock() - age, **of)
 
-    def has_told_all(self, mark: str, addresses: Iterable[str]) -> bool:
+    def has_reported_all(self, mark: str, addresses: Iterable[str]) -> bool:
         """Whether the answers to our own requests tell all that the owner can have: this process made up its mark, no
         outcome has been unknown since, and the floating IPs of these addresses are its own."""
         known: ListCache[FloatingIp] = self._lists_of[FloatingIp]

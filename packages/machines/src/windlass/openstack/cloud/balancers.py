@@ -166,7 +166,7 @@ class Balancers:
             answer = await self._look_up(f"loadbalancers/{listed.id}")
         except Missing:
             return None
-        found = _told(answer, "loadbalancer", LoadBalancer)
+        found = _decoded(answer, "loadbalancer", LoadBalancer)
         if found.provisioning_status == "DELETED":
             return None
         self._asked[found.id] = began
@@ -202,7 +202,7 @@ class Balancers:
             self._all("listeners", Listener, (("loadbalancer_id", found.id),)),
             self._all("healthmonitors", HealthMonitor, (("project_id", self._project_id),)),
         )
-        told = _told(tree, "statuses", _Statuses).loadbalancer
+        told = _decoded(tree, "statuses", _Statuses).loadbalancer
         pools = {each.id: each for each in (*told.pools, *(pool for one in told.listeners for pool in one.pools))}
         watched = {each.health_monitor.id for each in pools.values() if each.health_monitor is not None}
         return Parts(listeners, tuple(pools.values()), tuple(each for each in monitors if each.id in watched))
@@ -215,7 +215,7 @@ class Balancers:
         return await self._ask(Http(BALANCING, "GET", f"{ROOT}/{path}"), agent="lookup")
 
 
-def _told(answer: Answer, envelope: str, kind: type[T]) -> T:
+def _decoded(answer: Answer, envelope: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(answer.body, type=dict[str, kind])[envelope]  # type: ignore[valid-type]
     except UNREADABLE as error:

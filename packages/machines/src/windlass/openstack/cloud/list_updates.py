@@ -110,7 +110,9 @@ def _after_networking(
             _change(lists[Subnet], request.id, dns_nameservers=list(request.nameservers))
         case networks.SetGateway():
             _change(
-                lists[Router], request.id, external_gateway_info=_told(answer, "router", Router).external_gateway_info
+                lists[Router],
+                request.id,
+                external_gateway_info=_decoded(answer, "router", Router).external_gateway_info,
             )
         case networks.AddInterface():
             made = msgspec.json.decode(answer.body)
@@ -135,10 +137,10 @@ def _after_networking(
         case networks.DeleteRule():
             _change_rules(lists, request.group, without=request.id)
         case networks.AssociateFloatingIp():
-            lists[FloatingIp].put(_told(answer, "floatingip", FloatingIp))
+            lists[FloatingIp].put(_decoded(answer, "floatingip", FloatingIp))
 
 
-def _told(answer: Answer, envelope: str, kind: type[T]) -> T:
+def _decoded(answer: Answer, envelope: str, kind: type[T]) -> T:
     return msgspec.json.decode(answer.body, type=dict[str, kind])[envelope]  # type: ignore[valid-type]
 
 
@@ -152,7 +154,7 @@ def _change_rules(
 
 
 def _made(request: requests.Creation, answer: Answer) -> Any:
-    made = _told(answer, KINDS[request.OF].envelope, request.OF)
+    made = _decoded(answer, KINDS[request.OF].envelope, request.OF)
     if isinstance(made, Server):  # Nova's answer has little more than the ID
         return structs.replace(made, name=request.body.get("name", ""), metadata=dict(request.body.get("metadata", {})))
     return made

@@ -151,7 +151,7 @@ class _Found(Struct, frozen=True):
                 f"call it {name_of(ours)} if it is to be this cluster's, or create this object without its status"
             )
             return ENDPOINT.hindered(text, Reason.OWNED_BY_ANOTHER)
-        part = replace(ENDPOINT, fields={"apiServerLoadBalancer": self._told()})
+        part = replace(ENDPOINT, fields={"apiServerLoadBalancer": self._status_fields()})
         if lb.provisioning_status == ERROR:
             text = (
                 f"load balancer {name} ({lb.id}) is in ERROR: see `openstack loadbalancer status show {lb.id}`, and "
@@ -265,7 +265,7 @@ class _Found(Struct, frozen=True):
             told.append(News("SkippedCreateMonitor", "the provider of the load balancer has no health monitors"))
         return tuple(told)
 
-    def _told(self) -> dict[str, Any]:
+    def _status_fields(self) -> dict[str, Any]:
         """The tree of `status.apiServerLoadBalancer`; the floating IP in it is the endpoint's."""
         lb, recorded = self.found.balancer, self.infra.status.api_server_load_balancer
         network = recorded.load_balancer_network if recorded is not None else None

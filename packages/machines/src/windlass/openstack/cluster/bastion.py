@@ -127,7 +127,7 @@ def bastion(
             return _awaited(found, own, wanted)
     if own is None:
         return _create(found, wanted, cluster=cluster, last=last)
-    step, credentials = _told(found, own, ours, inventory), with_identity(own, wanted.identity_ref)
+    step, credentials = _reported(found, own, ours, inventory), with_identity(own, wanted.identity_ref)
     return replace(step, actions=(credentials,)) if credentials is not None else step
 
 
@@ -260,7 +260,7 @@ def _retired(found: Present[OpenStackCluster], ours: Ours, inventory: NetworkInv
     return Step(ready=_NONE, part=replace(part, fields={"bastion": None}) if part.is_there else part)
 
 
-def _told(
+def _reported(
     found: Present[OpenStackCluster], own: Present[OpenStackServer], ours: Ours, inventory: NetworkInventory
 ) -> Step:
     """The bastion is as the spec wants it: its status, and its floating IP."""

@@ -171,9 +171,9 @@ class ClusterObserver:
         changed = _is_changed(found) or replaces or is_stopped(found)
         if found.deleting or project.blockers(mark).refusals or changed:
             age = 0.0
-        elif not is_provisioned(found.object) and project.has_told_all(mark, named):
+        elif not is_provisioned(found.object) and project.has_reported_all(mark, named):
             age = inf
-        inventory = await _estate(
+        inventory = await _inventory(
             project, seen, found, (*named, *_ports(seen, found)), age=age, again=again and not replaces
         )
         facts, formers = seen.facts, frozenset[str]()
@@ -241,7 +241,7 @@ def _is_changed(found: Present[OpenStackCluster]) -> bool:
     return said is not None and said.observed_generation != found.metadata.generation
 
 
-async def _estate(
+async def _inventory(
     project: Account,
     seen: ClusterSnapshot,
     found: Present[OpenStackCluster],

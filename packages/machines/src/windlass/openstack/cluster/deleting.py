@@ -56,7 +56,7 @@ def delete(
     doing = ", ".join(f"{each.verb} {each.subject}" for each in step.requests)
     said = [each.trouble.message for each in troubles] or [f"Waiting: {step.waits or doing}"]
     progress = troubles[0].trouble.progress(troubles[0].until) if troubles else progressing(said[0])
-    merge = _tell(found, step.reason, "; ".join(said), (progress,), now=now)
+    merge = _report(found, step.reason, "; ".join(said), (progress,), now=now)
     if sending.now and not sending.later:
         return Plan.of(merge, *calls(found, sending.now, step.why))
     if sending.now:
@@ -75,11 +75,11 @@ def unreachable(found: Present[OpenStackCluster], trouble: PartTrouble, *, now: 
     if about.type == AUTHENTICATED:
         what = f"{what}. Without the credentials nobody can delete what it has: restore them"
         more.append(about.condition)
-    merge = _tell(found, Reason.DELETING_NETWORK, what, more, now=now)
+    merge = _report(found, Reason.DELETING_NETWORK, what, more, now=now)
     return Plan.of(merge).then(at(trouble.until, what, now=now))
 
 
-def _tell(
+def _report(
     found: Present[OpenStackCluster], reason: Reason, what: str, more: Iterable[Condition], *, now: datetime
 ) -> Merge:
     told = {each.type: each for each in (AUTHENTIC, *more)}

@@ -104,15 +104,15 @@ class _Step(Struct, frozen=True):
         spec = self.infra.spec
         floating = self._floating() if self._floats else None
         if isinstance(floating, Part):
-            return self._told(floating)
+            return self._reported(floating)
         host = host_of(self.infra)
         if is_wanted(spec):
             return self._balanced(floating, host)
         host = host or (floating.floating_ip_address if floating is not None else spec.api_server_fixed_ip or "")
         if not host:
-            return self._told(ENDPOINT.hindered(_NO_ENDPOINT))
+            return self._reported(ENDPOINT.hindered(_NO_ENDPOINT))
         requests = self._upkeep(floating) if floating is not None else ()
-        return self._told(ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
+        return self._reported(ENDPOINT.needs(*requests, why="the floating IP of the API servers"), host, floating)
 
     @property
     def _floats(self) -> bool:
@@ -127,22 +127,22 @@ class _Step(Struct, frozen=True):
 
     def _balanced(self, floating: FloatingIp | None, host: str) -> Endpoint:
         if self.lb is None:
-            return self._told(ENDPOINT, host, floating)
+            return self._reported(ENDPOINT, host, floating)
         if floating is None:
-            return self._told(ENDPOINT, host or self.lb.vip_address or "")
+            return self._reported(ENDPOINT, host or self.lb.vip_address or "")
         address, requests = floating.floating_ip_address, self._upkeep(floating)
         recorded = self.infra.status.api_server_load_balancer
         stored = recorded is not None and recorded.ip == address
         if floating.port_id != self.lb.vip_port_id and stored:
             if not self._leads_to_ours(floating):
-                return self._told(self._elsewhere(floating), host or address)
+                return self._reported(self._elsewhere(floating), host or address)
             if not self.place.routed:  # Neutron would refuse it
-                return self._told(ENDPOINT.awaits("the router"), host or address)
+                return self._reported(ENDPOINT.awaits("the router"), host or address)
             requests.append(self.ours.lead(floating, self.lb.vip_port_id))
         fields = {"apiServerLoadBalancer": {**self.told.get("apiServerLoadBalancer", {}), "ip": address}}
         part = replace(ENDPOINT, fields=fields).needs(*requests, why="the load balancer gets its floating IP")
         part = part if stored else part.awaits(f"floating IP {address} to be stored")
-        return self._told(part, host or address, floating)
+        return self._reported(part, host or address, floating)
 
     def _elsewhere(self, floating: FloatingIp) -> Part:
         text = leads_elsewhere(floating)
@@ -222,5 +222,5 @@ class _Step(Struct, frozen=True):
         """An earlier provider made it for this cluster."""
         return floating.description == of_provider(self.ours.cluster)
 
-    def _told(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
+    def _reported(self, part: Part, host: str = "", floating: FloatingIp | None = None) -> Endpoint:
         return Endpoint(part=part, host=host, port=ports_of(self.infra.spec)[0], floating=floating)

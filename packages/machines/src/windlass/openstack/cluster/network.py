@@ -78,14 +78,14 @@ def look_up(spec: api.OpenStackClusterSpec, answers: Answers) -> Found:
     return replace(found, obstacles=tuple(lookup.obstacles))
 
 
-def told_network(found: Network, subnets: Sequence[Subnet] = ()) -> dict[str, Any]:
+def network_status(found: Network, subnets: Sequence[Subnet] = ()) -> dict[str, Any]:
     """The tree of `status.network`, or of `status.externalNetwork`."""
     below = [{"id": each.id, "name": each.name, "cidr": each.cidr, "tags": each.tags} for each in subnets]
     whole: dict[str, Any] = {"id": found.id, "name": found.name, "tags": found.tags, "subnets": below}
     return {name: value for name, value in whole.items() if value}
 
 
-def told_router(found: Router) -> dict[str, Any]:
+def router_status(found: Router) -> dict[str, Any]:
     """The tree of `status.router`, with its addresses on the external network."""
     gateway = found.external_gateway_info
     ips = [each.ip_address for each in gateway.external_fixed_ips] if gateway is not None else []

@@ -10,7 +10,7 @@ from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cluster import managed_network
 from windlass.openstack.cluster.groups import groups, retired
 from windlass.openstack.cluster.ingress import is_led
-from windlass.openstack.cluster.network import Found, failure_domains, look_up, told_network, told_router
+from windlass.openstack.cluster.network import Found, failure_domains, look_up, network_status, router_status
 from windlass.openstack.cluster.new_balancer import Place
 from windlass.openstack.cluster.part import ENDPOINT, GROUPS, NETWORK, ROUTER, Obstacle, Ours, Part
 from windlass.openstack.cluster.reach import Reached, reach
@@ -65,11 +65,11 @@ def _fields(infra: OpenStackCluster, seen: Found) -> dict[str, Any]:
     """What was found, for the status; what was not found now stays as it was."""
     spec, fields = infra.spec, dict[str, Any]()
     if seen.network is not None:
-        fields["network"] = told_network(seen.network, seen.subnets)
+        fields["network"] = network_status(seen.network, seen.subnets)
     if seen.external is not None or spec.disable_external_network:
-        fields["externalNetwork"] = told_network(seen.external) if seen.external is not None else None
+        fields["externalNetwork"] = network_status(seen.external) if seen.external is not None else None
     if seen.router is not None:
-        fields["router"] = told_router(seen.router)
+        fields["router"] = router_status(seen.router)
     if seen.zones is not None:
         fields["failureDomains"] = failure_domains(spec, seen.zones) or None
     return fields

@@ -57,7 +57,7 @@ def decide(seen: OpenStackMachineSnapshot, *, now: datetime) -> Plan:
     if found.deleting:
         return delete(seen, found, now=now)
     if server is not None:
-        return _tell(seen, found, server, now=now)
+        return _report(seen, found, server, now=now)
     if isinstance(seen.server, Unreadable | NotServedKind):
         return Plan.nothing(f"its OpenStackServer cannot be read: {seen.server.why}")
     return _make(seen, found, now=now)
@@ -122,7 +122,7 @@ def _invalid(
     return Plan.of(in_the_way(seen, found, reason, problem.message, now=now, by_itself=False))
 
 
-def _tell(
+def _report(
     seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], server: Present[OpenStackServer], *, now: datetime
 ) -> Plan:
     """The OpenStackServer exists. Known facts about the server stay while the OpenStackServer does not report them any

@@ -113,7 +113,7 @@ def _delete_server(
     name = server.metadata.name
     said = find(server.object.status.conditions, DELETING) if server.deleting else None
     message = said.message if said is not None and said.status == "True" and said.message else ""
-    merge = _tell(seen, found, message or f"Deleting OpenStackServer {name}", server, now=now)
+    merge = _report(seen, found, message or f"Deleting OpenStackServer {name}", server, now=now)
     deletion = Delete(target=target(server), deleting=server.deleting, why="its OpenStackMachine is being deleted")
     return Plan.of(merge, deletion).then(WaitFor(f"OpenStackServer {name} to go"))
 
@@ -167,7 +167,7 @@ def _beside(
     return Plan.of(_stuck(seen, found, message, now=now)).then(WaitFor(f"OpenStackServer {name} to go"))
 
 
-def _tell(
+def _report(
     seen: OpenStackMachineSnapshot,
     found: Present[OpenStackMachine],
     message: str,

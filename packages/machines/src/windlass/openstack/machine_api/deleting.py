@@ -87,10 +87,10 @@ def delete(visit: MachineVisit) -> Plan:
     )
     match step:
         case Send(requests, why):
-            told = _tell(visit, Reason.DELETING_SERVER, why)
+            told = _report(visit, Reason.DELETING_SERVER, why)
             return admit(requests, visit).plan(found, why, write=told, deferred=partial(_failed, visit))
         case Await(what):
-            plan = Plan.of(_tell(visit, Reason.DELETING_SERVER, what))
+            plan = Plan.of(_report(visit, Reason.DELETING_SERVER, what))
             return plan.then(look_again(visit, what))
         case Stuck(reason=reason, message=message):
             ready, stop = dead_end(reason, message)
@@ -144,7 +144,7 @@ def _failed(visit: MachineVisit, deferred: Deferred) -> Plan:
     return Plan.of(merge, news).then(at(deferred.until, failed, now=visit.now))
 
 
-def _tell(visit: MachineVisit, reason: Reason, what: str) -> Action:
+def _report(visit: MachineVisit, reason: Reason, what: str) -> Action:
     told = condition(INSTANCE_READY, False, reason, f"Deleting the server: {what}")
     return write(visit.found, (AUTHENTIC, told, progressing(what)), now=visit.now)
 

@@ -52,7 +52,7 @@ async def quotas(clouds: AskedClouds, inventory: PlanReader, *, replicas: Mappin
             times = replicas.get(found.key, 1)
             counted = wanted.setdefault(project.key, Counter())
             counted.update({name: count * times for name, count in need.items()})
-    return [await _told(asked[key], clouds.names[key], need) for key, need in wanted.items() if need.total()]
+    return [await _remark(asked[key], clouds.names[key], need) for key, need in wanted.items() if need.total()]
 
 
 async def _needed(project: Account, server: OpenStackServer) -> Counter[str]:
@@ -76,7 +76,7 @@ async def _needed(project: Account, server: OpenStackServer) -> Counter[str]:
     )
 
 
-async def _told(project: Account, name: str, wanted: Counter[str]) -> Remark:
+async def _remark(project: Account, name: str, wanted: Counter[str]) -> Remark:
     try:
         found = {quota.resource: quota for quota in await project.quotas()}
     except CloudFailure as failure:

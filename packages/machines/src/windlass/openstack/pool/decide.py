@@ -143,7 +143,7 @@ class _Visit(Struct, frozen=True):
         in_the_way = (sending.first.trouble, sending.first.until) if sending.first is not None else None
         if in_the_way is None and allocation.missing and self._unclaimed is not None:
             in_the_way = self._unclaimed, self._unclaimed.due(self.now, since=self._since(POOL_READY))
-        told_now, until, why = self._told(allocation, in_the_way)
+        told_now, until, why = self._reported(allocation, in_the_way)
         objects = (*self._released(allocation), *self._given(allocation), *self._named())
         merge = _write(found, (*told_now, NOT_PAUSED), now=self.now, fields=self._fields(allocation))
         if sending.now and not sending.later:
@@ -307,7 +307,7 @@ class _Visit(Struct, frozen=True):
             fields["floatingIPNetwork"] = {name: value for name, value in known.items() if value}
         return fields
 
-    def _told(
+    def _reported(
         self, allocation: Allocation, held: tuple[Trouble, datetime] | None
     ) -> tuple[Sequence[Condition], datetime | None, str]:
         """The conditions, and when what is in the way is tried again."""

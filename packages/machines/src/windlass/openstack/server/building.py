@@ -1,11 +1,11 @@
-"""From choices to a standing server: resolve, persist the intent, create, and tell.
+"""From choices to a standing server: resolve, persist the intent, create, and report.
 
 | situation | what is done |
 |---|---|
 | neither choices nor a server | resolve, then store finalizer, mark and choices together |
 | choices, but no finalizer or mark (an object of the OpenStack provider) | store both |
-| finalizer, mark and choices are stored | what the instance core says: send, wait, tell |
-| a server is known, and no choices (a moved object, an adopted server) | mark what belongs to it, and tell |
+| finalizer, mark and choices are stored | what the instance core says: send, wait, report |
+| a server is known, and no choices (a moved object, an adopted server) | mark what belongs to it, and report |
 | the Machine of the Machine API that had the server is still giving it up | wait |
 | what it names, or what has its mark, belongs to another object | say whose it is, and stop (`instance.foreign`) |
 | it was moved, restored or served by an earlier version | what it has gets its mark; then the object does |
@@ -40,8 +40,8 @@ from windlass.openstack.server.conditions import (
     in_the_way,
     made_of,
     standing,
-    tell,
     write,
+    write_answer,
 )
 from windlass.openstack.server.holding import hold
 from windlass.openstack.server.resolved import to_status
@@ -91,7 +91,7 @@ def build(visit: ServerVisit) -> Plan:
             return standing(found, made(found).resolved, visit.inventory, server, now=now)
         case Stuck(reason, message):
             ready, progress = dead_end(reason, message)
-            return Plan.of(tell(found, ready, progress, now=now, fields=_resources(visit)), alarm(found, ready))
+            return Plan.of(write_answer(found, ready, progress, now=now, fields=_resources(visit)), alarm(found, ready))
     return _vanished(visit)
 
 
@@ -198,7 +198,7 @@ def _vanished(visit: ServerVisit) -> Plan:
         remedy = "Correct the ID, as `openstack server list` prints it, or remove the annotation"
     ready, progress = dead_end(Reason.INSTANCE_NOT_FOUND, gone, remedy=remedy)
     fields = {"ready": False, "instanceState": LOST}
-    return Plan.of(tell(found, ready, progress, now=visit.now, fields=fields), alarm(found, ready))
+    return Plan.of(write_answer(found, ready, progress, now=visit.now, fields=fields), alarm(found, ready))
 
 
 def refuse(found: Present[OpenStackServer], problems: Sequence[Problem], *, now: datetime) -> Plan:

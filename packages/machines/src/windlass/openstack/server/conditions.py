@@ -49,7 +49,7 @@ def write(
     return status.write(found, told, parts=parts_of(found.object), now=now, fields=fields, why=why)
 
 
-def tell(
+def write_answer(
     found: Present[OpenStackServer],
     ready: Condition,
     progress: Condition,
@@ -66,7 +66,7 @@ def going_on(
 ) -> Merge:
     """The server is being made: nothing is in the way."""
     ready = condition(INSTANCE_READY, None, Reason.INSTANCE_NOT_READY, what)
-    return tell(found, ready, progressing(what), now=now, fields=fields)
+    return write_answer(found, ready, progressing(what), now=now, fields=fields)
 
 
 def in_the_way(
@@ -137,7 +137,7 @@ def standing(
         **made_of(resolved, inventory),
     }
     fields = {name: value for name, value in fields.items() if value != []}
-    merge = tell(found, told, progress, now=now, fields=fields)
+    merge = write_answer(found, told, progress, now=now, fields=fields)
     news = None
     if not found.object.status.instance_id and not adopted(found):
         note = f"Created server {server.name} with id {server.id}"

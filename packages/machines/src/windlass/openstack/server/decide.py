@@ -14,7 +14,7 @@
 | its spec is wrong, and there is no server yet | say so | `building` |
 | finalizer and mark are missing where something is recorded | both are stored | `building` |
 | the credentials or the cloud fail | say so, and when it is tried again | `conditions` |
-| else | resolve, create, tell | `building`, `sending`, `conditions` |
+| else | resolve, create, report | `building`, `sending`, `conditions` |
 """
 
 from datetime import datetime

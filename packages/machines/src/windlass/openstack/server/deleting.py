@@ -130,15 +130,15 @@ def delete(visit: ServerVisit) -> Plan:
     match step:
         case Send(requests, why):
             reason = _reason_of(inventory, requests)
-            told = _tell(found, reason, _SAID[reason].format(found.metadata.name), now=now)
+            told = _report(found, reason, _SAID[reason].format(found.metadata.name), now=now)
             return admit(requests, visit).plan(found, why, write=told, deferred=partial(_failed, visit, reason))
         case Await(what):
             reason = _reason_of(inventory, ())
             goes = reason == Reason.DELETING_SERVER and not visit.cloud.awaited
             said = _SAID[reason].format(found.metadata.name) if goes else what
-            return Plan.of(_tell(found, reason, said, now=now)).then(look_again(visit, what, part=DELETING))
+            return Plan.of(_report(found, reason, said, now=now)).then(look_again(visit, what, part=DELETING))
         case Stuck(reason=reason, message=message):
-            return Plan.of(_tell(found, _reason_of(inventory, ()), message, now=now, more=dead_end(reason, message)))
+            return Plan.of(_report(found, _reason_of(inventory, ()), message, now=now, more=dead_end(reason, message)))
         case Vanished():
             gone = found.object.status.instance_id
             deleted = f"Deleted server {found.metadata.name} with id {gone}"
@@ -199,10 +199,10 @@ def _failed(visit: ServerVisit, reason: Reason, deferred: Deferred) -> Plan:
         condition(INSTANCE_READY, False, Reason.INSTANCE_DELETE_FAILED, failed),
         deferred.trouble.progress(deferred.until),
     )
-    return Plan.of(_tell(found, reason, failed, now=now, more=told)).then(at(deferred.until, failed, now=now))
+    return Plan.of(_report(found, reason, failed, now=now, more=told)).then(at(deferred.until, failed, now=now))
 
 
-def _tell(
+def _report(
     found: Present[OpenStackServer], reason: Reason, what: str, *, now: datetime, more: Sequence[Condition] = ()
 ) -> Merge:
     told = more or (condition(INSTANCE_READY, False, reason, what), progressing(what))

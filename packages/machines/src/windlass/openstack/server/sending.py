@@ -28,7 +28,7 @@ def admit(wanted: Iterable[CloudRequest], visit: Visit[Any, Any], *, without: Pr
         last=visit.seen.last,
         now=visit.now,
         since=lambda _: visit.since,
-        explain=partial(_told, visit),
+        explain=partial(_trouble, visit),
     )
     wanted = tuple(wanted)
     starved = next((each for each in wanted if isinstance(each, requests.CreateServer)), None)
@@ -59,7 +59,7 @@ def under_way(
     return RequeueAfter(max(wait, 1.0), "A request may be under way")
 
 
-def _told(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> Trouble:
+def _trouble(visit: Visit[Any, Any], request: CloudRequest, failure: Failure) -> Trouble:
     return trouble_of(
         failure,
         doing=f"{request.verb} {request.subject}".strip(),

@@ -228,14 +228,14 @@ class ClusterBackend(Generic[K]):
             ),
         )
         if builder is not None:
-            state = self._told(builder, state)
+            state = self._current(builder, state)
         else:
             note = f"{self._kind.RESOURCE.kind} {meta.name} does not exist, only its ConfigMap"
             state = replace(state, phase=Phase.INTERRUPTED, note=note, ending=found.deleting)
         state = replace(state, ended=_ended(state, meta))
         return (meta.creation_timestamp or "", state.attempt, state.name), state
 
-    def _told(self, builder: Object[K], known: BuildState) -> BuildState:
+    def _current(self, builder: Object[K], known: BuildState) -> BuildState:
         seen = read(builder)
         if isinstance(seen, Unreadable):
             return replace(known, phase=Phase.FAILED, failed=Failed(cause=Cause.UNKNOWN, tail=seen.why))

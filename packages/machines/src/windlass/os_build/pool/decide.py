@@ -101,7 +101,7 @@ class _Decision:
                 return Plan.of(*self._removed(self._seen.builds, "the pool is not opted in"), *self._quiet())
             case of.Unclear(problem):
                 event = self._event(problem.reason, problem.text, occasion=problem.text, warning=True)
-                return Plan.of(*self._tell(_of_problem(problem), event))
+                return Plan.of(*self._reported(_of_problem(problem), event))
         superseded = [build for build in self._seen.builds if unwanted(self._seen, build)]
         cleared = [*self._removed(superseded, "the pool asks for another image")]
         if self._seen.claim is not None:
@@ -135,14 +135,14 @@ class _Decision:
         match found:
             case of.Built(image, config):
                 build_condition = BuildCondition(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
-                return Plan.of(*self._tell(build_condition), *self._removed(self._wanted, "its result is recorded"))
+                return Plan.of(*self._reported(build_condition), *self._removed(self._wanted, "its result is recorded"))
             case of.Finished(build, digest):
                 return self._finished(build, digest)
             case of.Underway(build) | of.Overdue(build):
                 return self._underway(build, overdue=isinstance(found, of.Overdue))
             case of.Unconfirmed(build, why):
                 text = f"{build.image} is pushed, and its digest is not known yet" + (f": {why}" if why else "")
-                return Plan.of(*self._tell(BuildCondition(BUILDING, "DigestUnknown", text), build=build)).then(
+                return Plan.of(*self._reported(BuildCondition(BUILDING, "DigestUnknown", text), build=build)).then(
                     RequeueAfter(self._timing.lost, "ask the registry for the digest")
                 )
             case of.Lost(build, when):
@@ -150,21 +150,21 @@ class _Decision:
             case of.Retrying(build, when):
                 failure = self._failure(build)
                 text = f"Attempt {build.attempt + 1} of {ATTEMPTS} begins at {rfc3339(when)}. {failure}"
-                return Plan.of(*self._tell(BuildCondition(PENDING, "Retrying", text), build=build)).then(
+                return Plan.of(*self._reported(BuildCondition(PENDING, "Retrying", text), build=build)).then(
                     self._at(when, "the next attempt")
                 )
             case of.Broken(build):
                 cause = (build.failed or _UNKNOWN).cause
                 event = self._event("BuildFailed", self._failure(build), occasion=build.name, warning=True)
                 return Plan.of(
-                    *self._tell(BuildCondition(FAILED, str(cause), self._failure(build)), event, build=build)
+                    *self._reported(BuildCondition(FAILED, str(cause), self._failure(build)), event, build=build)
                 )
             case of.HeldBack(condition, message):
                 text = f"No build starts while {condition} is True" + (f": {message}" if message else "")
-                return Plan.of(*self._tell(BuildCondition("", "PoolDegraded", text)))
+                return Plan.of(*self._reported(BuildCondition("", "PoolDegraded", text)))
             case of.Resting(when):
                 text = f"The build of {self._request.config} begins at {rfc3339(when)}, unless its inputs change again"
-                return Plan.of(*self._tell(BuildCondition(PENDING, "Resting", text))).then(
+                return Plan.of(*self._reported(BuildCondition(PENDING, "Resting", text))).then(
                     self._at(when, "start the build")
                 )
             case of.Refused(why, when):
@@ -197,7 +197,7 @@ class _Decision:
             build_condition = BuildCondition(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
         event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
-        return Plan.of(*cancelled, *self._tell(build_condition, event, build=build)).then(
+        return Plan.of(*cancelled, *self._reported(build_condition, event, build=build)).then(
             WaitFor(f"build {build.name} to end", limit)
         )
 
@@ -206,20 +206,20 @@ class _Decision:
             return Plan.of(*self._removed([build], "it begins again"))
         why = self._failure(build) if build.failed else f"Build {build.name} was interrupted"
         build_condition = BuildCondition(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
-        return Plan.of(*self._tell(build_condition, build=build)).then(self._at(when, "begin the build again"))
+        return Plan.of(*self._reported(build_condition, build=build)).then(self._at(when, "begin the build again"))
 
     def _ready(self, due: of.Ready) -> Plan:
         materials = self._seen.materials
         if materials is None:
             return Plan.nothing("the Secrets of the build have not been read")
         if isinstance(materials.secrets, Problem):
-            return Plan.of(*self._tell(_of_problem(materials.secrets)))
+            return Plan.of(*self._reported(_of_problem(materials.secrets)))
         if materials.answer is None:
             return Plan.of(self._probe(materials))
         if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):
             build_condition = BuildCondition(FAILED, REFUSED[materials.answer.kind], materials.answer.text)
             event = self._event("PushRefused", materials.answer.text, occasion=self._seen.versions, warning=True)
-            return Plan.of(*self._tell(build_condition, event)).then(
+            return Plan.of(*self._reported(build_condition, event)).then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
             )
         match materials.context:
@@ -238,7 +238,7 @@ class _Decision:
                 return Plan.of(*self._backends[due.backend].start(order))
             case Problem() as problem:
                 event = self._event("BuildFailed", problem.text, occasion=due.name, warning=True)
-                plan = Plan.of(*self._tell(_of_problem(problem), event))
+                plan = Plan.of(*self._reported(_of_problem(problem), event))
                 if problem.reason == "MachineConfigMissing":  # they are not watched
                     return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
                 return plan
@@ -262,7 +262,7 @@ class _Decision:
         """Nothing of ours stays on the pool."""
         return conditions.unrecord(self._pool), conditions.remove_conditions(self._pool)
 
-    def _tell(
+    def _reported(
         self, build_condition: BuildCondition, event: Emit | None = None, *, build: BuildState | None = None
     ) -> tuple[Action, ...]:
         """What the report says, and the Event if that changes, or if it can say nothing."""

@@ -120,7 +120,7 @@ def informed_of(status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, .
         for one in place.informers if place else ():
             if one.name in OWN_INFORMERS:
                 continue
-            told = tuple(_told(entry, pool, now) for entry in one.insights)
+            told = tuple(_informer_insight(entry, pool, now) for entry in one.insights)
             stood = found.get(one.name)
             found[one.name] = Informed(
                 name=one.name,
@@ -131,7 +131,7 @@ def informed_of(status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, .
     return tuple(found.values())
 
 
-def _told(entry: ControlPlaneEntry | WorkerPoolEntry, pool: str, now: Moment) -> InformerInsight | None:
+def _informer_insight(entry: ControlPlaneEntry | WorkerPoolEntry, pool: str, now: Moment) -> InformerInsight | None:
     health = entry.insight.health
     if health is None:
         return None

@@ -77,7 +77,7 @@ def read_answer(body: bytes, *, now: Moment) -> Answer:
         if why := _refusal(one, told):
             refused.append(f"insight {one_line(one.uid, MOST_UID)!r}: {why}")
             continue
-        told[one.uid] = _told(one, refused, now)
+        told[one.uid] = _accepted(one, refused, now)
     return Answer(tuple(told.values()), tuple(refused))
 
 
@@ -95,7 +95,7 @@ def _refusal(one: InformedInsight, told: dict[str, InformerInsight]) -> str:
     return ""
 
 
-def _told(one: InformedInsight, refused: list[str], now: Moment) -> InformerInsight:
+def _accepted(one: InformedInsight, refused: list[str], now: Moment) -> InformerInsight:
     what = f"insight {one.uid!r}"
     reference = link(one.remediation.reference)
     if one.remediation.reference and not reference:

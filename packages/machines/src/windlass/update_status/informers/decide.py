@@ -73,11 +73,11 @@ def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
     endpoint = seen.endpoint
     if endpoint is None or isinstance(endpoint, Denied):
         denied = endpoint or Denied(Reason.NOT_ASKED_YET, "it was not looked at")
-        plan = Plan.of(*_told(found, denied.reason, denied.message, None, now))
+        plan = Plan.of(*_report(found, denied.reason, denied.message, None, now))
         return plan if denied.reason in _FINAL else plan.then(RequeueAfter(AGAIN, "its Service, or its place"))
     if seen.wait > 0:
         reason, message = _verdict(found.object, seen.heard, now=of_datetime(now))
-        return Plan.of(*_told(found, reason, message, seen.heard, now)).then(RequeueAfter(seen.wait, "next question"))
+        return Plan.of(*_report(found, reason, message, seen.heard, now)).then(RequeueAfter(seen.wait, "next question"))
     name = found.metadata.name
     if not seen.token:
         request = RequestToken(
@@ -113,7 +113,7 @@ def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> t
     return Reason.NOT_ANSWERING, heard.trouble
 
 
-def _told(
+def _report(
     found: Present[UpdateInformer], reason: Reason, message: str, heard: Heard | None, now: datetime
 ) -> Iterator[Action]:
     """The status and the Event of its change, if there is one."""
