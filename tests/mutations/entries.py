@@ -1378,7 +1378,7 @@ _BUILDING_IMAGES = (
         ("if known is None or known[0] != inputs:", "if known is None:"),
     ),
     *_in(
-        "os_build/pool/refusal.py",
+        "os_build/pool/observe.py",
         "os_build/pool/test_refusals.py",
         ("isinstance(each.action, Create)", "False"),
         ("log.clean(str(failed.error))", "str(failed.error)"),
@@ -1841,7 +1841,7 @@ _IN_THE_CLOUD = (
         ("        inventory = counted(\n", "        inventory = (lambda *all: all[2])(\n"),
     ),
     *_in(
-        "openstack/pool/recorded.py",
+        "openstack/pool/controller.py",
         "openstack/pool/test_whose.py",
         ("            return each\n        address", "            pass\n        address"),
         ("if first is None or first.metadata.uid == found.metadata.uid:", "if True:"),
@@ -2230,7 +2230,7 @@ _IN_THE_CLOUD = (
         ("return Plan.of(merge, deletion).then(", "return Plan.of(merge, deletion, _release(found, 'gone')).then("),
     ),
     *_in(
-        "openstack/machine/pause.py",
+        "openstack/machine/decide.py",
         "openstack/machine",
         (
             "server is None or is_true(server.object.status.conditions, PAUSED)",
@@ -2509,8 +2509,8 @@ _IN_THE_CLOUD = (
         ("[^,/]{1,60}", "[^,]{1,60}"),
     ),
     *_in(
-        "openstack/overview/single.py",
-        "openstack/overview/test_single.py",
+        "openstack/overview/reading.py",
+        "openstack/overview/test_reading.py",
         ("if authority != MACHINE_API:", "if False:"),
         ("(server and each.device_id == server)", "(each.device_id == server)"),
         ("if found.port_id and address not in claims:", "if found.port_id:"),
@@ -2687,7 +2687,7 @@ _IN_THE_CLOUD = (
         ),
     ),
     *_in(
-        "openstack/cluster/reach.py",
+        "openstack/cluster/parts.py",
         "openstack/cluster/test_endpoint_stories.py",
         ("    if busy or not (machines", "    if not (machines"),
     ),
@@ -3106,7 +3106,7 @@ _ASKING_INFORMERS = (
         ("before.get(name, Informed(", "dict().get(name, Informed("),
     ),
     *_in(
-        "update_status/informers/audit.py",
+        "update_status/informers/feed.py",
         "update_status/informers/test_asking.py",
         ("            if one.uid not in known:\n", "            if True:\n"),
         ("            if one.uid not in stays:\n", "            if False:\n"),

@@ -11,7 +11,7 @@ from windlass.capability.conventions.exit_codes import Exit
 from windlass.kube.errors import KubeError, NotServed, Status, TransportError, Unauthorized
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import follow
-from windlass.update_status.cli.status.changes import changes, facts
+from windlass.update_status.cli.status.follow import changes, facts
 from windlass.update_status.cli.status.inspection import StatusInspection
 from windlass.update_status.cli.status.show import StatusRequest
 from windlass.update_status.report import (

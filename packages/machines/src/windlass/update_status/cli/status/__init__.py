@@ -4,7 +4,7 @@
 |---|---|
 | `inspection` | reads a cluster or files, and makes the report |
 | `show` | the command, once |
-| `follow`, `changes` | the command with `--watch` and `--wait` |
+| `follow` | the command with `--watch` and `--wait` |
 | `verdict` | what a report means for the exit code |
 | `history` | the records of updates |
 """

@@ -7,13 +7,14 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
 import click
 
 from windlass.capability.conventions import complaints, output
+from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
@@ -22,12 +23,13 @@ from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import inspection
-from windlass.update_status.cli.status.changes import Facts, changes, facts
 from windlass.update_status.cli.status.inspection import Origin, StatusInspection
 from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered
 from windlass.update_status.cli.status.verdict import is_over, is_stalled, needs_attention
+from windlass.update_status.estimate import progress
 from windlass.update_status.reading.thanos import USER_AGENT
-from windlass.update_status.report import Level
+from windlass.update_status.report import Health, Level, Node, Operator, Report
+from windlass.update_status.times import Moment, rfc3339
 
 SHORTEST = 2.0
 """Seconds between two looks at least."""
@@ -208,3 +210,52 @@ class _Live(_Shown):
 def _harmless(text: str) -> str:
     """`text` without characters that could affect the terminal, line by line."""
     return "\n".join(complaints.harmless(line) for line in text.splitlines())
+
+
+# Says in one line each what has changed between two reports: phases, states and insights.
+
+GONE = "gone"
+
+Facts = Mapping[str, str]
+"""What a report says, by subject."""
+
+
+def facts(report: Report, *, now: Moment) -> Facts:
+    """What is worth a line when it changes. Durations and estimates are not."""
+    plane = report.control_plane
+    found = {"cluster": "not updating", "control plane": progress(plane, now).assessment}
+    if report.updating:
+        target = plane.versions.target if plane.versions else "an unknown version"
+        found["cluster"] = f"updating to {target}"
+    for operator in plane.operators:
+        found[f"operator {operator.name}"] = _operator(operator)
+    for pool in report.pools:
+        found[f"pool {pool.name}"] = (
+            f"{pool.summary.assessment}, {pool.summary.updated} of {pool.summary.managed} updated"
+        )
+        for node in pool.nodes:
+            found[f"node {node.name}"] = _node(node)
+    for insight in report.insights:
+        found[f"insight {insight.summary}"] = f"{insight.level.title}, impact {insight.impact}"
+    return found
+
+
+def changes(before: Facts, after: Facts, *, now: Moment) -> Iterator[str]:
+    """A line for each subject that came, changed or went."""
+    for subject in dict.fromkeys((*after, *before)):
+        was, now_is = before.get(subject), after.get(subject, GONE)
+        if was != now_is:
+            change = now_is if was is None or now_is == GONE else f"{was} -> {now_is}"
+            yield harmless(" ".join(f"{rfc3339(now)} {subject}: {change}".split()))
+
+
+def _operator(operator: Operator) -> str:
+    sick = "" if operator.health is Health.HEALTHY else f", {operator.health}"
+    return f"{operator.state}{sick}"
+
+
+def _node(node: Node) -> str:
+    phase = str(node.phase) if node.managed else "not managed yet"
+    if not node.message:
+        return phase
+    return f"{phase}, {node.assessment}: {node.message}"
