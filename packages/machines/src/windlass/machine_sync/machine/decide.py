@@ -32,13 +32,12 @@ from msgspec.structs import replace
 
 from windlass.api import capi, mapi
 from windlass.api.meta import ObjectMeta, OwnerReference
-from windlass.kube.control.plan import AddFinalizer, Emit, Merge, Plan, WaitFor, target, target_of
+from windlass.kube.control.plan import AddFinalizer, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
     CLUSTER_API_FINALIZER,
-    EVENT_SOURCE,
     MACHINE_API,
     MACHINE_API_FINALIZER,
     MIGRATING,
@@ -59,7 +58,7 @@ from windlass.machine_sync.mirroring import belongs, migration, taints
 from windlass.machine_sync.mirroring.alone import NEVER_MIRRORED, deleted_alone
 from windlass.machine_sync.mirroring.belongs import are_two_sets, is_mirror, was_mirrored
 from windlass.machine_sync.mirroring.finalizers import let_go
-from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority, report_only
+from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority, report_only, unreadable
 
 PROVISIONING: Final = "Provisioning"
 
@@ -254,9 +253,7 @@ def _unreadable(seen: MachineSnapshot, found: Unreadable, *, now: datetime) -> P
         going = alone or deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
-    note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the Machine."
-    aim = target_of(mapi.Machine, found.metadata)
-    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
+    return unreadable(mapi.Machine, found)
 
 
 # Two Machines of one name that were never mirrored: each is deleted alone, and neither becomes the other's mirror.

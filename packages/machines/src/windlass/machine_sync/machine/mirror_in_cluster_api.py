@@ -282,27 +282,9 @@ def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:
 
 
 def _status(mirror: Present[capi.Machine], converted: capi.Machine, *, now: datetime) -> Merge:
-    observed: dict[str, Any] = dict(mirror.tree.get("status") or {})
-    desired: dict[str, Any] = tree(converted.status)
-    generation = mirror.metadata.generation
-    old = ((observed.get("deprecated") or {}).get("v1beta1") or {}).get("conditions")
-    v1beta1 = dict((desired.get("deprecated") or {}).get("v1beta1") or {})
-    v1beta1["conditions"] = conditions.merged_v1beta1(old, v1beta1.get("conditions") or [], now=now)
-    return Merge(
-        target=target(mirror),
-        part="status",
-        observed={"status": observed},
-        desired={
-            "status": {
-                **desired,
-                "conditions": conditions.merged(
-                    observed.get("conditions"), desired.get("conditions") or [], now=now, generation=generation
-                ),
-                "deprecated": {"v1beta1": v1beta1},
-                "observedGeneration": generation,
-            }
-        },
-        why="the status of the Machine API Machine changed",
+    why = "the status of the Machine API Machine changed"
+    return conditions.status_write(
+        mirror, tree(converted.status), generation=mirror.metadata.generation, now=now, why=why
     )
 
 
