@@ -16,7 +16,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.openstack.demo import cluster
 from windlass.openstack.demo import expectations as expect
 from windlass.openstack.demo.columns import COLUMNS
-from windlass.openstack.demo.hand_over import handed_over
+from windlass.openstack.demo.expectations import handed_over
 from windlass.openstack.demo.scene import BASTION, Held, Scene, Write
 from windlass.openstack.demo.story import STORY, lost_machine
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from windlass.demo import story
-from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.kube.conditions import is_true
 from windlass.machine_sync.constants import CLUSTER_API
 from windlass.machine_sync.demo.scene import Scene
@@ -28,13 +28,13 @@ REFUSAL: Final = (
 
 
 def api_server_answers(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version):
+    if why := scene.silent:
         return missing(why)
     return met(f"etcd, kube-apiserver {scene.version}, kube-controller-manager and the Cluster API core manager run")
 
 
 def kinds_are_served(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version, scene.unwatched):
+    if why := scene.unserved:
         return missing(why)
     return met("Machines and MachineSets are served in both APIs; Windlass has a ServiceAccount with its own rights")
 
@@ -53,7 +53,7 @@ def cluster_is_provisioned(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_leads(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := idle(scene.leader, ready=scene.ready):
+    if why := scene.idle:
         return missing(why)
     return met(f"Windlass is ready, and leads as {scene.leader}")
 

@@ -3,9 +3,8 @@
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations` | the expected results of the steps, about machines |
+| `expectations` | the expected results of the steps, about machines, also those that move to the other API |
 | `cluster` | about the cluster and its bastion |
-| `hand_over` | about a machine that moves to the other API |
 | `scene` | a snapshot of the cluster and of the project in OpenStack |
 | `stage` | the cloud, the cluster, the Machine API, and both `windlass run` |
 | `columns` | cluster, bastion and machines as rows |
