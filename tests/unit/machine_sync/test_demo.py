@@ -19,9 +19,8 @@ from windlass.demo.view import LinesView, summarise
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
+from windlass.machine_sync.demo import COLUMNS, hand_over
 from windlass.machine_sync.demo import expectations as expect
-from windlass.machine_sync.demo import hand_over
-from windlass.machine_sync.demo.columns import COLUMNS
 from windlass.machine_sync.demo.scene import Scene
 from windlass.machine_sync.demo.stage import Stage
 from windlass.machine_sync.demo.story import STORY, Step

@@ -8,5 +8,5 @@
 | `fetching` | one question over HTTPS |
 | `answers` | what is taken of an answer; `cleaning` makes texts safe, `churn` bounds new uids |
 | `heard` | what of the answers counts, for how long |
-| `settings`, `owned` | what the command line says; the CRD |
+| `settings` | what the command line says |
 """
