@@ -239,13 +239,6 @@ def test_a_report_that_only_grew_older_has_no_lines() -> None:
     assert list(changes(facts(SICK, now=NOW), facts(SICK, now=NOW + 1), now=NOW)) == []
 
 
-@pytest.mark.parametrize(("took", "pause"), [(0.01, 2), (0.5, 5), (30, 60)])
-def test_large_clusters_are_looked_at_less_often(took: float, pause: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-
-    assert watch.pause_after(took, shortest=follow.SHORTEST) == pause
-
-
 async def test_there_is_some_time_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "SHORTEST", 30.0)
     found = follow.sights(looks(at(BUSY), at(IDLE)))
