@@ -3,7 +3,7 @@
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations`, `hand_over` | the expected results of the steps, of the first act and of the second |
+| `expectations` | the expected results of the steps, of the first act and of the second |
 | `scene` | a snapshot of the cluster |
 | `stage` | the cluster of the story, the simulators and `windlass run` |
 | `manifests/` | the cluster of the story |
