@@ -18,7 +18,7 @@ from bench.machine import NoiseMeter
 from bench.requests import RequestLog
 from bench.servers import GROUP, UNLIMITED, USER, control_plane, until
 from bench.tables import Cell, Table, against
-from windlass.openstack.owned import OWNED
+from windlass.openstack.installation import OWNED
 from windlass.testing import crds
 from windlass.testing.binaries import to_stderr
 from windlass.testing.cloud import Cloud, Project

@@ -21,7 +21,7 @@ from bench.contestant import environment
 from bench.machine import NoiseMeter, usage
 from bench.requests import Request, RequestLog
 from bench.tables import Cell, Table, against
-from windlass.openstack.owned import OWNED
+from windlass.openstack.installation import OWNED
 from windlass.testing.binaries import to_stderr
 from windlass.testing.cloud import Cloud, Project
 from windlass.testing.machines import cluster_api

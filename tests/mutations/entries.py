@@ -362,7 +362,7 @@ _DECIDING = (
         ("    if has_other_owner(mirror, capi.Cluster):", "    if False:"),
     ),
     *_in(
-        "machine_sync/machine/apart.py",
+        "machine_sync/machine/decide.py",
         "machine_sync/machine/test_two_sets.py",
         ("    if owner is None or not are_two_sets(seen.machine_api_set, seen.cluster_api_set):", "    if True:"),
         ("    if owner is None or not", "    if not"),
@@ -387,7 +387,7 @@ _DECIDING = (
         ("    if seen.two_sets:\n", "    if False:\n"),
     ),
     *_in(
-        "machine_sync/machine/apart.py",
+        "machine_sync/machine/decide.py",
         "machine_sync/machine/test_name_conflict.py",
         ("        if undecided and found.object.spec.provider_id:", "        if False:"),
     ),
@@ -450,19 +450,19 @@ _DECIDING = (
         ("if owner.controller or not _is_cluster(owner)]", "if owner.controller]"),
     ),
     *_in(
-        "machine_sync/machine/apart.py",
-        "machine_sync/machine/test_apart.py",
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_decide.py",
         ("    if was_mirrored(other) and was_mirrored(found.metadata):", "    if True:"),
         ("    if was_mirrored(other) and was_mirrored(found.metadata):", "    if was_mirrored(other):"),
     ),
     *_in(
         "machine_sync/machine/deletion.py",
-        "machine_sync/machine/test_apart.py",
+        "machine_sync/machine/test_decide.py",
         ("if source is not None and is_paused_mirror(source):", "if False:"),
     ),
     *_in(
         "machine_sync/mirroring/belongs.py",
-        "machine_sync/machine/test_apart.py",
+        "machine_sync/machine/test_decide.py",
         (
             "return AUTHORITY_ANNOTATION in meta.annotations and was_mirrored(meta)",
             "return AUTHORITY_ANNOTATION in meta.annotations",
@@ -473,7 +473,7 @@ _DECIDING = (
     ),
     *_in(
         "machine_sync/mirroring/alone.py",
-        "machine_sync/machine/test_apart.py",
+        "machine_sync/machine/test_decide.py",
         ("return None if was_mirrored(other) else Plan.of", "return None if True else Plan.of"),
         ("(was_mirrored(other) and was_ever_mirrored(found))", "was_mirrored(other)"),
         ("(was_mirrored(other) and was_ever_mirrored(found))", "was_ever_mirrored(found)"),
@@ -496,9 +496,9 @@ _DECIDING = (
     ),
     *_in(
         "machine_sync/machine/decide.py",
-        "machine_sync/machine/test_apart.py",
-        ("if (alone := apart.deleted_under_machine_api(seen, found)) is not None:", "if (alone := None) is not None:"),
-        ("if (alone := apart.deleted_under_cluster_api(seen, found)) is not None:", "if (alone := None) is not None:"),
+        "machine_sync/machine/test_decide.py",
+        ("if (alone := deleted_under_machine_api(seen, found)) is not None:", "if (alone := None) is not None:"),
+        ("if (alone := deleted_under_cluster_api(seen, found)) is not None:", "if (alone := None) is not None:"),
         ("        going = alone or deletion.of_both", "        going = deletion.of_both"),
     ),
     *_in(
@@ -912,7 +912,7 @@ _MIRRORING = (
         ("    if lost := _lost_taints(seen, found):", '    if lost := "":'),
     ),
     *_in(
-        "machine_sync/preflight/convertible.py",
+        "machine_sync/preflight/checks.py",
         "machine_sync/test_preflight.py",
         ("        yield Answer.NO, lost\n", "        yield Answer.WARNING, lost\n"),
     ),
@@ -1378,7 +1378,7 @@ _BUILDING_IMAGES = (
         ("if known is None or known[0] != inputs:", "if known is None:"),
     ),
     *_in(
-        "os_build/pool/refusal.py",
+        "os_build/pool/observe.py",
         "os_build/pool/test_refusals.py",
         ("isinstance(each.action, Create)", "False"),
         ("log.clean(str(failed.error))", "str(failed.error)"),
@@ -1556,8 +1556,8 @@ _ASKING_AND_RENDERING = (
         ("not in _UNSAFE", '!= "Cc"'),
     ),
     *_in(
-        "os_build/backends/openshift_state.py",
-        "os_build/backends/test_openshift_state.py",
+        "os_build/backends/openshift.py",
+        "os_build/backends/test_openshift.py",
         ("            if status.reason in _LOST:", "            if False:"),
         ("ending=status.cancelled and not state.is_over", "ending=status.cancelled"),
         ('doing="push" if status.reason == _PUSH else "build"', 'doing="build"'),
@@ -1841,7 +1841,7 @@ _IN_THE_CLOUD = (
         ("        inventory = counted(\n", "        inventory = (lambda *all: all[2])(\n"),
     ),
     *_in(
-        "openstack/pool/recorded.py",
+        "openstack/pool/controller.py",
         "openstack/pool/test_whose.py",
         ("            return each\n        address", "            pass\n        address"),
         ("if first is None or first.metadata.uid == found.metadata.uid:", "if True:"),
@@ -2230,7 +2230,7 @@ _IN_THE_CLOUD = (
         ("return Plan.of(merge, deletion).then(", "return Plan.of(merge, deletion, _release(found, 'gone')).then("),
     ),
     *_in(
-        "openstack/machine/pause.py",
+        "openstack/machine/decide.py",
         "openstack/machine",
         (
             "server is None or is_true(server.object.status.conditions, PAUSED)",
@@ -2509,8 +2509,8 @@ _IN_THE_CLOUD = (
         ("[^,/]{1,60}", "[^,]{1,60}"),
     ),
     *_in(
-        "openstack/overview/single.py",
-        "openstack/overview/test_single.py",
+        "openstack/overview/reading.py",
+        "openstack/overview/test_reading.py",
         ("if authority != MACHINE_API:", "if False:"),
         ("(server and each.device_id == server)", "(each.device_id == server)"),
         ("if found.port_id and address not in claims:", "if found.port_id:"),
@@ -2687,7 +2687,7 @@ _IN_THE_CLOUD = (
         ),
     ),
     *_in(
-        "openstack/cluster/reach.py",
+        "openstack/cluster/parts.py",
         "openstack/cluster/test_endpoint_stories.py",
         ("    if busy or not (machines", "    if not (machines"),
     ),
@@ -2923,8 +2923,8 @@ _SHOWING_IN_BROWSERS = (
         ("if epoch != self._epoch or not", "if not"),
     ),
     *_in(
-        "web/sessions.py",
-        "web/test_sessions.py",
+        "web/access.py",
+        "web/test_access.py",
         ("now >= session.until or", ""),
         ("or now - used >= IDLE", ""),
         ("self._sessions.move_to_end(number)\n        return", "return"),
@@ -3106,7 +3106,7 @@ _ASKING_INFORMERS = (
         ("before.get(name, Informed(", "dict().get(name, Informed("),
     ),
     *_in(
-        "update_status/informers/audit.py",
+        "update_status/informers/feed.py",
         "update_status/informers/test_asking.py",
         ("            if one.uid not in known:\n", "            if True:\n"),
         ("            if one.uid not in stays:\n", "            if False:\n"),

@@ -17,7 +17,7 @@ from windlass.testing.plane.connection import ADMIN
 from windlass.testing.plane.errors import Refused
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.document import write
-from windlass.update_status.document.owned import UPDATE_STATUS
+from windlass.update_status.installation import UPDATE_STATUS
 from windlass.update_status.sources import Sources
 
 pytestmark = pytest.mark.plane

@@ -19,9 +19,8 @@ from windlass.demo.view import LinesView, summarise
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import TransportError
 from windlass.kube.object import Object
+from windlass.machine_sync.demo import COLUMNS
 from windlass.machine_sync.demo import expectations as expect
-from windlass.machine_sync.demo import hand_over
-from windlass.machine_sync.demo.columns import COLUMNS
 from windlass.machine_sync.demo.scene import Scene
 from windlass.machine_sync.demo.stage import Stage
 from windlass.machine_sync.demo.story import STORY, Step
@@ -174,11 +173,11 @@ def instance(machine: str, *entries: Entry, id: str = "") -> Instance:  # noqa: 
 
 class TestSecondAct:
     BEFORE = Moment(handed_over("MachineAPI"))
-    LOOK = staticmethod(hand_over.handed_over("ClusterAPI"))
+    LOOK = staticmethod(expect.handed_over("ClusterAPI"))
 
     def test_it_begins_when_the_machine_api_runs_a_set_and_cluster_api_stands_still(self) -> None:
-        assert hand_over.machine_api_runs_a_set(handed_over("MachineAPI"), Moment(Scene())).met
-        assert not hand_over.machine_api_runs_a_set(handed_over("ClusterAPI"), Moment(Scene())).met
+        assert expect.machine_api_runs_a_set(handed_over("MachineAPI"), Moment(Scene())).met
+        assert not expect.machine_api_runs_a_set(handed_over("ClusterAPI"), Moment(Scene())).met
 
     def test_machines_are_handed_over_when_all_run_there_on_the_same_instances(self) -> None:
         assert self.LOOK(handed_over("ClusterAPI"), self.BEFORE).met

@@ -13,10 +13,9 @@ from windlass.demo.story import Moment, missing
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
-from windlass.openstack.demo import cluster
+from windlass.openstack.demo import COLUMNS, cluster
 from windlass.openstack.demo import expectations as expect
-from windlass.openstack.demo.columns import COLUMNS
-from windlass.openstack.demo.hand_over import handed_over
+from windlass.openstack.demo.expectations import handed_over
 from windlass.openstack.demo.scene import BASTION, Held, Scene, Write
 from windlass.openstack.demo.story import STORY, lost_machine
 

@@ -25,15 +25,13 @@ from windlass.api.config import (
 )
 from windlass.api.core import Node, NodeCondition, NodeSpec, NodeStatus
 from windlass.api.machineconfiguration import (
-    LabelSelector,
-    LabelSelectorRequirement,
     MachineConfigNode,
     MachineConfigNodeStatus,
     MachineConfigPool,
     MachineConfigPoolSpec,
     PoolConfiguration,
 )
-from windlass.api.meta import Condition, ObjectMeta
+from windlass.api.meta import Condition, LabelSelector, LabelSelectorRequirement, ObjectMeta
 from windlass.update_status.constants import (
     CURRENT_CONFIG,
     CURRENT_IMAGE,

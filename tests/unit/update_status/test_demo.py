@@ -24,8 +24,8 @@ from windlass.kube.verbs import PatchType
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.updates import PlayedCluster
 from windlass.testing.updates.drain import Pod
+from windlass.update_status.demo import PAGE
 from windlass.update_status.demo import expectations as expect
-from windlass.update_status.demo.page import PAGE
 from windlass.update_status.demo.scene import LAYOUT, Scene
 from windlass.update_status.demo.story import STORY, Step
 from windlass.update_status.times import of_datetime

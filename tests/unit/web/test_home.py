@@ -9,7 +9,7 @@ from aiohttp import ClientSession, CookieJar
 
 from tests.unit.web.serving import a_view, browsing, serving
 from windlass.kube.errors import ConfigError
-from windlass.web.headers import HEADERS
+from windlass.web.app import HEADERS
 
 DOCUMENT = {"thing/a": {"text": "<script>alert(1)</script>"}, "troubles": []}
 ASKED = ("/api/session", "/api/views/things/document", "/api/views/things/changes", "/api/views/things/details")

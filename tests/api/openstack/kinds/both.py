@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.patience import PATIENCE
-from windlass.openstack.owned import OWNED
+from windlass.openstack.installation import OWNED
 from windlass.testing.crds import INFRASTRUCTURE, documents
 from windlass.testing.plane.access import BlockingAccess, found
 from windlass.testing.plane.errors import Refused

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE
-from windlass.kube.config.child import Ended, run
+from windlass.kube.config.exec_plugin import Ended, run_program
 
 
 async def shell(script: str, *, seconds: float = PATIENCE) -> Ended:
     async with asyncio.timeout(PATIENCE):
-        return await run(("/bin/sh", "-c", script), env=os.environ, timeout=seconds)
+        return await run_program(("/bin/sh", "-c", script), env=os.environ, timeout=seconds)
 
 
 @pytest.fixture

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from windlass.kube.control.budget import Budget
 from windlass.kube.control.controller import Controller, text_of
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import Metrics
 from windlass.kube.control.permissions import Declared, writes
 from windlass.kube.control.plan import Create, Done, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
 from windlass.kube.control.source import Mailbox
-from windlass.kube.control.worker import Running
+from windlass.kube.control.worker import Budget, Running
 from windlass.kube.errors import (
     AlreadyExists,
     ApiError,

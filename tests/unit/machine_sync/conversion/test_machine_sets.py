@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import capa, capi, capo, capo_cluster, mapi
 from windlass.api.config import Infrastructure, InfrastructureStatus, PlatformStatus
-from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
+from windlass.api.meta import KubernetesObject, LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion import (
     ConvertedSetToClusterAPI,
     ConvertedSetToMachineAPI,
@@ -102,9 +102,9 @@ class TestToClusterAPI:
         )
 
     def test_the_spec_is_converted(self) -> None:
-        selector = mapi.LabelSelector(
+        selector = LabelSelector(
             match_labels={ROLE: "infra"},
-            match_expressions=[mapi.SelectorRequirement(key="k", operator="In", values=["v"])],
+            match_expressions=[LabelSelectorRequirement(key="k", operator="In", values=["v"])],
         )
         fields = {"replicas": 3, "min_ready_seconds": 30, "delete_policy": "Newest", "selector": selector}
         spec = plain(self.machine_set(self.converted(fields, machine={"provider_id": "p"})).spec)
@@ -268,9 +268,9 @@ class TestToMachineAPI:
         assert template.spec.lifecycle_hooks.pre_drain == [mapi.LifecycleHook(name="h", owner="o")]
 
     def test_the_spec_is_converted(self) -> None:
-        selector = capi.LabelSelector(
+        selector = LabelSelector(
             match_labels={"node-role.kubernetes.io/infra": "", **CLUSTER_NAME},
-            match_expressions=[capi.SelectorRequirement(key="k", operator="Exists")],
+            match_expressions=[LabelSelectorRequirement(key="k", operator="Exists")],
         )
         fields = {"replicas": 0, "selector": selector, "deletion": capi.MachineSetDeletion(order="Oldest")}
         spec = self.machine_set(self.converted(fields, machine=capi.MachineSpec(min_ready_seconds=9))).spec

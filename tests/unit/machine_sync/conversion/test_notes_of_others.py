@@ -3,7 +3,7 @@
 import pytest
 
 from windlass.api import capi, capo, capo_cluster, config, mapi
-from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import OPENSTACK
@@ -118,7 +118,7 @@ def test_of_a_set_the_marks_stay_behind_and_template_and_selector_are_mirrored()
         metadata=mapi.NestedMeta(labels=TRACKING, annotations={**NOTES, MACHINE_API_DRAIN: ""}),
         spec=mapi.MachineSpec(metadata=mapi.NestedMeta(labels=TRACKING)),
     )
-    spec = mapi.MachineSetSpec(selector=mapi.LabelSelector(match_labels=TRACKING), template=template)
+    spec = mapi.MachineSetSpec(selector=LabelSelector(match_labels=TRACKING), template=template)
     there = cluster_api_machine_set(OPENSTACK, mapi.MachineSet(metadata=meta, spec=spec), INFRASTRUCTURE)
     assert there.machine_set is not None, there.error
     assert there.machine_set.metadata.labels == {**KEPT, **CLUSTER_NAME}

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from windlass.api import capi
+from windlass.api.meta import LabelSelector
 from windlass.machine_sync.conversion.selector import selector_text
 
 
@@ -30,7 +30,7 @@ from windlass.machine_sync.conversion.selector import selector_text
     ids=str,
 )
 def test_a_selector_is_printed_sorted_by_key(selector: dict[str, Any], text: str) -> None:
-    assert selector_text(msgspec.convert(selector, capi.LabelSelector)) == text
+    assert selector_text(msgspec.convert(selector, LabelSelector)) == text
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_a_selector_is_printed_sorted_by_key(selector: dict[str, Any], text: str
 )
 def test_a_selector_that_is_not_valid_is_empty(selector: dict[str, Any]) -> None:
     whole = {"matchLabels": {"fine": "1", **selector.get("matchLabels", {})}, **selector}
-    assert selector_text(msgspec.convert(whole, capi.LabelSelector)) == ""
+    assert selector_text(msgspec.convert(whole, LabelSelector)) == ""

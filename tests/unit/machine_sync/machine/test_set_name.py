@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.machine_sync.machine.set_name import set_name_label
+from windlass.machine_sync.machine.mirror_in_cluster_api import set_name_label
 
 
 @pytest.mark.parametrize("name", ["ms", "a.b-c_D", "m" * 63, "0"])

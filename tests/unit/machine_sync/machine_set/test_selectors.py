@@ -3,6 +3,7 @@
 import pytest
 
 from windlass.api import capi, mapi
+from windlass.api.meta import LabelSelector, LabelSelectorRequirement
 from windlass.machine_sync.machine_set.selectors import difference
 
 ROLE, TYPE = "machine.openshift.io/cluster-api-machine-role", "machine.openshift.io/cluster-api-machine-type"
@@ -11,13 +12,13 @@ Labels = dict[str, str]
 
 def differs(machine_api: Labels, cluster_api: Labels, *expressions: tuple[list[str], list[str]]) -> bool:
     """`expressions`: the values that `size` may have on either side."""
-    ours = [mapi.SelectorRequirement(key="size", operator="In", values=one) for one, _ in expressions]
-    theirs = [capi.SelectorRequirement(key="size", operator="In", values=other) for _, other in expressions]
+    ours = [LabelSelectorRequirement(key="size", operator="In", values=one) for one, _ in expressions]
+    theirs = [LabelSelectorRequirement(key="size", operator="In", values=other) for _, other in expressions]
     one = mapi.MachineSet(
-        spec=mapi.MachineSetSpec(selector=mapi.LabelSelector(match_labels=machine_api, match_expressions=ours))
+        spec=mapi.MachineSetSpec(selector=LabelSelector(match_labels=machine_api, match_expressions=ours))
     )
     other = capi.MachineSet(
-        spec=capi.MachineSetSpec(selector=capi.LabelSelector(match_labels=cluster_api, match_expressions=theirs))
+        spec=capi.MachineSetSpec(selector=LabelSelector(match_labels=cluster_api, match_expressions=theirs))
     )
     return bool(difference(one, other))
 
@@ -56,7 +57,7 @@ def test_expressions_are_compared_whatever_the_order_of_their_values() -> None:
 
 
 def test_the_text_shows_both_and_says_what_to_do() -> None:
-    one = mapi.MachineSet(spec=mapi.MachineSetSpec(selector=mapi.LabelSelector(match_labels={"a": "b"})))
+    one = mapi.MachineSet(spec=mapi.MachineSetSpec(selector=LabelSelector(match_labels={"a": "b"})))
     assert difference(one, capi.MachineSet()) == [
         'spec.selector of the MachineSets differs: "a=b" in the Machine API, "" in Cluster API. It cannot be changed '
         "on an existing MachineSet, and authority cannot move while it differs: recreate the mirror with the "

@@ -17,8 +17,7 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Unauthenticated, Unavailable
 from windlass.openstack.controllers import makers
-from windlass.openstack.planning.planner import planner
-from windlass.openstack.planning.quota_demand import AskedClouds
+from windlass.openstack.planning.planner import AskedClouds, planner
 from windlass.testing.memory_cloud import MemoryCloud
 
 PROJECT = "project"

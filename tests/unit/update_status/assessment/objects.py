@@ -13,8 +13,8 @@ from windlass.api.config import (
     UpdateHistory,
 )
 from windlass.api.core import Node, NodeCondition, NodeSpec, NodeStatus
-from windlass.api.machineconfiguration import LabelSelector, MachineConfigPool, MachineConfigPoolSpec, PoolConfiguration
-from windlass.api.meta import ObjectMeta
+from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPoolSpec, PoolConfiguration
+from windlass.api.meta import LabelSelector, ObjectMeta
 from windlass.update_status.sources import Known, Sources
 from windlass.update_status.times import SECOND, Moment, moment, rfc3339
 

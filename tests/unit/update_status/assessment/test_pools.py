@@ -6,11 +6,10 @@ import pytest
 
 from windlass.api.core import Node as ClusterNode
 from windlass.api.machineconfiguration import (
-    LabelSelector,
-    LabelSelectorRequirement,
     MachineConfigPool,
     MachineConfigPoolSpec,
 )
+from windlass.api.meta import LabelSelector, LabelSelectorRequirement
 from windlass.update_status.assessment import assess
 from windlass.update_status.assessment.control_plane import Problem
 from windlass.update_status.assessment.nodes import PAUSED_DOCS

@@ -3,8 +3,7 @@
 import pytest
 
 from windlass.api.core import Pod
-from windlass.api.machineconfiguration import LabelSelector
-from windlass.api.meta import Condition
+from windlass.api.meta import Condition, LabelSelector
 from windlass.api.policy import PodDisruptionBudget
 from windlass.update_status.causes.budgets import counts, forbids, refusal
 

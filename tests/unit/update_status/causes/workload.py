@@ -14,8 +14,7 @@ from windlass.api.core import (
     PodSpec,
     PodStatus,
 )
-from windlass.api.machineconfiguration import LabelSelector
-from windlass.api.meta import Condition, ObjectMeta, OwnerReference
+from windlass.api.meta import Condition, LabelSelector, ObjectMeta, OwnerReference
 from windlass.api.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from windlass.update_status.report import Node, Phase
 from windlass.update_status.times import HOUR, MINUTE, SECOND, Moment, moment, rfc3339

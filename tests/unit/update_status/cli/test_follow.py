@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 import pytest
 from msgspec import structs
 
+from windlass.capability.conventions import watch
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.kube.errors import KubeError, NotServed, Status, TransportError, Unauthorized
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import follow
-from windlass.update_status.cli.status.changes import changes, facts
+from windlass.update_status.cli.status.follow import changes, facts
 from windlass.update_status.cli.status.inspection import StatusInspection
 from windlass.update_status.cli.status.show import StatusRequest
 from windlass.update_status.report import (
@@ -72,7 +73,7 @@ def at(report: Report, *, settled: bool = True, now: int = NOW) -> StatusInspect
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "SHORTEST", 0.0)
-    monkeypatch.setattr(follow, "SHARE", 0)
+    monkeypatch.setattr(watch, "SHARE", 0)
 
 
 def looks(*results: StatusInspection | Exception) -> follow.Look:
@@ -236,13 +237,6 @@ def test_phases_and_insights_that_come_change_and_go_are_lines() -> None:
 
 def test_a_report_that_only_grew_older_has_no_lines() -> None:
     assert list(changes(facts(SICK, now=NOW), facts(SICK, now=NOW + 1), now=NOW)) == []
-
-
-@pytest.mark.parametrize(("took", "pause"), [(0.01, 2), (0.5, 5), (30, 60)])
-def test_large_clusters_are_looked_at_less_often(took: float, pause: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-
-    assert follow.pause_after(took) == pause
 
 
 async def test_there_is_some_time_between_two_looks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -332,7 +332,7 @@ def test_control_16_what_is_taken_and_refused_is_logged_at_a_bounded_rate(
         assert len(caplog.records) < 110
         assert caplog.records[-1].getMessage().startswith("an informer changes too often for the log")
 
-    caplog.set_level("INFO", logger="windlass.update_status.informers.audit")
+    caplog.set_level("INFO", logger="windlass.update_status.informers.feed")
     play(story)
 
 
@@ -351,7 +351,7 @@ def test_control_16_the_log_says_once_what_has_changed(play: Play, caplog: pytes
             "insight resolved",
         ]
 
-    caplog.set_level("INFO", logger="windlass.update_status.informers.audit")
+    caplog.set_level("INFO", logger="windlass.update_status.informers.feed")
     play(story)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import LabelSelector, ObjectMeta, Resource, always
 
 
 class ContractReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -149,17 +149,6 @@ class Machine(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
     metadata: ObjectMeta = always(ObjectMeta)
     spec: MachineSpec = MachineSpec()
     status: MachineStatus = MachineStatus()
-
-
-class SelectorRequirement(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    key: str = always(str)
-    operator: str = always(str)
-    values: list[str] = field(default_factory=list)
-
-
-class LabelSelector(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    match_labels: dict[str, str] = field(default_factory=dict)
-    match_expressions: list[SelectorRequirement] = field(default_factory=list)
 
 
 class TemplateMeta(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -61,8 +61,8 @@ class Image(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=Tru
     image_ref: ResourceReference | None = None
 
 
-class NetworkFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Exactly one network must have all of this."""
+class NeutronFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """What Neutron lists: the resources that have all of this."""
 
     SCHEMA: ClassVar = (SOME,)
 
@@ -73,6 +73,10 @@ class NetworkFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     tags_any: NeutronTags = field(default_factory=list)
     not_tags: NeutronTags = field(default_factory=list)
     not_tags_any: NeutronTags = field(default_factory=list)
+
+
+class NetworkFilter(NeutronFilter, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Exactly one network must have all of this."""
 
 
 class Network(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -112,18 +116,8 @@ class Subnet(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=Tr
     filter: SubnetFilter | None = None
 
 
-class SecurityGroupFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+class SecurityGroupFilter(NeutronFilter, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """All security groups that have all of this."""
-
-    SCHEMA: ClassVar = (SOME,)
-
-    name: str = ""
-    description: str = ""
-    project_id: str = field(default="", name="projectID")
-    tags: NeutronTags = field(default_factory=list)
-    tags_any: NeutronTags = field(default_factory=list)
-    not_tags: NeutronTags = field(default_factory=list)
-    not_tags_any: NeutronTags = field(default_factory=list)
 
 
 class SecurityGroup(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -10,11 +10,10 @@ from msgspec import Struct, field
 
 from windlass.api.capo import (
     ONE_OF,
-    SOME,
     IdentityReference,
     Initialization,
     Network,
-    NeutronTags,
+    NeutronFilter,
     OpenStackMachineSpec,
     Subnet,
     Tags,
@@ -42,18 +41,8 @@ class ManagedSubnet(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     allocation_pools: list[AllocationPool] = field(default_factory=list)
 
 
-class RouterFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+class RouterFilter(NeutronFilter, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """Exactly one router must have all of this."""
-
-    SCHEMA: ClassVar = (SOME,)
-
-    name: str = ""
-    description: str = ""
-    project_id: str = field(default="", name="projectID")
-    tags: NeutronTags = field(default_factory=list)
-    tags_any: NeutronTags = field(default_factory=list)
-    not_tags: NeutronTags = field(default_factory=list)
-    not_tags_any: NeutronTags = field(default_factory=list)
 
 
 class Router(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

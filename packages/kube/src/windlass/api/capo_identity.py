@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Struct
 
-from windlass.api.capi import LabelSelector
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import LabelSelector, ObjectMeta, Resource, always
 from windlass.api.schema import REQUIRED
 
 

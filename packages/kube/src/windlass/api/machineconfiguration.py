@@ -10,24 +10,9 @@ from msgspec import Struct, field
 
 from windlass.api.config import OperatorCondition
 from windlass.api.core import ObjectReference
-from windlass.api.meta import Condition, ObjectMeta, Resource, always
+from windlass.api.meta import Condition, LabelSelector, ObjectMeta, Resource, always
 
 GROUP = "machineconfiguration.openshift.io"
-
-
-class LabelSelectorRequirement(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`operator` is In, NotIn, Exists or DoesNotExist."""
-
-    key: str = always(str)
-    operator: str = always(str)
-    values: list[str] = field(default_factory=list)
-
-
-class LabelSelector(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """All requirements must hold; an empty selector selects everything."""
-
-    match_labels: dict[str, str] = field(default_factory=dict)
-    match_expressions: list[LabelSelectorRequirement] = field(default_factory=list)
 
 
 class PoolConfiguration(ObjectReference, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import ObjectMeta, OwnerReference, Resource, always
+from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference, Resource, always
 
 
 class NodeReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -120,17 +120,6 @@ class Machine(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
     metadata: ObjectMeta = always(ObjectMeta)
     spec: MachineSpec = always(MachineSpec)
     status: MachineStatus = always(MachineStatus)
-
-
-class SelectorRequirement(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    key: str = always(str)
-    operator: str = always(str)
-    values: list[str] = field(default_factory=list)
-
-
-class LabelSelector(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    match_labels: dict[str, str] = field(default_factory=dict)
-    match_expressions: list[SelectorRequirement] = field(default_factory=list)
 
 
 class MachineTemplate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -103,6 +103,19 @@ class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     message: str = always(str)
 
 
+class LabelSelectorRequirement(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    key: str = always(str)
+    operator: str = always(str)  # In, NotIn, Exists or DoesNotExist
+    values: list[str] = field(default_factory=list)
+
+
+class LabelSelector(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    # No docstring: it would be a description in our CRDs, whose source, Cluster API's provider, has none.
+    # All requirements must hold; an empty selector selects everything.
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: list[LabelSelectorRequirement] = field(default_factory=list)
+
+
 class LocalReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A reference by name to an object in the same namespace."""
 

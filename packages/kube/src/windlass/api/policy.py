@@ -4,8 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from windlass.api.machineconfiguration import LabelSelector
-from windlass.api.meta import Condition, ObjectMeta, Resource, always
+from windlass.api.meta import Condition, LabelSelector, ObjectMeta, Resource, always
 
 
 class PodDisruptionBudgetSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

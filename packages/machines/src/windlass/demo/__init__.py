@@ -6,9 +6,8 @@ has the command that a user would type, and is done only when its effect is visi
 | module | what it holds |
 |---|---|
 | `story` | the parts of a demo: steps, their expectations, and observations |
-| `stage` | the control plane and the processes beside it; a capability's stage adds what its users do |
+| `stage` | the control plane, processes, caches of objects; a capability's stage adds what its users do |
 | `looks` | how a scene looks: as rows, or as a text |
-| `watching` | the caches of the objects of the story |
 | `performance` | the steps in order, against the clock |
 | `view` | the output on a terminal and in a log |
 | `picture` | a few steps of it as an SVG, for a README |

@@ -16,12 +16,13 @@ import yaml
 
 from windlass.api import config
 from windlass.api.coordination import Lease
-from windlass.api.meta import KubernetesObject
+from windlass.api.meta import K, KubernetesObject
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.demo.story import S
-from windlass.demo.watching import Watches
 from windlass.kube import config as kubeconfig
+from windlass.kube.cache import Cache
 from windlass.kube.client import Client
+from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import NotFound
 from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
@@ -257,3 +258,39 @@ class Stage(ABC, Generic[S]):
                 last = lines[-1] if lines else "(it wrote nothing)"
                 return f"{name} ended with code {code}; the last line of its log: {last}"
         return ""
+
+
+# Watches the objects of a story: caches of its kinds, and an event that is set when anything changes.
+
+
+class Watches:
+    """Watches the `kinds`, each in its namespace (None: cluster-scoped), until `end`.
+
+    `changed` is set at every change.
+    """
+
+    def __init__(self, client: Client, kinds: Mapping[type[KubernetesObject], str | None]) -> None:
+        self.changed = asyncio.Event()
+        self._caches: dict[type[KubernetesObject], Cache[Any]] = {}
+        for kind, namespace in kinds.items():
+            cache = self._caches[kind] = Cache(client, kind, namespace=namespace)
+            cache.subscribe(lambda _: self.changed.set())
+        self._tasks = [
+            asyncio.create_task(cache.run(), name=f"watch {cache.kind.RESOURCE}") for cache in self._caches.values()
+        ]
+
+    @property
+    def unwatched(self) -> tuple[str, ...]:
+        """The resources whose first list has not arrived."""
+        return tuple(kind.RESOURCE.name for kind, cache in self._caches.items() if not cache.synced.is_set())
+
+    def see(self, kind: type[K]) -> dict[str, Present[K]]:
+        """The objects of a kind, by name."""
+        found = {item.name: seen(item) for item in self._caches[kind].items()}
+        return {name: item for name, item in found.items() if isinstance(item, Present)}
+
+    async def end(self) -> None:
+        """Stop watching."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)

@@ -30,20 +30,36 @@ def missing(text: str) -> Observed:
     return Observed(False, text)
 
 
-def unserved(version: str, unwatched: tuple[str, ...] | None = ()) -> str:
-    """Why objects cannot be seen yet; empty if they can. The arguments are those fields of the Scene."""
-    if not version:
-        return "the API server does not answer"
-    if unwatched is None:
-        return "nothing can be watched yet"
-    return f"{', '.join(unwatched)} cannot be watched" if unwatched else ""
+class Scene(Struct, frozen=True, kw_only=True):
+    """The control plane and Windlass in every demo; the scene of a capability adds the objects of its story.
 
+    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
+    arrived, None before they are watched. `ready` is Windlass's answer at /readyz, `leader` the holder of its Lease.
+    """
 
-def idle(leader: str, *, ready: bool) -> str:
-    """Why Windlass does not work yet; empty if it does. `leader` is the holder of its Lease."""
-    if not ready:
-        return "Windlass is not ready"
-    return "" if leader else "the Lease of Windlass has no holder"
+    version: str = ""
+    unwatched: tuple[str, ...] | None = None
+    ready: bool = False
+    leader: str = ""
+
+    @property
+    def silent(self) -> str:
+        """Why nothing can be asked yet; empty if the API server answers."""
+        return "" if self.version else "the API server does not answer"
+
+    @property
+    def unserved(self) -> str:
+        """Why objects cannot be seen yet; empty if they can."""
+        if self.silent or self.unwatched is None:
+            return self.silent or "nothing can be watched yet"
+        return f"{', '.join(self.unwatched)} cannot be watched" if self.unwatched else ""
+
+    @property
+    def idle(self) -> str:
+        """Why Windlass does not work yet; empty if it does."""
+        if not self.ready:
+            return "Windlass is not ready"
+        return "" if self.leader else "the Lease of Windlass has no holder"
 
 
 class Moment(Struct, Generic[S], frozen=True):

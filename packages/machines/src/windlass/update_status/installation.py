@@ -8,6 +8,7 @@ from windlass.api.core import Pod, Service, ServiceAccount
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
 from windlass.api.update import UpdateStatus
+from windlass.api.update_informer import UpdateInformer
 from windlass.api.update_record import UpdateRecord
 from windlass.capability.installation import Installation, account, steady
 from windlass.kube.control.controller import Controller
@@ -18,14 +19,52 @@ from windlass.kube.crd import AGE, Column, Owned
 from windlass.update_status.controller.alerts import AlertsSettings
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.controller.events import SOURCE
-from windlass.update_status.document.owned import UPDATE_STATUS
-from windlass.update_status.informers.owned import UPDATE_INFORMER
 from windlass.update_status.reading.kept import HOME
 
 if TYPE_CHECKING:
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame, Work
     from windlass.update_status.informers.settings import InformersSettings
+
+
+# The CRD of UpdateInformer, and what `kubectl get updateinformers` shows.
+
+UPDATE_INFORMER: Final = Owned(
+    kind=UpdateInformer,
+    columns=(
+        Column("Enabled", ".spec.enabled", type="boolean"),
+        Column("Online", '.status.conditions[?(@.type=="Online")].status', description="Whether it answers"),
+        Column("Reason", '.status.conditions[?(@.type=="Online")].reason'),
+        Column("Namespace", ".spec.clientConfig.service.namespace", description="Of the Service that is asked"),
+        Column("Insights", ".status.insights", type="integer", description="Taken from its last answer"),
+        Column("Answered", ".status.lastAnswered", type="date", priority=1),
+        AGE,
+    ),
+)
+
+
+# The CRD of UpdateStatus: names, and the columns of `kubectl get`.
+
+UPDATE_STATUS: Final = Owned(
+    kind=UpdateStatus,
+    short_names=("upgradestatus",),
+    columns=(
+        Column("Updating", ".status.overview.updating", type="boolean", description="Control plane or workers update"),
+        Column("Assessment", ".status.overview.assessment", description="Of the control plane"),
+        Column("Target", ".status.overview.target", description="What is updated to what"),
+        Column("Operators", ".status.overview.operators", description="Operators that are updated"),
+        Column("Workers", ".status.overview.workers", description="Worker nodes that are updated"),
+        Column("Health", ".status.overview.health", description="What needs attention"),
+        Column(
+            "Trusted",
+            '.status.conditions[?(@.type=="Available")].status',
+            description="Whether the status can be relied on",
+            priority=1,
+        ),
+        AGE,
+    ),
+)
+
 
 NAME: Final = "update-status"
 

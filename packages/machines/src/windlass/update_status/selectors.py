@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from windlass.api.machineconfiguration import LabelSelector, LabelSelectorRequirement
+from windlass.api.meta import LabelSelector, LabelSelectorRequirement
 from windlass.kube.labels import is_key, is_value
 
 Selects = Callable[[Mapping[str, str]], bool]

@@ -12,11 +12,9 @@ changed go to each open page. The frame below knows no capability; each has a pa
 | `board` | the document of a view, and what changed since a page last heard of it |
 | `view` | a view as a value |
 | `access` | who may see what: a secret link on one's own machine, tokens and sessions in a cluster |
-| `sessions` | sessions of people who signed in, in memory |
-| `headers` | what each answer tells the browser to forbid |
 | `assets` | the files of the page, from the package |
 | `streams` | documents and server-sent events |
-| `app` | all of it as a web application |
+| `app` | all of it as a web application; what each answer tells the browser to forbid |
 | `service` | the process |
 | `rights` | the rights of that process, as manifests |
 

@@ -13,7 +13,7 @@
 Refusals are JSON: `{"error"}`, a text for people.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
@@ -26,9 +26,49 @@ from windlass.kube.logger import Logger
 from windlass.web.access import Access, ClusterAccess, HomeAccess, Visitor, same_origin
 from windlass.web.assets import assets, indexes
 from windlass.web.board import Board
-from windlass.web.headers import Handler, forbid
 from windlass.web.streams import Streams
 from windlass.web.view import Refused, View
+
+# What each answer tells the browser to forbid, so that a text of a cluster stays a text whatever it contains.
+#
+# Scripts and styles come from this server's files alone, never from the page; nothing is loaded from elsewhere; the
+# page cannot be framed; and the browser refuses to turn text into HTML (trusted types), should a script ever try.
+
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def forbid(request: web.Request, response: web.StreamResponse) -> None:
+    """A signal handler of `on_response_prepare`: it also sees answers of the framework itself, such as 404."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    response.headers.setdefault("Cache-Control", "no-store")
+    response.headers.pop("Server", None)
+
 
 LARGEST_BODY: Final = 64 * 1024
 

@@ -13,9 +13,9 @@ from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.cli.migrate.last_seen import LastSeen
 from windlass.machine_sync.cli.migrate.migrator import MigrationResult, Migrator
+from windlass.machine_sync.cli.migrate.moving import Waves
 from windlass.machine_sync.cli.migrate.selection import ObjectKey
 from windlass.machine_sync.cli.migrate.stage import Reached
-from windlass.machine_sync.cli.migrate.waves import Waves
 from windlass.machine_sync.crd_rules import machine_api
 from windlass.machine_sync.preflight import Candidate
 from windlass.model import MemoryApi

@@ -6,16 +6,20 @@
 | module | holds |
 |---|---|
 | `reading` | files and streams, read into documents |
-| `inputs` | several of them, of which a later one overrides an earlier one |
 | `must_gather` | selects the files of a must-gather that a capability needs |
-| `outcome` | what came of the conversion of one of them |
 | `unknown` | fields that a kind does not have |
 | `yaml_dialect` | the YAML of kubectl, within the limits of `windlass.kube.yaml_composer` |
+
+`read_inputs` reads several of them, of which a later one overrides an earlier one.
 """
 
-from windlass.capability.documents.inputs import STDIN, read_inputs
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from msgspec import Struct, structs
+
 from windlass.capability.documents.must_gather import Interest
-from windlass.capability.documents.outcome import ConversionOutcome
 from windlass.capability.documents.reading import Document, Undecodable, UnreadableInput, read, read_path, read_stream
 
 __all__ = [
@@ -30,3 +34,45 @@ __all__ = [
     "read_path",
     "read_stream",
 ]
+
+
+# Reads several inputs in layers: a later input overrides an earlier one.
+#
+# A user who names a directory and then a file with a change wants the change, as with other tools. Within one input,
+# such as a must-gather that has an object twice, the order means nothing.
+
+STDIN = "-"
+
+
+def read_inputs(inputs: Sequence[str], *, stdin: BinaryIO, interest: Interest) -> tuple[list[Document], list[str]]:
+    """The documents of files, directories and (`-`) standard input, and the problems of unreadable ones.
+
+    `layer` of a document counts the inputs from 0. `interest`: the part of a must-gather that is read.
+    """
+    documents: list[Document] = []
+    problems: list[str] = []
+    for layer, one in enumerate(inputs):
+        try:
+            found = list(read_stream(stdin) if one == STDIN else read_path(Path(one), interest=interest))
+        except UnreadableInput as problem:
+            problems.append(str(problem))
+        else:
+            documents += [structs.replace(document, layer=layer) for document in found] if layer else found
+    return documents, problems
+
+
+# The outcome of the conversion of one object among documents.
+
+
+class ConversionOutcome(Struct, frozen=True):
+    """The outcome for one object; `object` is `<kind>/<name>`.
+
+    Either there are `results` or there are `errors`. A result is an object of one of our types, or a tree. `notes` are
+    remarks about how the documents were put together.
+    """
+
+    object: str
+    results: tuple[Any, ...] = ()
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

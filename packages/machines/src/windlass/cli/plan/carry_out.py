@@ -4,18 +4,23 @@ Notes, warnings and errors are on standard error, each plan on standard output.
 """
 
 import sys
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import click
 from msgspec import Struct, structs
 
+from windlass.api.core import Event
 from windlass.capability.conventions import complaints, plan_as_text
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
+from windlass.capability.documents import read_inputs
 from windlass.capability.planning import (
     ClusterListing,
     Decider,
@@ -26,18 +31,21 @@ from windlass.capability.planning import (
     NoGround,
     Planner,
     PlanReader,
+    Scope,
     Selected,
     as_json,
     plans,
     select,
+    take_in,
 )
+from windlass.capability.planning.fields import shown
 from windlass.capability.planning.following import Course, follow
 from windlass.capability.planning.webhooks import stopped_writes
-from windlass.cli.plan import model
 from windlass.kube.control.seen import Reader
 from windlass.kube.process.colour import colourful
 from windlass.kube.verbs import Api
 from windlass.model import MemoryApi
+from windlass.model.checks import EVENT
 from windlass.model.reader import MemoryReader
 from windlass.model.schema import Rules
 
@@ -139,7 +147,7 @@ async def follow_files(sources: Sequence[str], questions: Sequence[Question], fo
         async with found.ground.holding:
             courses = await follow(asked(), api=found.api, ledger=reader, now=now, more=asked)
             failed |= await _report(found.ground, reader)
-        objects += model.changed(found.api, since=before)
+        objects += changed(found.api, since=before)
         answers.append(Answer(found.question, found.selected, courses))
     if form.form == "json":
         click.echo(as_json.followed([course for answer in answers for course in answer.listed()], objects))
@@ -181,7 +189,7 @@ class _Models(NamedTuple):
 
 async def _models(sources: Sequence[str], questions: Sequence[Question], now: datetime) -> _Models | Exit:
     """The models with the objects of `sources`; or the exit code, after the errors were printed."""
-    taken = model.read(sources, [question.planner for question in questions])
+    taken = read(sources, [question.planner for question in questions])
     if taken is None:
         return Exit.UNREADABLE
     try:
@@ -211,7 +219,7 @@ def _say_none(planner: Planner, given: Given) -> None:
 
 async def _modelled(question: Question, given: Given, now: datetime) -> _Modelled | None:
     scope = question.planner.scope
-    api = model.model(given, scope, rules=question.rules(), clock=lambda: now)
+    api = model(given, scope, rules=question.rules(), clock=lambda: now)
     surveyed = await _survey(api, question, whole=False)
     if surveyed is None:
         return None
@@ -291,3 +299,54 @@ def _report_missing(answers: Sequence[Answer[P]]) -> bool:
         for name in answer.selected.missing:
             complaints.say("error", f"no {name.kind.lower() or planner.one} {name.name!r} in {planner.where}")
     return any(answer.selected.missing for answer in answers)
+
+
+# Builds a model of a cluster from objects in files.
+
+
+def read(sources: Sequence[str], planners: Sequence[Planner]) -> list[Given] | None:
+    """The objects in `sources` that each capability reads; None if anything is wrong, after the error was printed."""
+    interest = reduce(or_, (planner.interest for planner in planners))
+    documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=interest)
+    for text in problems:
+        complaints.say("error", text)
+    taken = [take_in(documents, planner.scope) for planner in planners]
+    for text in dict.fromkeys(text for given in taken for text in given.notes):
+        complaints.say("note", text)
+    for text in dict.fromkeys(text for given in taken for text in given.errors):
+        complaints.say("error", text)
+    return None if problems or any(given.errors for given in taken) else taken
+
+
+def model(given: Given, scope: Scope, *, rules: Iterable[Rules], clock: Callable[[], datetime]) -> MemoryApi:
+    """An API server in memory with these objects as it would store them, including uids and versions.
+
+    `rules`: those of kinds in `scope` that an open spec and status would not do for.
+    """
+    api = MemoryApi(*scope.kinds, Rules(Event, checks=(EVENT,)), *rules, clock=clock)
+    api.load(*map(_stored, given.trees))
+    return api
+
+
+def _stored(tree: dict[str, Any]) -> dict[str, Any]:
+    """The object as an API server stores it: `stringData` of a Secret becomes `data`."""
+    text = tree.get("stringData")
+    if (tree.get("apiVersion"), tree.get("kind")) != ("v1", "Secret") or not isinstance(text, dict):
+        return tree
+    encoded = {key: b64encode(str(value).encode()).decode() for key, value in text.items()}
+    rest = {name: value for name, value in tree.items() if name != "stringData"}
+    return {**rest, "data": {**(tree.get("data") or {}), **encoded}}
+
+
+def changed(api: MemoryApi, *, since: int) -> list[dict[str, Any]]:
+    """The objects that were written after the model's version `since`, in their present state.
+
+    Events are left out, and so is the data of Secrets.
+    """
+    written = {
+        (change.kind, change.tree["metadata"].get("namespace"), change.tree["metadata"]["name"]): None
+        for change in api.changes_since(since)
+        if change.kind is not Event
+    }
+    there = (api.peek(kind, name, namespace=namespace) for kind, namespace, name in written)
+    return [shown(found) for found in there if found is not None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
@@ -131,13 +131,9 @@ def _spec(
     )
 
 
-def _selector(selector: mapi.LabelSelector) -> capi.LabelSelector:
-    return capi.LabelSelector(
-        match_labels=cluster_api_labels(selector.match_labels),
-        match_expressions=[
-            capi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
-            for one in selector.match_expressions
-        ],
+def _selector(selector: LabelSelector) -> LabelSelector:
+    return LabelSelector(
+        match_labels=cluster_api_labels(selector.match_labels), match_expressions=selector.match_expressions
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.metadata import (
     machine_api_annotations,
@@ -86,12 +86,9 @@ def _spec(spec: capi.MachineSetSpec, machine: mapi.MachineSpec) -> mapi.MachineS
         replicas=spec.replicas,
         min_ready_seconds=template.spec.min_ready_seconds or 0,
         delete_policy=spec.deletion.order,
-        selector=mapi.LabelSelector(
+        selector=LabelSelector(
             match_labels=machine_api_labels(spec.selector.match_labels)[0],
-            match_expressions=[
-                mapi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
-                for one in spec.selector.match_expressions
-            ],
+            match_expressions=spec.selector.match_expressions,
         ),
         template=mapi.MachineTemplate(
             metadata=mapi.NestedMeta(

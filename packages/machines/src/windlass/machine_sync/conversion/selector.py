@@ -1,13 +1,13 @@
 """Prints label selectors in the form of a MachineSet's `status.selector`, and lists the labels that they name."""
 
-from windlass.api import capi, mapi
+from windlass.api.meta import LabelSelector, LabelSelectorRequirement
 from windlass.kube.labels import is_key, is_value
 
 
-def selector_text(selector: capi.LabelSelector) -> str:
+def selector_text(selector: LabelSelector) -> str:
     """The selector as Kubernetes prints it, sorted by key; empty if it selects everything or is not valid.
 
-    >>> selector_text(capi.LabelSelector(match_labels={"b": "1", "a": ""}))
+    >>> selector_text(LabelSelector(match_labels={"b": "1", "a": ""}))
     'a=,b=1'
     """
     requirements: list[tuple[str, str]] = []
@@ -25,7 +25,7 @@ def selector_text(selector: capi.LabelSelector) -> str:
     return ",".join(text for _, text in requirements)
 
 
-def selected_keys(selector: capi.LabelSelector | mapi.LabelSelector) -> set[str]:
+def selected_keys(selector: LabelSelector) -> set[str]:
     """The labels that decide whether the selector matches."""
     return {*selector.match_labels, *(expression.key for expression in selector.match_expressions)}
 
@@ -34,7 +34,7 @@ def _key(requirement: tuple[str, str]) -> str:
     return requirement[0]
 
 
-def _requirement(expression: capi.SelectorRequirement) -> str | None:
+def _requirement(expression: LabelSelectorRequirement) -> str | None:
     key, values = expression.key, expression.values
     if not is_key(key) or not all(map(is_value, values)):
         return None

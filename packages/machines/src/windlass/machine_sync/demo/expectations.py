@@ -6,10 +6,13 @@ Each takes the scene and the step's beginning, and returns either what happened 
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from windlass.api import capi, mapi
 from windlass.demo import story
-from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.kube.conditions import is_true
-from windlass.machine_sync.constants import CLUSTER_API
+from windlass.kube.control.seen import Present
+from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
+from windlass.machine_sync.conversion.metadata import CLUSTER_NAME_LABEL
 from windlass.machine_sync.demo.scene import Scene
 from windlass.machine_sync.machine.reasons import FROM_CLUSTER_API, Reason
 from windlass.machine_sync.overview import MachineRow
@@ -28,13 +31,13 @@ REFUSAL: Final = (
 
 
 def api_server_answers(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version):
+    if why := scene.silent:
         return missing(why)
     return met(f"etcd, kube-apiserver {scene.version}, kube-controller-manager and the Cluster API core manager run")
 
 
 def kinds_are_served(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version, scene.unwatched):
+    if why := scene.unserved:
         return missing(why)
     return met("Machines and MachineSets are served in both APIs; Windlass has a ServiceAccount with its own rights")
 
@@ -53,7 +56,7 @@ def cluster_is_provisioned(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_leads(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := idle(scene.leader, ready=scene.ready):
+    if why := scene.idle:
         return missing(why)
     return met(f"Windlass is ready, and leads as {scene.leader}")
 
@@ -188,3 +191,92 @@ def not_running(row: MachineRow, scene: Scene, authority: str) -> str:
 
 def _row(scene: Scene, name: str) -> MachineRow | None:
     return next((row for row in scene.rows if row.name == name), None)
+
+
+# The expectations of the second act: machines move from one API to the other and keep their instances.
+
+POOL: Final = "demo-pool"
+POOL_SIZE: Final = 3
+
+_NAMES: Final = {MACHINE_API: "the Machine API", CLUSTER_API: "Cluster API"}
+
+
+def machine_api_runs_a_set(scene: Scene, _: Moment[Scene]) -> Observed:
+    """The MachineSet of this act, with its machines, under the Machine API; Cluster API has paused mirrors of all."""
+    if problem := _problem(scene, MACHINE_API):
+        return missing(problem)
+    return met(
+        f"the Machine API made {POOL_SIZE} Machines, which run; Windlass made a paused mirror of all in Cluster API"
+    )
+
+
+def handed_over(to: str) -> Expectation:
+    """MachineSet and machines under the API `to`, on the instances that they had before."""
+
+    def look(scene: Scene, moment: Moment[Scene]) -> Observed:
+        if scene.code not in (0, None):
+            return missing(f"`windlass migrate` ended with code {scene.code}")
+        if problem := _problem(scene, to):
+            return missing(problem)
+        before, after = _instances(moment.before), _instances(scene)
+        if before != after:
+            return missing(f"the instances are {', '.join(sorted(after))}, and were {', '.join(sorted(before))}")
+        if scene.code is None:
+            return missing("`windlass migrate` has not ended")
+        return met(
+            f"{POOL} and its {POOL_SIZE} Machines belong to {_NAMES[to]}. "
+            "No instance was made or deleted, and on none did both APIs act."
+        )
+
+    return look
+
+
+def _instances(scene: Scene) -> set[str]:
+    """The instances of this act; one on which both APIs acted at once is marked."""
+    return {
+        f"{one.id} (fought over)" if one.seizures else one.id
+        for one in scene.instances
+        if one.machine.startswith(f"{POOL}-") and one.alive
+    }
+
+
+def _problem(scene: Scene, authority: str) -> str:
+    """The first difference from the state under `authority`; empty if there is none."""
+    rows = scene.rows_of(POOL)
+    if len(rows) != POOL_SIZE:
+        return f"{POOL} has {len(rows)} machines, not {POOL_SIZE}"
+    for row in rows:
+        problem = not_running(row, scene, authority)
+        if problem := problem or _standing(scene.mirrors.get(row.name), scene.machines.get(row.name), authority):
+            return f"{row.name}: {problem}"
+    found = next((row for row in scene.set_rows if row.name == POOL), None)
+    if found is None or found.authority != authority:
+        return f"MachineSet {POOL} has authority {found.authority if found else '(none)'}, not {authority}"
+    if found.unsynced:
+        return f"MachineSet {POOL} is not synchronized"
+    there = scene.sets.get(POOL)
+    problem = _standing(scene.mirror_sets.get(POOL), there, authority) or _selecting(there, authority)
+    return f"MachineSet {POOL}: {problem}" if problem else ""
+
+
+def _standing(
+    here: Present[mapi.Machine] | Present[mapi.MachineSet] | None,
+    there: Present[capi.Machine] | Present[capi.MachineSet] | None,
+    authority: str,
+) -> str:
+    """The controllers that are not paused although they should be, or are although they should not be."""
+    for api, found in ((MACHINE_API, here), (CLUSTER_API, there)):
+        status = (found.tree.get("status") or {}) if found else {}
+        if is_true(status.get("conditions") or [], "Paused") == (api == authority):
+            return f"{_NAMES[api]} {'has paused' if api == authority else 'has not paused'}"
+    return ""
+
+
+def _selecting(found: Present[capi.MachineSet] | None, authority: str) -> str:
+    """Whether Cluster API has not yet completed the selector of the set that it now has authority over.
+
+    It does so a while after it was unpaused, and `windlass migrate` waits until the set no longer changes.
+    """
+    if authority != CLUSTER_API or (found and CLUSTER_NAME_LABEL in found.object.spec.selector.match_labels):
+        return ""
+    return f"{_NAMES[CLUSTER_API]} has not completed the selector"

@@ -3,35 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 
 from windlass.api import capi, mapi
+from windlass.demo import story
 from windlass.kube.control.seen import Present
 from windlass.machine_sync.overview import MACHINE_SETS, MACHINES, MachineRow, MachineSetRow
 from windlass.testing.machines.simulators.instances import Instance
 
 
-class Scene(Struct, frozen=True):
-    """The objects of the story; empty before the first step.
+class Machines(story.Scene, frozen=True, kw_only=True):
+    """The machines of both APIs and of the infrastructure, and the MachineSets, by name.
 
-    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
-    arrived, None before they are watched. `ready` is Windlass's answer at /readyz, `leader` the holder of its Lease.
-    Machines of both APIs and of the infrastructure are found by name, and so are MachineSets. `instances` are all that
-    the simulated cloud has ever created. `code` is the exit code of the command that the step has begun, None while it
-    runs.
+    `code` is the exit code of the command that the step has begun, None while it runs.
     """
 
-    version: str = ""
-    unwatched: tuple[str, ...] | None = None
     cluster: Present[capi.Cluster] | None = None
     machines: Mapping[str, Present[capi.Machine]] = field(default_factory=dict)
     mirrors: Mapping[str, Present[mapi.Machine]] = field(default_factory=dict)
     infrastructure: Mapping[str, Present[Any]] = field(default_factory=dict)
     sets: Mapping[str, Present[capi.MachineSet]] = field(default_factory=dict)
     mirror_sets: Mapping[str, Present[mapi.MachineSet]] = field(default_factory=dict)
-    instances: tuple[Instance, ...] = ()
-    ready: bool = False
-    leader: str = ""
     code: int | None = None
 
     @property
@@ -43,13 +35,22 @@ class Scene(Struct, frozen=True):
         """The machines of one MachineSet, which are named after it."""
         return [row for row in self.rows if row.name.startswith(f"{machine_set}-")]
 
-    @property
-    def set_rows(self) -> list[MachineSetRow]:
-        """Each MachineSet of both APIs, by name."""
-        return MACHINE_SETS.join(self.mirror_sets.values(), self.sets.values())
-
     def address(self, name: str) -> str:
         """The first address of a machine in the Machine API, empty if it has none."""
         mirror = self.mirrors.get(name)
         addresses = mirror.object.status.addresses if mirror else []
         return addresses[0].address if addresses else ""
+
+
+class Scene(Machines, frozen=True, kw_only=True):
+    """The objects of the story; empty before the first step.
+
+    `instances` are all that the simulated cloud has ever created.
+    """
+
+    instances: tuple[Instance, ...] = ()
+
+    @property
+    def set_rows(self) -> list[MachineSetRow]:
+        """Each MachineSet of both APIs, by name."""
+        return MACHINE_SETS.join(self.mirror_sets.values(), self.sets.values())

@@ -13,7 +13,6 @@ from windlass.api import capi
 from windlass.demo import story
 from windlass.machine_sync.constants import CLUSTER_API, CLUSTER_API_NAMESPACE, MACHINE_API
 from windlass.machine_sync.demo import expectations as expect
-from windlass.machine_sync.demo import hand_over
 from windlass.machine_sync.demo.scene import Scene
 from windlass.machine_sync.demo.stage import Stage
 
@@ -23,7 +22,7 @@ Step: TypeAlias = story.Step[Stage, Scene]
 # `machine.cluster.x-k8s.io` and not `machine`, because both APIs have a kind of that name.
 _MACHINE = "machine.cluster.x-k8s.io/NAME"
 _SET = "machineset.cluster.x-k8s.io/demo-worker"
-_POOL = f"machineset/{hand_over.MACHINE_SET}"
+_POOL = f"machineset/{expect.POOL}"
 _THERE = "kubectl -n openshift-cluster-api"
 
 
@@ -149,19 +148,19 @@ STORY = (
         "Second act: create a MachineSet of three in the Machine API",
         ("kubectl apply -f pool.yaml",),
         act=lambda stage, _: stage.apply("pool.yaml"),
-        expect=hand_over.machine_api_runs_a_set,
+        expect=expect.machine_api_runs_a_set,
     ),
     Step(
         "Hand them over to Cluster API, while they run",
         (f"windlass migrate {_POOL} --with-machines --to cluster-api",),
         act=_migrate("cluster-api"),
-        expect=hand_over.handed_over(CLUSTER_API),
+        expect=expect.handed_over(CLUSTER_API),
         pictured=True,
     ),
     Step(
         "And back",
         (f"windlass migrate {_POOL} --with-machines --to machine-api",),
         act=_migrate("machine-api"),
-        expect=hand_over.handed_over(MACHINE_API),
+        expect=expect.handed_over(MACHINE_API),
     ),
 )

@@ -5,18 +5,16 @@ Reading order:
 | module | what it holds |
 |---|---|
 | `snapshot` | what a decision may look at |
-| `decide` | the table of cases: which objects exist, and which is authoritative |
+| `decide` | the table of cases: which objects exist, and which is authoritative; two that were never mirrored |
 | `mirror_in_machine_api` | Cluster API is authoritative: make the Machine API Machine its mirror |
 | `mirror_in_cluster_api` | the Machine API is authoritative: make the Cluster API Machine its mirror, paused |
 | `propagation` | fields of a mirror that belong to the Cluster API MachineSet of its machine |
 | `infra_machine` | the mirror's infra machine, recreated if its provider does not allow a change |
 | `infra_owner` | whose an infra machine is: that of another Machine is left alone |
 | `infra_resources` | why the infra machine or infra cluster of a Cluster API Machine cannot be used |
-| `set_name` | the label by which Cluster API finds the Machines of a MachineSet |
 | `owners` | owner references, converted from one API to the other |
 | `deletion` | one object is being deleted: what happens to the others, in finalizer order |
 | `collected` | whether a user deleted a mirror, or the garbage collector did |
-| `apart` | two Machines of one name that were never mirrored: each is deleted alone |
 | `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
 | `observe` | where a snapshot comes from |
 | `controller` | what wakes a machine, and what may be written |

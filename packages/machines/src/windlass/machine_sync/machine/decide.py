@@ -7,7 +7,7 @@
 | - | marked as a mirror | | an Event: its Machine was deleted by force; it stays paused (`deletion.of_left_behind`) |
 | - | not owned by a v1beta2 MachineSet | | nothing: an independent machine |
 | - | owned by a MachineSet that the Machine API does not have, or by an earlier one of its name | | nothing |
-| - | owned by a MachineSet of the name of another one in the Machine API | | nothing (`apart.without_two_sets`) |
+| - | owned by a MachineSet of the name of another one in the Machine API | | nothing (`without_two_sets`) |
 | - | owned by a MachineSet that the Machine API has too | | a mirror is created, authority ClusterAPI |
 | exists | of its name, but another machine | | neither is written; a condition says so (`mirroring.belongs`) |
 | exists | any | empty | spec is used, and the next status write fills it in |
@@ -28,15 +28,16 @@ Machine API has that one's finalizer by then. While the deletion of an authority
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from windlass.api import capi, mapi
-from windlass.api.meta import ObjectMeta
-from windlass.kube.control.plan import AddFinalizer, Emit, Merge, Plan, WaitFor, target, target_of
-from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
+from windlass.api.meta import ObjectMeta, OwnerReference
+from windlass.kube.control.plan import AddFinalizer, Merge, Plan, WaitFor, target
+from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,
     CLUSTER_API_FINALIZER,
-    EVENT_SOURCE,
     MACHINE_API,
     MACHINE_API_FINALIZER,
     MIGRATING,
@@ -44,7 +45,6 @@ from windlass.machine_sync.constants import (
 )
 from windlass.machine_sync.conversion.machine_to_cluster_api import PROVISIONED_PHASES
 from windlass.machine_sync.machine import (
-    apart,
     collected,
     deletion,
     infra_owner,
@@ -55,7 +55,10 @@ from windlass.machine_sync.machine import (
 from windlass.machine_sync.machine.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring import belongs, migration, taints
-from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority
+from windlass.machine_sync.mirroring.alone import NEVER_MIRRORED, deleted_alone
+from windlass.machine_sync.mirroring.belongs import are_two_sets, is_mirror, was_mirrored
+from windlass.machine_sync.mirroring.finalizers import let_go
+from windlass.machine_sync.mirroring.synchronized import Fault, authority, fill_authority, report_only, unreadable
 
 PROVISIONING: Final = "Provisioning"
 
@@ -65,7 +68,7 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
-    seen = apart.without_two_sets(infra_owner.without_others(seen))
+    seen = without_two_sets(infra_owner.without_others(seen))
     stopped = seen.last.failed
     match seen.machine_api:
         case Present() as found if found.object.status.authoritative_api == MIGRATING:
@@ -124,11 +127,11 @@ def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> 
 def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:
     """A Machine of the Machine API whose authority is not moving."""
     if why := belongs.name_conflict(found, seen.cluster_api):
-        return apart.in_conflict(seen, found, why, now=now)
+        return in_conflict(seen, found, why, now=now)
     source = metadata_of(seen.cluster_api)
     said = authority(found.object)
     if said == MACHINE_API:
-        if (alone := apart.deleted_under_machine_api(seen, found)) is not None:
+        if (alone := deleted_under_machine_api(seen, found)) is not None:
             return alone
         if (going := deletion.of_machine_api(seen, found.metadata, now=now)) is not None:
             if going.needed or not deletion.in_work(found.metadata, MACHINE_API_FINALIZER):
@@ -141,7 +144,7 @@ def _mirrored(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datet
     if source is not None and AUTHORITY_ANNOTATION in source.annotations:
         return _filled(found) or migration.released(seen.move)
     if source is not None:
-        if (alone := apart.deleted_under_cluster_api(seen, found)) is not None:
+        if (alone := deleted_under_cluster_api(seen, found)) is not None:
             return alone
         if (going := deletion.of_both(seen, source, found.metadata, now=now)) is not None:
             if going.needed or not deletion.in_work(source, CLUSTER_API_FINALIZER):
@@ -240,16 +243,83 @@ def _unreadable(seen: MachineSnapshot, found: Unreadable, *, now: datetime) -> P
     """
     source, infra = metadata_of(seen.cluster_api), metadata_of(seen.infra_machine)
     if source is not None and not belongs.is_mirror(source):
-        alone = apart.deleted_under_cluster_api(seen, found) or apart.deleted_under_machine_api(seen, found)
+        alone = deleted_under_cluster_api(seen, found) or deleted_under_machine_api(seen, found)
         going = alone or deletion.of_both(seen, source, found.metadata, now=now)
     elif source is None and infra is not None and PAUSED_ANNOTATION not in infra.annotations:
         deleting = found.metadata.deletion_timestamp is not None
         going = deletion.of_mirror_alone(seen, now=now) if deleting else None
     else:
-        alone = apart.deleted_under_machine_api(seen, found)
+        alone = deleted_under_machine_api(seen, found)
         going = alone or deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
-    note = f"This Machine cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the Machine."
-    aim = target_of(mapi.Machine, found.metadata)
-    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
+    return unreadable(mapi.Machine, found)
+
+
+# Two Machines of one name that were never mirrored: each is deleted alone, and neither becomes the other's mirror.
+#
+# | authority | deleted | condition | what happens |
+# |---|---|---|---|
+# | any | either | their names conflict (`mirroring.belongs`) | only that one goes |
+# | MachineAPI | the Machine of the Machine API | Cluster API's does not have our finalizer | only that one goes |
+# | MachineAPI | the Machine of Cluster API | the same, or the other one was never mirrored | only that one goes |
+# | ClusterAPI | the Machine of the Machine API | one of them does not have our finalizer | only that one goes |
+#
+# The MachineSets of one name may be two as well. If the mirror of a machine belonged to the other set, that set would
+# count it as a replica, and delete machines that exceed its replicas. So for decisions about a machine of such a set,
+# neither set exists: the machine gets no mirror, and the deletion of a mirror that it has does not reach it.
+
+
+def without_two_sets(seen: MachineSnapshot) -> MachineSnapshot:
+    """The snapshot for decisions: if the MachineSets are two, both are absent, and `two_sets` says so."""
+    owner = _set_of_authority(seen)
+    if owner is None or not are_two_sets(seen.machine_api_set, seen.cluster_api_set):
+        return seen
+    absent = Absent(confirmed=True)
+    return replace(seen, machine_api_set=absent, cluster_api_set=absent, two_sets=owner.name)
+
+
+def in_conflict(seen: MachineSnapshot, found: Present[mapi.Machine], why: str, *, now: datetime) -> Plan:
+    """The names of the two conflict: `why` is reported, and each is deleted without the other."""
+    undecided = not found.object.status.authoritative_api
+    if found.deleting:
+        if undecided and found.object.spec.provider_id:
+            return fill_authority(found, "")  # It has an instance, which only its own API can delete.
+        theirs = (MACHINE_API_FINALIZER,) if undecided else ()  # Its controllers do not act while it is undecided.
+        return Plan.of(let_go(mapi.Machine, found, *theirs, why=NEVER_MIRRORED))
+    plan = report_only(Fault(Reason.NAME_CONFLICT, why, retry=False), found, now=now)
+    going = metadata_of(seen.cluster_api)
+    if going is None or going.deletion_timestamp is None:
+        return plan
+    infra = let_go(seen.platform.infra_machine, seen.infra_machine, why=NEVER_MIRRORED)
+    released = Plan.of(infra, let_go(capi.Machine, seen.cluster_api, why=NEVER_MIRRORED))
+    return Plan((*plan.actions, *released.actions), plan.next)
+
+
+def deleted_under_machine_api(seen: MachineSnapshot, found: Present[mapi.Machine] | Unreadable) -> Plan | None:
+    """The Machine API is authoritative. None: neither is being deleted, or Cluster API's is the mirror."""
+    return deleted_alone(found, seen.cluster_api, kind=mapi.Machine, other_kind=capi.Machine)
+
+
+def deleted_under_cluster_api(seen: MachineSnapshot, found: Present[mapi.Machine] | Unreadable) -> Plan | None:
+    """Cluster API is authoritative. None: the Machine of the Machine API is not being deleted, or is the mirror."""
+    other = metadata_of(seen.cluster_api)
+    if other is None or other.deletion_timestamp is not None or found.metadata.deletion_timestamp is None:
+        return None
+    if was_mirrored(other) and was_mirrored(found.metadata):
+        return None
+    return Plan.of(let_go(mapi.Machine, seen.machine_api, MACHINE_API_FINALIZER, why=NEVER_MIRRORED))
+
+
+def _set_of_authority(seen: MachineSnapshot) -> OwnerReference | None:
+    """The MachineSet of the Machine that is the authority, or the only one."""
+    ours, theirs = metadata_of(seen.machine_api), metadata_of(seen.cluster_api)
+    if ours is not None and (theirs is None or _under_machine_api(seen, theirs)):
+        return set_owner(ours, mapi.MachineSet.RESOURCE.api_version)
+    return set_owner(theirs, capi.MachineSet.RESOURCE.api_version) if theirs is not None else None
+
+
+def _under_machine_api(seen: MachineSnapshot, other: ObjectMeta) -> bool:
+    if not isinstance(seen.machine_api, Present):
+        return is_mirror(other)
+    return authority(seen.machine_api.object) == MACHINE_API

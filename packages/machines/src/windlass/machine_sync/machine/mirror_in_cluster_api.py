@@ -18,6 +18,8 @@ A mirror is created paused, so that its controllers do not act on the instance. 
 Cluster API is authoritative and has no Machine (yet): `create_unpaused`.
 """
 
+import base64
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -37,10 +39,10 @@ from windlass.machine_sync.constants import (
     SET_NAME_LABEL,
     SYNC_FINALIZER,
 )
+from windlass.machine_sync.conversion.template_name import fnv1a
 from windlass.machine_sync.machine import infra_machine, infra_owner, infra_resources, owners
 from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
 from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed
-from windlass.machine_sync.machine.set_name import set_name_label
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name, set_owner
 from windlass.machine_sync.mirroring import conditions, metadata, taints
 from windlass.machine_sync.mirroring.collector import is_going
@@ -280,25 +282,29 @@ def _spec(seen: MachineSnapshot, converted: capi.Machine) -> dict[str, Any]:
 
 
 def _status(mirror: Present[capi.Machine], converted: capi.Machine, *, now: datetime) -> Merge:
-    observed: dict[str, Any] = dict(mirror.tree.get("status") or {})
-    desired: dict[str, Any] = tree(converted.status)
-    generation = mirror.metadata.generation
-    old = ((observed.get("deprecated") or {}).get("v1beta1") or {}).get("conditions")
-    v1beta1 = dict((desired.get("deprecated") or {}).get("v1beta1") or {})
-    v1beta1["conditions"] = conditions.merged_v1beta1(old, v1beta1.get("conditions") or [], now=now)
-    return Merge(
-        target=target(mirror),
-        part="status",
-        observed={"status": observed},
-        desired={
-            "status": {
-                **desired,
-                "conditions": conditions.merged(
-                    observed.get("conditions"), desired.get("conditions") or [], now=now, generation=generation
-                ),
-                "deprecated": {"v1beta1": v1beta1},
-                "observedGeneration": generation,
-            }
-        },
-        why="the status of the Machine API Machine changed",
+    why = "the status of the Machine API Machine changed"
+    return conditions.status_write(
+        mirror, tree(converted.status), generation=mirror.metadata.generation, now=now, why=why
     )
+
+
+# The label by which Cluster API finds the Machines of a MachineSet.
+#
+# Source: `format.MustFormatValue` of `sigs.k8s.io/cluster-api`.
+
+_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_LONGEST = 63
+
+
+def set_name_label(name: str) -> str:
+    """The label's value for the MachineSet `name`: the name, or a hash where it cannot be a label's value.
+
+    >>> set_name_label("worker-a")
+    'worker-a'
+    >>> len(set_name_label("w" * 64))
+    13
+    """
+    if len(name) <= _LONGEST and _LABEL_VALUE.fullmatch(name):
+        return name
+    digest = fnv1a(name.encode()).to_bytes(4, "big")
+    return f"hash_{base64.urlsafe_b64encode(digest).decode().rstrip('=')}_z"

@@ -23,16 +23,16 @@ When the mirror is up to date and spec names the other authority, authority begi
 from datetime import datetime
 
 from windlass.api import capi, mapi
-from windlass.kube.control.plan import Done, Emit, Plan, WaitFor, target_of
+from windlass.kube.control.plan import Done, Plan, WaitFor
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
-from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, EVENT_SOURCE, MACHINE_API, MIGRATING
+from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, MACHINE_API, MIGRATING
 from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, mirror_in_machine_api, selectors
 from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import belongs, migration, taints
 from windlass.machine_sync.mirroring.alone import NEVER_MIRRORED, deleted_alone
 from windlass.machine_sync.mirroring.finalizers import let_go
-from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only
+from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only, unreadable
 
 
 def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
@@ -182,9 +182,4 @@ def _unreadable(seen: MachineSetSnapshot, found: Unreadable, *, now: datetime) -
         going = _deleted_alone(seen, found) or deletion.of_machine_api(seen, found.metadata, now=now)
     if going is not None:
         return going
-    note = (
-        f"This MachineSet cannot be read, so it is not synchronized: {found.why}. "
-        "Fix the field or delete the MachineSet."
-    )
-    aim = target_of(mapi.MachineSet, found.metadata)
-    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
+    return unreadable(mapi.MachineSet, found)

@@ -221,23 +221,5 @@ def _metadata(observed: Mapping[str, Any], made: _Made, *, marks: Mapping[str, s
 
 
 def _status(mirror: Present[capi.MachineSet], converted: capi.MachineSet, *, generation: int, now: datetime) -> Merge:
-    observed: dict[str, Any] = dict(mirror.tree.get("status") or {})
-    desired: dict[str, Any] = tree(converted.status)
-    old = ((observed.get("deprecated") or {}).get("v1beta1") or {}).get("conditions")
-    v1beta1 = dict((desired.get("deprecated") or {}).get("v1beta1") or {})
-    v1beta1["conditions"] = conditions.merged_v1beta1(old, v1beta1.get("conditions") or [], now=now)
-    new = conditions.merged(observed.get("conditions"), desired.get("conditions") or [], now=now, generation=generation)
-    return Merge(
-        target=target(mirror),
-        part="status",
-        observed={"status": observed},
-        desired={
-            "status": {
-                **desired,
-                "conditions": new,
-                "deprecated": {"v1beta1": v1beta1},
-                "observedGeneration": generation,
-            }
-        },
-        why="the status of the Machine API MachineSet changed",
-    )
+    why = "the status of the Machine API MachineSet changed"
+    return conditions.status_write(mirror, tree(converted.status), generation=generation, now=now, why=why)

@@ -9,6 +9,7 @@ there was none) make no difference, and neither do the two labels that one role 
 """
 
 from windlass.api import capi, mapi
+from windlass.api.meta import LabelSelector
 from windlass.machine_sync.conversion.metadata import cluster_api_labels, machine_api_labels
 from windlass.machine_sync.conversion.selector import selector_text
 
@@ -21,19 +22,11 @@ def difference(machine_api: mapi.MachineSet, cluster_api: capi.MachineSet) -> li
     if left == right:
         return []
     return [
-        f'spec.selector of the MachineSets differs: "{_text(one)}" in the Machine API, "{_text(other)}" in '
-        "Cluster API. It cannot be changed on an existing MachineSet, and authority cannot move while it differs: "
-        "recreate the mirror with the selector of the other"
+        f'spec.selector of the MachineSets differs: "{selector_text(one)}" in the Machine API, '
+        f'"{selector_text(other)}" in Cluster API. It cannot be changed on an existing MachineSet, and authority '
+        "cannot move while it differs: recreate the mirror with the selector of the other"
     ]
 
 
-def _expressions(selector: mapi.LabelSelector | capi.LabelSelector) -> list[tuple[str, str, tuple[str, ...]]]:
+def _expressions(selector: LabelSelector) -> list[tuple[str, str, tuple[str, ...]]]:
     return sorted((one.key, one.operator, tuple(sorted(one.values))) for one in selector.match_expressions)
-
-
-def _text(selector: mapi.LabelSelector | capi.LabelSelector) -> str:
-    expressions = [
-        capi.SelectorRequirement(key=one.key, operator=one.operator, values=one.values)
-        for one in selector.match_expressions
-    ]
-    return selector_text(capi.LabelSelector(match_labels=selector.match_labels, match_expressions=expressions))

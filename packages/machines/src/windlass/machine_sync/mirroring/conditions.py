@@ -17,6 +17,8 @@ from datetime import datetime
 from typing import Any
 
 from windlass.kube.clock import rfc3339
+from windlass.kube.control.plan import Merge, target
+from windlass.kube.control.seen import Present
 
 Tree = Mapping[str, Any]
 
@@ -49,6 +51,22 @@ def merged_v1beta1(observed: Any, converted: Sequence[Tree], *, now: datetime) -
 def merged_provider(observed: Any, converted: Sequence[Tree], *, now: datetime) -> list[Any]:
     """Conditions of the older kind in a provider status, where new ones come last."""
     return _merge(observed, converted, moved_by=("status", "reason", "message"), now=now)
+
+
+def status_write(mirror: Present[Any], status: Mapping[str, Any], *, generation: int, now: datetime, why: str) -> Merge:
+    """The write of a Cluster API mirror's status: the converted `status`, with the conditions that stay.
+
+    `generation` is the `observedGeneration` of the status and of its conditions.
+    """
+    observed: dict[str, Any] = dict(mirror.tree.get("status") or {})
+    old = ((observed.get("deprecated") or {}).get("v1beta1") or {}).get("conditions")
+    v1beta1 = dict((status.get("deprecated") or {}).get("v1beta1") or {})
+    v1beta1["conditions"] = merged_v1beta1(old, v1beta1.get("conditions") or [], now=now)
+    new = merged(observed.get("conditions"), status.get("conditions") or [], now=now, generation=generation)
+    desired = {**status, "conditions": new, "deprecated": {"v1beta1": v1beta1}, "observedGeneration": generation}
+    return Merge(
+        target=target(mirror), part="status", observed={"status": observed}, desired={"status": desired}, why=why
+    )
 
 
 def _rank(condition: Tree) -> tuple[int, str]:

@@ -32,8 +32,9 @@ from windlass.kube.control.plan import (
     Result,
     Target,
     target,
+    target_of,
 )
-from windlass.kube.control.seen import Present, Seen
+from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, MACHINE_API, MIGRATING
 
@@ -191,6 +192,14 @@ def report_only(fault: Fault, found: Present[Any], *, now: datetime) -> Plan:
     observed = (found.tree.get("status") or {}).get("conditions") or []
     write = status_fields(found, {"conditions": put(observed, fault.verdict.condition, now=now)}, why=fault.reason)
     return Plan.of(_event(target(found), fault), write) if write.needed else Plan.nothing(fault.message)
+
+
+def unreadable(kind: type[MachineApiObject], found: Unreadable) -> Plan:
+    """The Event of a Machine API object that cannot be read: its status cannot be written either."""
+    name = kind.RESOURCE.kind
+    note = f"This {name} cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the {name}."
+    aim = target_of(kind, found.metadata)
+    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
 
 
 def _event(about: Target, fault: Fault, *, occasion: str = "") -> Emit:

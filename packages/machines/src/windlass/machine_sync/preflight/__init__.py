@@ -33,7 +33,7 @@ Checks, in the order of a report:
 | paused | never; reports which side acts now |
 | policies | the API server refuses a dry run of the change |
 
-Pure: nothing here reads a cluster or a clock. `report` has the types, `checks` and `convertible` the checks.
+Pure: nothing here reads a cluster or a clock. `report` has the types, `checks` the checks.
 """
 
 from typing import Any

@@ -6,7 +6,6 @@
 | `orphans` | marked resources whose owner is gone |
 | `show`, `follow` | trees as text and for programs; the same with `--watch` |
 | `left_over` | looks for orphans, prints them, has them deleted |
-| `names` | completes names of clusters |
 """
 
 from windlass.capability.conventions.verbs import Verb, Verbs

@@ -1,7 +1,7 @@
 """`windlass openstack tree --watch`: looks again and again, and prints what has changed, until it is interrupted."""
 
 import asyncio
-import json
+import contextlib
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -9,10 +9,11 @@ from typing import Final
 
 import click
 
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
+from windlass.capability.conventions.watch import InPlace, pause_after
 from windlass.kube.errors import KubeError
 from windlass.kube.process.colour import colourful
 from windlass.openstack.cli.show import Line, TreeInspection, TreeRequest, for_programs, lines, look, render, table
@@ -21,9 +22,6 @@ from windlass.openstack.overview.tree import Node
 
 SHORTEST: Final = 5.0
 """Seconds between two looks at least: each lists the projects."""
-LONGEST: Final = 60.0
-SHARE: Final = 10
-"""The time between two looks is so many times what a look takes, so that large projects are asked less often."""
 
 
 async def follow(settings: Settings, request: TreeRequest) -> Exit:
@@ -57,7 +55,7 @@ async def again(look: Callable[[], Awaitable[TreeInspection]]) -> AsyncIterator[
         told, first = set(troubles), False
         if seen is not None:
             yield seen
-        await asyncio.sleep(min(max(SHORTEST, SHARE * (time.monotonic() - began)), LONGEST))
+        await asyncio.sleep(pause_after(time.monotonic() - began, shortest=SHORTEST))
 
 
 async def changes(sights: AsyncIterator[TreeInspection], request: TreeRequest) -> None:
@@ -69,8 +67,7 @@ async def changes(sights: AsyncIterator[TreeInspection], request: TreeRequest) -
         if request.form in ("json", "yaml"):
             if before != list(seen.trees):
                 before = list(seen.trees)
-                items = {"items": [for_programs(each) for each in before]}
-                click.echo(json.dumps(items, ensure_ascii=False) if request.form == "json" else _document(items))
+                click.echo(output.one_of_many(request.form, {"items": [for_programs(each) for each in before]}))
             continue
         now = {line.path: line for line in lines(seen.trees)}
         changed = [line for path, line in now.items() if path not in shown or _differs(shown[path].node, line.node)]
@@ -97,20 +94,8 @@ def _gone(node: Node) -> Node:
     return Node(kind=node.kind, name=node.name, id=node.id, state="gone")
 
 
-def _document(items: object) -> str:
-    from windlass.capability.documents.yaml_dialect import dump_all
-
-    return "---\n" + dump_all([items]).rstrip("\n")
-
-
 async def _live(sights: AsyncIterator[TreeInspection], request: TreeRequest) -> None:
     """The trees in place, on a terminal."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console = Console(file=sys.stdout, highlight=False)
-    with Live("", console=console, auto_refresh=False, vertical_overflow="ellipsis") as live:
+    with contextlib.closing(InPlace()) as shown:
         async for seen in sights:
-            text = "\n".join(render(request, seen.trees, colour=colourful(sys.stdout)))
-            live.update(Text.from_ansi(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+            shown.show("\n".join(render(request, seen.trees, colour=colourful(sys.stdout))))

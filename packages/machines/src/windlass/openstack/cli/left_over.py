@@ -1,6 +1,5 @@
 """Looks for orphans, prints them, and has them deleted."""
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -8,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from windlass.capability.conventions import complaints, terminal
+from windlass.capability.conventions import complaints, output, terminal
 from windlass.capability.conventions.ages import age
 from windlass.capability.conventions.connection import cluster as connection
 from windlass.capability.conventions.connection import connect
@@ -160,12 +159,8 @@ def _print(found: Sequence[Found], request: OrphansRequest, now: datetime, *, er
 
 def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, colour: bool = False) -> list[str]:
     """The lines of standard output."""
-    if request.form == "json":
-        return [json.dumps({"items": [tree(each) for each in found]}, indent=2, ensure_ascii=False)]
-    if request.form == "yaml":
-        from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
-
-        return [dump_all([{"items": [tree(each) for each in found]}]).rstrip("\n")]
+    if request.form in ("json", "yaml"):
+        return [output.items(request.form, map(tree, found))]
     if not found:
         return []
     columns: list[Column[Found]] = [

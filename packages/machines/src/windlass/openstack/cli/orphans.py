@@ -2,6 +2,7 @@
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.options import Duration
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.openstack.capability import machine_api_namespace
@@ -26,15 +27,7 @@ from windlass.openstack.capability import machine_api_namespace
     metavar="DURATION",
     help="How long to wait until all is deleted.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@output.forms("table", "json", "yaml", text="How to print them.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of the table.")
 @machine_api_namespace
 @settings_of

@@ -1,6 +1,5 @@
 """Prints the trees of OpenStackClusters, floating IP pools and Machines: as lines, or for programs."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -11,7 +10,7 @@ import msgspec
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.mapi import Machine
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
@@ -99,12 +98,8 @@ async def look(api: Api, clouds: Clouds, settings: Settings, request: TreeReques
 
 def render(request: TreeRequest, nodes: Sequence[Node], *, colour: bool = False) -> list[str]:
     """The lines of standard output."""
-    if request.form == "json":
-        return [json.dumps({"items": [for_programs(each) for each in nodes]}, indent=2, ensure_ascii=False)]
-    if request.form == "yaml":
-        from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
-
-        return [dump_all([{"items": [for_programs(each) for each in nodes]}]).rstrip("\n")]
+    if request.form in ("json", "yaml"):
+        return [output.items(request.form, map(for_programs, nodes))]
     if not nodes:
         return []
     return table(request, colour=colour).lines(lines(nodes), headings=request.headings)

@@ -1,23 +1,36 @@
 """`windlass openstack tree`: objects beside their resources in the cloud."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from windlass.capability.conventions.settings import Settings, settings_of
+from windlass.capability.conventions import candidates, output
+from windlass.capability.conventions.settings import Settings, said, settings_of
 from windlass.openstack.capability import machine_api_namespace
-from windlass.openstack.cli import names
+
+if TYPE_CHECKING:
+    from windlass.kube.client import Client
+
+
+# Completes names of OpenStackClusters in the shell.
+
+
+def clusters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """NAMESPACE/NAME of each cluster; the name alone in the namespace of `-n`."""
+    from windlass.api.capo_cluster import OpenStackCluster
+
+    namespace = said(ctx).namespace
+
+    async def ask(client: "Client") -> set[str]:
+        found = (await client.metadata.list(OpenStackCluster, namespace=namespace)).items
+        return {each.name if namespace else f"{each.namespace}/{each.name}" for each in found}
+
+    return sorted(name for name in candidates.of_cluster(ctx, ask) if name.startswith(incomplete))
 
 
 @click.command("tree")
-@click.argument("wanted", metavar="[CLUSTER]", required=False, shell_complete=names.clusters)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["tree", "wide", "json", "yaml"]),
-    default="tree",
-    show_default=True,
-    help="How to print it; wide has IDs, and messages in full.",
-)
+@click.argument("wanted", metavar="[CLUSTER]", required=False, shell_complete=clusters)
+@output.forms("tree", "wide", "json", "yaml", text="How to print it; wide has IDs, and messages in full.")
 @click.option("-w", "--watch", is_flag=True, help="Keep showing changes until Ctrl-C.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings.")
 @machine_api_namespace

@@ -3,20 +3,91 @@
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations` | the expected results of the steps, about machines |
+| `expectations` | the expected results of the steps, about machines, also those that move to the other API |
 | `cluster` | about the cluster and its bastion |
-| `hand_over` | about a machine that moves to the other API |
 | `scene` | a snapshot of the cluster and of the project in OpenStack |
 | `stage` | the cloud, the cluster, the Machine API, and both `windlass run` |
-| `columns` | cluster, bastion and machines as rows |
 | `manifests/` | the cluster and its MachineSets |
 """
 
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.text import Text
+
+from windlass.demo.looks import Columns
 from windlass.demo.performance import Demo
-from windlass.openstack.demo.columns import COLUMNS
-from windlass.openstack.demo.scene import Scene
+from windlass.openstack.demo.scene import BASTION, CLUSTER, Scene, condition_of
 from windlass.openstack.demo.stage import Stage, prepare
 from windlass.openstack.demo.story import STORY
+
+# The cluster, its bastion and its machines as rows: the server, what its object says, then both APIs.
+
+_STYLES: Final = {
+    "ACTIVE": "green",
+    "Running": "green",
+    "True": "green",
+    "Deleting": "yellow",
+    "Migrating": "yellow",
+    "False": "red",
+    "Failed": "red",
+    "Unknown": "yellow",
+}
+
+
+def rows(scene: Scene) -> list[list[Text]]:
+    """The OpenStackCluster, the bastion, and each machine of either API, by name."""
+    return [_styled(*cells) for cells in (*_cluster(scene), *_bastion(scene), *_machines(scene))]
+
+
+def _cluster(scene: Scene) -> list[tuple[str, ...]]:
+    if scene.network is None:
+        return []
+    endpoint = scene.network.object.spec.control_plane_endpoint
+    ready = condition_of(scene.network, "Ready")
+    return [(CLUSTER, "", _said(ready), "", "", "", "", endpoint.host if endpoint else "-")]
+
+
+def _bastion(scene: Scene) -> list[tuple[str, ...]]:
+    if BASTION not in scene.instances and scene.server(BASTION) is None:
+        return []
+    status = scene.network.object.status.bastion if scene.network else None
+    server, ready = scene.server(BASTION), scene.condition(BASTION, "Ready")
+    address = status.floating_ip if status else ""
+    return [(BASTION, server.status if server else "-", _said(ready), "", "", "", "", address or "-")]
+
+
+def _machines(scene: Scene) -> list[tuple[str, ...]]:
+    return [
+        (
+            row.name,
+            server.status if (server := scene.server(row.name)) else "-",
+            _said(scene.ready_of(row)),
+            row.authority or "-",
+            (row.cluster_api.phase if row.cluster_api else "") or "-",
+            (row.machine_api.phase if row.machine_api else "") or "-",
+            row.synchronized.status if row.synchronized else "-",
+            scene.address(row.name) or "-",
+        )
+        for row in scene.rows
+    ]
+
+
+def _said(ready: Mapping[str, Any]) -> str:
+    return f"{ready['status']} {ready['reason']}" if ready else "-"
+
+
+def _styled(name: str, *cells: str) -> list[Text]:
+    return [Text(name), *(Text(cell, _STYLES.get(cell.partition(" ")[0], "")) for cell in cells)]
+
+
+COLUMNS: Final = Columns(
+    ("NAME", "SERVER", "READY", "AUTHORITY", "CLUSTER API", "MACHINE API", "SYNCED", "ADDRESS"),
+    (17, 7, 24, 10, 12, 12, 6, 0),
+    rows,
+    pictured=6,
+)
+
 
 DEMO: Demo[Stage, Scene] = Demo(
     Stage,

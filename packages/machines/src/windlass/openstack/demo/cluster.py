@@ -5,7 +5,7 @@ Pure functions, as in `expectations`.
 
 from typing import Final
 
-from windlass.demo.story import Moment, Observed, met, missing, unserved
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.openstack.demo.scene import BASTION, CLUSTER, Held, Scene, condition_of, told
 
 FLAVOR: Final = "m1.small"
@@ -18,7 +18,7 @@ _PARTS: Final = ("network", "router", "load balancer")
 
 
 def cloud_and_api_server_answer(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version):
+    if why := scene.silent:
         return missing(why)
     if not scene.at_first:
         return missing("the project in OpenStack has no security group")
@@ -29,7 +29,7 @@ def cloud_and_api_server_answer(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def cluster_is_described(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version, scene.unwatched):
+    if why := scene.unserved:
         return missing(why)
     if scene.cluster is None or scene.network is None:
         return missing("there is no Cluster demo")

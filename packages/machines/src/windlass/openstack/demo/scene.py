@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from windlass.api import capi, mapi
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.machine_sync.constants import MACHINE_API
 from windlass.machine_sync.conversion.metadata import INSTANCE_STATE
-from windlass.machine_sync.overview import MACHINES, MachineRow
+from windlass.machine_sync.demo.scene import Machines
+from windlass.machine_sync.overview import MachineRow
 
 CLUSTER: Final = "demo"
 BASTION: Final = "demo-bastion"
@@ -55,42 +55,21 @@ class Write(Struct, frozen=True, order=True):
         return self.method == "POST" and self.path.endswith("/metadata")
 
 
-class Scene(Struct, frozen=True):
+class Scene(Machines, frozen=True, kw_only=True):
     """The objects of the story, by name; empty before the first step.
 
-    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
-    arrived, None before they are watched. `ready` is the answer of both parts of Windlass at /readyz, `leaders` the
-    holders of their Leases. `project` is what the project has, and `at_first` what it had before there was a cluster.
-    `writes` are all of Windlass so far. `code` is the exit code of the command that the step has begun, None while it
-    runs, and `printed` its output.
+    `ready` is the answer of both parts of Windlass, `leaders` the holders of their Leases. `project` is what the
+    project has, and `at_first` what it had before there was a cluster. `writes` are all of Windlass so far. `printed`
+    is the output of the command that the step has begun.
     """
 
-    version: str = ""
-    unwatched: tuple[str, ...] | None = None
-    cluster: Present[capi.Cluster] | None = None
     network: Present[OpenStackCluster] | None = None
-    machines: Mapping[str, Present[capi.Machine]] = field(default_factory=dict)
-    mirrors: Mapping[str, Present[mapi.Machine]] = field(default_factory=dict)
-    infrastructure: Mapping[str, Present[Any]] = field(default_factory=dict)
     instances: Mapping[str, Present[OpenStackServer]] = field(default_factory=dict)
-    sets: Mapping[str, Present[Any]] = field(default_factory=dict)
-    mirror_sets: Mapping[str, Present[Any]] = field(default_factory=dict)
     project: frozenset[Held] = frozenset()
     at_first: frozenset[Held] = frozenset()
     writes: frozenset[Write] = frozenset()
-    ready: bool = False
     leaders: tuple[str, ...] = ()
-    code: int | None = None
     printed: str = ""
-
-    @property
-    def rows(self) -> list[MachineRow]:
-        """Each machine of both APIs, by name, as `windlass machines` shows it."""
-        return MACHINES.join(self.mirrors.values(), self.machines.values())
-
-    def rows_of(self, machine_set: str) -> list[MachineRow]:
-        """The machines of one MachineSet, which are named after it."""
-        return [row for row in self.rows if row.name.startswith(f"{machine_set}-")]
 
     def server(self, name: str) -> Held | None:
         """The server of a machine, or the bastion, as Nova lists it."""
@@ -103,12 +82,6 @@ class Scene(Struct, frozen=True):
     def lost(self, row: MachineRow) -> bool:
         """Whether a machine had a server, which Nova does not list any more."""
         return bool(row.cluster_api and row.cluster_api.provider_id) and self.server(row.name) is None
-
-    def address(self, name: str) -> str:
-        """The first address of a machine in the Machine API, empty if it has none."""
-        mirror = self.mirrors.get(name)
-        addresses = mirror.object.status.addresses if mirror else []
-        return addresses[0].address if addresses else ""
 
     def instance_state(self, name: str) -> str:
         """The state of a machine's server as the Machine API shows it in the column STATE, empty if it does not."""

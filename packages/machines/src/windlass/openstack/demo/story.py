@@ -13,7 +13,7 @@ from windlass.api import capi, mapi
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.demo import story
 from windlass.machine_sync.constants import CLUSTER_API, CLUSTER_API_NAMESPACE, MACHINE_API, MACHINE_API_NAMESPACE
-from windlass.openstack.demo import cluster, hand_over
+from windlass.openstack.demo import cluster
 from windlass.openstack.demo import expectations as expect
 from windlass.openstack.demo.scene import BASTION, CLUSTER, POOL, WORKERS, Scene
 from windlass.openstack.demo.stage import ENTRY, POLL, Stage
@@ -141,7 +141,7 @@ STORY = (
         "Hand a machine of the Machine API over to Cluster API, while it runs",
         ("windlass migrate machine/NAME --to cluster-api",),
         act=_migrate("cluster-api"),
-        expect=hand_over.handed_over(CLUSTER_API),
+        expect=expect.handed_over(CLUSTER_API),
         about=first_of_pool,
         pictured=True,
     ),
@@ -149,7 +149,7 @@ STORY = (
         "And back",
         ("windlass migrate machine/NAME --to machine-api",),
         act=_migrate("machine-api"),
-        expect=hand_over.handed_over(MACHINE_API),
+        expect=expect.handed_over(MACHINE_API),
         about=first_of_pool,
     ),
     Step(

@@ -15,10 +15,10 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from windlass.api.capi import LabelSelector, SelectorRequirement
 from windlass.api.capo import IdentityReference
 from windlass.api.capo_identity import OpenStackClusterIdentity
 from windlass.api.core import Namespace, Secret
+from windlass.api.meta import LabelSelector, LabelSelectorRequirement
 from windlass.kube.control.seen import IndexedReader, NotServedKind, Present, Reader, Unreadable
 from windlass.kube.errors import Undeclared
 from windlass.kube.object import Object
@@ -119,7 +119,7 @@ async def _admitted(reader: Reader, namespace: str, selector: LabelSelector) -> 
     return equal and all(_holds(each, labels.get(each.key)) for each in selector.match_expressions)
 
 
-def _holds(requirement: SelectorRequirement, label: str | None) -> bool:
+def _holds(requirement: LabelSelectorRequirement, label: str | None) -> bool:
     """An unknown operator admits nobody: these are credentials."""
     match requirement.operator:
         case "In":

@@ -5,7 +5,7 @@ No request goes to a cloud from here: state, addresses and troubles come from th
 | module | what it holds |
 |---|---|
 | `snapshot` | the input of a decision |
-| `decide` | the rows; `deletion` and `pause` are two of them |
+| `decide` | the rows; `deletion` is one of them |
 | `server_of` | the OpenStackServer of an OpenStackMachine |
 | `existing` | the server that exists already, by providerID or record |
 | `conditions` | the conditions, from those of the OpenStackServer |

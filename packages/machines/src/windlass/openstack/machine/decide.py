@@ -21,23 +21,23 @@
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import tree
-from windlass.kube.conditions import TRUE, find
-from windlass.kube.control.plan import Create, Merge, Plan, target
+from windlass.kube.conditions import TRUE, condition, find, is_true
+from windlass.kube.control.plan import Create, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.openstack.constants import PAUSED_ANNOTATION
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.conditions import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, naming, own_server, provider_id, taken_back
-from windlass.openstack.machine.pause import pause, resume
 from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
-from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot
+from windlass.openstack.machine.snapshot import HANDED_DOWN, OpenStackMachineSnapshot
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
-from windlass.openstack.status import INSTANCE_READY, Reason, progressing
+from windlass.openstack.status import INSTANCE_READY, PAUSED, RESTS, Reason, progressing
 
 
 def decide(seen: OpenStackMachineSnapshot, *, now: datetime) -> Plan:
@@ -164,3 +164,43 @@ def _with_provider_id(found: Present[OpenStackMachine], server: str) -> Merge:
     desired = {**spec, "providerID": provider_id(found, server)}
     why = "Cluster API copies it when the machine is provisioned"
     return Merge(target=target(found), observed={"spec": spec}, desired={"spec": desired}, why=why)
+
+
+# A paused machine: its OpenStackServer is paused with it, and `Paused` is True once that one stands still.
+#
+# The OpenStackServer follows the Cluster by itself. The annotation of the machine is handed down, with a value that
+# says so: it is taken back with the machine's own, and a pause that somebody else set on the OpenStackServer stays.
+
+_WAITS: Final = "Waiting for the OpenStackServer to stand still"
+
+
+def pause(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine], *, now: datetime) -> Plan:
+    server = own_server(seen, found)
+    if server is None or is_true(server.object.status.conditions, PAUSED):
+        handed = None if server is None else _annotated(found, server)
+        return Plan.of(handed, write(seen, found, (RESTS,), now=now, awaited="Paused"))
+    waits = condition(PAUSED, False, Reason.PAUSING, _WAITS)
+    return Plan.of(_annotated(found, server), write(seen, found, (waits,), now=now, awaited=_WAITS)).then(
+        WaitFor(f"OpenStackServer {server.metadata.name} to report Paused")
+    )
+
+
+def resume(server: Present[OpenStackServer]) -> Merge | None:
+    """Take back the annotation that was handed down; None if there is none."""
+    annotations = dict(server.metadata.annotations)
+    if annotations.get(PAUSED_ANNOTATION) != HANDED_DOWN:
+        return None
+    left = {name: value for name, value in annotations.items() if name != PAUSED_ANNOTATION}
+    return _merge(server, left, "its machine is not paused any more")
+
+
+def _annotated(found: Present[OpenStackMachine], server: Present[OpenStackServer]) -> Merge | None:
+    annotations = dict(server.metadata.annotations)
+    if PAUSED_ANNOTATION not in found.metadata.annotations or PAUSED_ANNOTATION in annotations:
+        return None
+    return _merge(server, {**annotations, PAUSED_ANNOTATION: HANDED_DOWN}, "its machine is paused")
+
+
+def _merge(server: Present[OpenStackServer], annotations: dict[str, str], why: str) -> Merge:
+    observed = {"metadata": {"annotations": dict(server.metadata.annotations)}}
+    return Merge(target=target(server), observed=observed, desired={"metadata": {"annotations": annotations}}, why=why)

@@ -2,7 +2,6 @@
 
 | module | holds |
 |---|---|
-| `planner` | the declaration for `windlass plan openstack` |
+| `planner` | the declaration for `windlass plan openstack`; what is left of the quotas of each project |
 | `stand_ins` | what others would add to the objects of files: credentials, Machines of sets, bootstrap data |
-| `quota_demand` | what is asked of the quotas of each project, and what is left |
 """

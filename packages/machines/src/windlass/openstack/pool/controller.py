@@ -1,6 +1,6 @@
 """The controller of OpenStackFloatingIPPools: what wakes one, what is observed, and what may be read and written."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -21,7 +21,9 @@ from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure
+from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.marks import mark_of as mark_on
+from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.network_requests import CreateFloatingIp, DeleteFloatingIp
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Describe, SetTags
@@ -31,10 +33,9 @@ from windlass.openstack.filters import EXTERNAL, network_query
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_MARK, FreshMarks, is_held, marked
-from windlass.openstack.owners import Owners
-from windlass.openstack.ownership import claim_of, replaced
+from windlass.openstack.owners import Owners, oldest_recorder
+from windlass.openstack.ownership import claim_of, presumed_mark, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
-from windlass.openstack.pool.recorded import BY_ADDRESS, counted, recorded
 from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot
 from windlass.openstack.taken import is_stopped
 
@@ -202,3 +203,48 @@ def _pool(found: Object[Any]) -> Iterable[NamespacedName]:
 
 def _by_pool(found: Object[Any]) -> Iterable[str]:
     return (f"{namespace}/{name}" for namespace, name in _pool(found))
+
+
+# Who has a floating IP without a mark: the oldest pool that has recorded it, as with servers (`recorders`).
+#
+# What Cluster API's provider made for a pool has no mark until the first visit, which waits while the pool is paused. A
+# copy with the status of that pool, or a backup restored in another namespace, records the same addresses.
+
+BY_ADDRESS: Final = "address"
+"""Index of pools: by the addresses that their status records."""
+
+
+class _Status(Struct, rename={"claimed": "claimedIPs", "available": "availableIPs"}, gc=False):
+    claimed: list[str] = field(default_factory=list)
+    available: list[str] = field(default_factory=list)
+
+
+class _Shown(Struct, gc=False):
+    """The fields that say which addresses a pool has, even if others are malformed."""
+
+    status: _Status = field(default_factory=_Status)
+
+
+def recorded(found: Object[Any]) -> Iterator[str]:
+    """The index `BY_ADDRESS`."""
+    shown = found.glimpse(_Shown) or _Shown()
+    yield from dict.fromkeys((*shown.status.claimed, *shown.status.available))
+
+
+def counted(
+    reader: IndexedReader, found: Present[OpenStackFloatingIPPool], inventory: NetworkInventory
+) -> NetworkInventory:
+    """The inventory of the pool, in which floating IPs without a mark belong to the pool that has recorded them. The
+    floating IPs that the spec names are the user's, and no pool's."""
+    users = found.object.spec.pre_allocated_floating_ips
+
+    def with_owner(each: FloatingIp) -> FloatingIp:
+        if mark_of(each) or each.floating_ip_address in users:
+            return each
+        address = each.floating_ip_address
+        first = oldest_recorder(reader, (OpenStackFloatingIPPool,), BY_ADDRESS, address, has=lambda _: True)
+        if first is None or first.metadata.uid == found.metadata.uid:
+            return each
+        return replace(each, description=described(each.description, presumed_mark(first)))
+
+    return replace(inventory, floating_ips=tuple(map(with_owner, inventory.floating_ips)))

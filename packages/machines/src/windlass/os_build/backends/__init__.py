@@ -7,6 +7,6 @@
 | `local` | a child process that runs buildah | on this machine |
 
 `every` has all of them, in the order in which a pool that names none gets one. `owned` is what the backends in the
-cluster share: an object and a ConfigMap that belong to the pool. `openshift_state`
-and `job_state` read how a build is going; `job_build.sh` is what a Job's Pod runs.
+cluster share: an object and a ConfigMap that belong to the pool. `openshift` and
+`job_state` read how a build is going; `job_build.sh` is what a Job's Pod runs.
 """

@@ -2,21 +2,14 @@
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.os_build.cli import names
 
 
 @click.command("describe")
 @click.argument("pool", shell_complete=names.pools)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@output.forms("text", "json")
 @settings_of
 def command(settings: Settings, pool: str, *, form: str) -> int:
     """Show what a MachineConfigPool asks for, its image, its builders with their failures, its problems with their

@@ -2,21 +2,14 @@
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.os_build.cli import names
 
 
 @click.command("list")
 @click.argument("wanted", metavar="[POOL]...", nargs=-1, shell_complete=names.pools)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["table", "wide", "json", "yaml", "name"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@output.forms("table", "wide", "json", "yaml", "name", text="How to print them.")
 @click.option("--all", "every", is_flag=True, help="Also show pools that are not opted in.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of the table.")
 @settings_of

@@ -1,6 +1,5 @@
 """Prints the pools of a cluster: as a table, for programs, or as names."""
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ import click
 import msgspec
 
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.ages import age
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
@@ -81,12 +80,8 @@ def render(
 ) -> list[str]:
     """The lines of standard output."""
     match request.form:
-        case "json":
-            return [json.dumps({"items": [tree(each) for each in shown]}, indent=2, ensure_ascii=False)]
-        case "yaml":
-            from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
-
-            return [dump_all([{"items": [tree(each) for each in shown]}]).rstrip("\n")]
+        case "json" | "yaml":
+            return [output.items(request.form, map(tree, shown))]
         case "name":
             resource = MachineConfigPool.RESOURCE
             return [f"{resource.kind.lower()}.{resource.group}/{each.row.pool}" for each in shown]

@@ -6,7 +6,7 @@ Pure functions: each takes the scene and the step's beginning, and returns eithe
 from typing import Final, TypeAlias
 
 from windlass.demo import story
-from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG
 from windlass.os_build.demo.columns import shortened
@@ -36,7 +36,7 @@ def slow(edition: int) -> str:
 
 
 def configs_are_rendered(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version, scene.unwatched):
+    if why := scene.unserved:
         return missing(why)
     for name in POOLS:
         if not scene.config(name):
@@ -48,7 +48,7 @@ def configs_are_rendered(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_leaves_pools_alone(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := idle(scene.leader, ready=scene.ready):
+    if why := scene.idle:
         return missing(why)
     if touched := _touched(scene):
         return missing(touched)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.demo import story
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import IMAGE, RESULT
@@ -24,25 +25,19 @@ class Pushed(Struct, frozen=True):
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-class Scene(Struct, frozen=True):
+class Scene(story.Scene, frozen=True, kw_only=True):
     """The pools by name, and what became of their images; empty before the first step.
 
-    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
-    arrived, None before they are watched. `base` is the pullspec of the base image, `images` all others. `builders` are
-    the processes of builds with their commands, `killed` those that ran when Windlass was killed, and `left` the files
-    and mounts of builds. `ready` is the answer of Windlass at /readyz, `leader` the holder of its Lease.
+    `base` is the pullspec of the base image, `images` all others. `builders` are the processes of builds with their
+    commands, `killed` those that ran when Windlass was killed, and `left` the files and mounts of builds.
     """
 
-    version: str = ""
-    unwatched: tuple[str, ...] | None = None
     base: str = ""
     pools: Mapping[str, Present[MachineConfigPool]] = field(default_factory=dict)
     images: tuple[Pushed, ...] = ()
     builders: Mapping[Process, str] = field(default_factory=dict)
     killed: frozenset[Process] = frozenset()
     left: tuple[str, ...] = ()
-    ready: bool = False
-    leader: str = ""
 
     def config(self, pool: str) -> str:
         """The rendered MachineConfig that a pool wants; empty if there is none."""

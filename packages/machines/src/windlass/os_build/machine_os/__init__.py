@@ -9,7 +9,6 @@
 | `claim` | in which situation a MachineOSConfig and its builds are |
 | `report` | what is written of them |
 | `conditions` | how a build reads on its MachineOSBuild and on the pool |
-| `go_yaml` | YAML as the operator writes it before it hashes it |
 
 Names are the operator's, so that a cluster can be handed to its builder, and back, without a build.
 """

@@ -13,11 +13,13 @@ from msgspec.structs import replace
 from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Create, Outcome
+from windlass.kube.control.refused import LONGEST, remedy
 from windlass.kube.control.seen import Absent, IndexedReader, Present, Unreadable, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
-from windlass.os_build import constants
+from windlass.kube.shorten import shortened
+from windlass.os_build import constants, log
 from windlass.os_build.builder import Backend, BuildState, Deadlines, builds_of
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.identity import Inputs, inputs_of
@@ -26,7 +28,6 @@ from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.claims import Claims
-from windlass.os_build.pool.refusal import refused_creation
 from windlass.os_build.pool.situation import situation
 from windlass.os_build.pool.snapshot import Materials, PoolSnapshot, Refusal, Timing
 from windlass.os_build.pullspec import Target
@@ -290,3 +291,19 @@ class PoolObserver:
         self._wanted.pop(pool, None)
         self._unfit.pop(pool, None)
         self._refused.pop(pool, None)
+
+
+# Says what the API server refused to create for a build, and what to do about it. Pure.
+#
+# What the caller may try again at once, such as a conflict or a server that is busy, never comes here
+# (`windlass.kube.control.rounds`). Remedies are those of `windlass.kube.control.refused`.
+
+
+def refused_creation(last: Outcome) -> str:
+    """The refusal in this outcome, with its remedy; empty if there is none."""
+    failed = next((each for each in last.failures if isinstance(each.action, Create)), None)
+    if failed is None or failed.error is None:
+        return ""
+    what = failed.action.target
+    said = shortened(" ".join(log.clean(str(failed.error)).split()), LONGEST)
+    return f"The API server refuses to create {what}: {said}. {remedy(failed.error)}"

@@ -6,7 +6,7 @@ Pure functions: each takes the scene and the step's beginning, and returns eithe
 from typing import Final, TypeAlias
 
 from windlass.demo import story
-from windlass.demo.story import Moment, Observed, idle, met, missing, unserved
+from windlass.demo.story import Moment, Observed, met, missing
 from windlass.update_status.demo.scene import LAYOUT, Scene, operator_of, phases_of
 from windlass.update_status.history import COMPLETED
 from windlass.update_status.report import Health, Phase, Report, State
@@ -29,7 +29,7 @@ FAILED_DRAIN: Final = f"failed to drain node: {STUCK} after 1 hour"
 
 
 def kinds_are_served(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := unserved(scene.version, scene.unwatched):
+    if why := scene.unserved:
         return missing(why)
     return met(f"etcd, kube-apiserver {scene.version} and kube-controller-manager run, with the kinds of OpenShift")
 
@@ -46,7 +46,7 @@ def cluster_rests(scene: Scene, _: Moment[Scene]) -> Observed:
 
 
 def windlass_reports_rest(scene: Scene, _: Moment[Scene]) -> Observed:
-    if why := idle(scene.leader, ready=scene.ready):
+    if why := scene.idle:
         return missing(why)
     if scene.report is None:
         return missing("the UpdateStatus has not been written")

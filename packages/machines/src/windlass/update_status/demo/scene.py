@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import field
 
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
 from windlass.api.update_record import UpdateRecord
+from windlass.demo import story
 from windlass.kube.control.seen import Present
 from windlass.testing.updates import Layout, Pool
 from windlass.update_status.constants import CLUSTER_VERSION, CURRENT_CONFIG, DESIRED_CONFIG, STATE
@@ -23,16 +24,9 @@ LAYOUT: Final = Layout(
 """The cluster of the story."""
 
 
-class Scene(Struct, frozen=True):
-    """The objects of the story, by name; empty before the first step.
+class Scene(story.Scene, frozen=True, kw_only=True):
+    """The objects of the story, by name; empty before the first step. `now` is when the scene was looked at."""
 
-    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
-    arrived, None before they are watched. `ready` is Windlass's answer at /readyz, `leader` the holder of its Lease.
-    `now` is when the scene was looked at.
-    """
-
-    version: str = ""
-    unwatched: tuple[str, ...] | None = None
     now: Moment = 0
     versions: Mapping[str, Present[ClusterVersion]] = field(default_factory=dict)
     operators: Mapping[str, Present[ClusterOperator]] = field(default_factory=dict)
@@ -40,8 +34,6 @@ class Scene(Struct, frozen=True):
     nodes: Mapping[str, Present[Node]] = field(default_factory=dict)
     statuses: Mapping[str, Present[UpdateStatus]] = field(default_factory=dict)
     records: Mapping[str, Present[UpdateRecord]] = field(default_factory=dict)
-    ready: bool = False
-    leader: str = ""
 
     # what Windlass says
 

@@ -10,7 +10,6 @@
 | `uids`, `writer`, `validity` | names, times and texts as the API takes them, and whether it would take them |
 | `limits` | what is left out when it is too much |
 | `reading` | `read`: the report again; `health_insights`, `informed_of` |
-| `owned` | the CRD |
 """
 
 from windlass.update_status.document.reading import NothingWritten, health_insights, informed_of, read

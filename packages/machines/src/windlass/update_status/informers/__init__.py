@@ -4,10 +4,9 @@
 |---|---|
 | `admission` | which informers are asked, and at what address |
 | `declare`, `observe`, `snapshot`, `decide` | the controller: when one is asked, and what its status says |
-| `feed` | sends questions, and keeps what was answered |
+| `feed` | sends questions, keeps what was answered, logs what was refused |
 | `fetching` | one question over HTTPS |
 | `answers` | what is taken of an answer; `cleaning` makes texts safe, `churn` bounds new uids |
 | `heard` | what of the answers counts, for how long |
-| `audit` | what was taken and refused, in the log |
-| `settings`, `owned` | what the command line says; the CRD |
+| `settings` | what the command line says |
 """

@@ -21,9 +21,8 @@ no work. Each project keeps SQLite files.
 | `layout` | options, folders, ports, URLs |
 | `config` | the configuration of each service |
 | `services` | the processes |
-| `packages`, `pins` | the virtual environment in the cache, and the versions in it |
+| `packages` | the virtual environment in the cache, and the versions in it |
 | `seed` | databases of a cloud that was just made, in the cache |
-| `certificate` | for TLS |
 | `background` | a cloud that stays, for `windlass dev cloud` |
 | `site` | the code that runs inside the virtual environment |
 | `errors` | what can go wrong |

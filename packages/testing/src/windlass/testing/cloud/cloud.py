@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from windlass.testing.binaries.progress import Report, to_stderr
-from windlass.testing.cloud import certificate, clouds, packages, seed
+from windlass.testing.cloud import clouds, packages, seed
 from windlass.testing.cloud.access import CloudAccess, CloudConnection
 from windlass.testing.cloud.errors import CloudError, StartFailed
-from windlass.testing.cloud.layout import OPTIONAL, SERVICES, CloudOptions, Layout
+from windlass.testing.cloud.layout import HOST, OPTIONAL, SERVICES, CloudOptions, Layout
 from windlass.testing.cloud.services import Services
 from windlass.testing.plane.ports import free_ports
 
@@ -121,7 +121,7 @@ class Cloud(CloudAccess):
             layout = self._layout = Layout(folder, environment, ports, self._options)
             seed.plant(planted, layout)
             if layout.ca_file is not None:
-                certificate.write(layout)
+                write_certificate(layout)
             clouds.write(layout)
             self._services = Services(layout, temporary=[] if self._directory or self._keep else [folder])
             try:
@@ -144,3 +144,20 @@ class Cloud(CloudAccess):
             shutil.rmtree(folder / name, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield folder
+
+
+# The certificate of a cloud with TLS, and its authority.
+
+
+def write_certificate(layout: Layout) -> None:
+    """Write the files that a layout with TLS names. Raises CloudError without `trustme`."""
+    assert layout.ca_file is not None
+    assert layout.certificate is not None
+    try:
+        import trustme
+    except ImportError:
+        raise CloudError("a cloud with TLS needs the package trustme: pip install trustme") from None
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(layout.ca_file)
+    authority.issue_cert(HOST, "localhost").private_key_and_cert_chain_pem.write_to_path(layout.certificate)
+    layout.certificate.chmod(0o600)

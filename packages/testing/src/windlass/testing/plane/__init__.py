@@ -13,6 +13,6 @@
 | `webhooks` | webhook configurations that call a process on loopback |
 | `audit` | the permissions that each user used |
 | `foreign` | the CRDs of Cluster API, its providers and OpenShift |
-| `rest`, `manifests`, `ports`, `scratch`, `waiting` | small tools, one idea each |
+| `rest`, `manifests`, `ports`, `waiting` | small tools, one idea each |
 | `errors` | what can go wrong |
 """

@@ -8,6 +8,7 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from windlass.testing.binaries import CORE_PARTS, Assets, Report, obtain, to_stderr
-from windlass.testing.plane import audit, scratch
+from windlass.testing.plane import audit
 from windlass.testing.plane.access import BlockingAccess, Document, found
 from windlass.testing.plane.commands import APISERVER, CONTROLLER_MANAGER, ETCD, Commands, Ports
 from windlass.testing.plane.connection import ADMIN, Connection
@@ -194,8 +195,8 @@ class BlockingControlPlane(BlockingAccess):
         return self._commands
 
     def _start(self, assets: Assets) -> None:
-        data = scratch.data_folder()
-        directory = self._directory.absolute() if self._directory else scratch.plane_folder()
+        data = data_folder()
+        directory = self._directory.absolute() if self._directory else plane_folder()
         temporary = [data] if self._directory or self._keep else [data, directory]
         for folder in ("logs", "pki"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
@@ -300,3 +301,27 @@ def _diagnosis(problem: str, log: Path) -> StartFailed:
     tail = "\n".join(f"    {line[:500]}" for line in lines[-20:]) or "    (it wrote nothing)"
     kind = _PortTaken if "address already in use" in tail else StartFailed
     return kind(f"{problem}. The end of its log, {log}:\n{tail}")
+
+
+# Creates the folders of one plane: logs and credentials on disk, etcd's data on tmpfs if there is room.
+
+_SHARED_MEMORY = Path("/dev/shm")
+# etcd reserves 64 MB for each of two log segments from the start; a container's default /dev/shm holds just that.
+_MEMORY_NEEDED = 1 << 30
+
+
+def data_folder() -> Path:
+    """A new folder for etcd's data: on tmpfs if there is one with room, else in the temporary directory."""
+    return Path(tempfile.mkdtemp(prefix="windlass-etcd-", dir=_SHARED_MEMORY if _roomy(_SHARED_MEMORY) else None))
+
+
+def plane_folder() -> Path:
+    """A new folder for a plane's logs, keys and kubeconfigs, readable by us alone."""
+    return Path(tempfile.mkdtemp(prefix="windlass-plane-"))
+
+
+def _roomy(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free >= _MEMORY_NEEDED
+    except OSError:
+        return False

@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.capability.conventions.verbs import Itself, WithVerbs
 from windlass.machine_sync.cli import names, sides
@@ -33,15 +34,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command("machines", cls=Itself)
 @click.argument("wanted", metavar="[NAME]...", nargs=-1, shell_complete=_complete)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["table", "wide", "json", "yaml", "name"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@output.forms("table", "wide", "json", "yaml", "name", text="How to print them.")
 @click.option(
     "--kind",
     "kind",

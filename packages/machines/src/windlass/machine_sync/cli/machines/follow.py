@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 
 import click
 
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
+from windlass.capability.conventions.watch import InPlace
 from windlass.kube.process import logs
 from windlass.machine_sync.cli.machines import view
 from windlass.machine_sync.cli.machines.show import (
@@ -80,8 +81,8 @@ async def _lines(live_rows: LiveRows, request: MachinesRequest) -> None:
     """Every row once, then each row again when it changes, as `kubectl get -w` does."""
     tables, passage = request.tables(), RowFilter(request.selection)
     show: dict[str, Callable[[AnyRow], str]] = {
-        "json": lambda row: view.as_json_line(view.tree(row)),
-        "yaml": lambda row: "---\n" + view.as_yaml(view.tree(row)),
+        "json": lambda row: output.one_of_many("json", view.tree(row)),
+        "yaml": lambda row: output.one_of_many("yaml", view.tree(row)),
         "name": view.name,
     }
     async for changed in live_rows.changes():
@@ -93,23 +94,18 @@ async def _lines(live_rows: LiveRows, request: MachinesRequest) -> None:
 
 async def _live(live_rows: LiveRows, request: MachinesRequest) -> None:
     """The tables in place, redrawn with every change and each second for the ages."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
     tables, selection = request.tables(), request.selection
 
-    def picture() -> Text:
+    def picture() -> str:
         found = [row for row in live_rows.rows() if selection.names(row)]
         lines = tables.page(row for row in found if selection.shows(row))
         if selection.unsynced and found and not lines:
             lines = [summary(found, selection)]
-        return Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        return "\n".join(lines)
 
-    console = Console(file=sys.stdout, highlight=False)
-    with Live(picture(), console=console, auto_refresh=False, vertical_overflow="ellipsis") as live:
+    with contextlib.closing(InPlace()) as shown:
         while True:
-            live.update(picture(), refresh=True)
+            shown.show(picture())
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(live_rows.changed.wait(), timeout=1.0)
             live_rows.changed.clear()

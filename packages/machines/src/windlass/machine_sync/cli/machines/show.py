@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import click
 
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
@@ -83,10 +83,8 @@ def render(request: MachinesRequest, rows: Sequence[AnyRow], troubles: Sequence[
     """The rows as lines of standard output."""
     said = [(resource, str(error)) for resource, error in troubles]
     match request.form:
-        case "json":
-            return [view.as_json(view.whole(rows, said))]
-        case "yaml":
-            return [view.as_yaml(view.whole(rows, said))]
+        case "json" | "yaml":
+            return [output.document(request.form, view.whole(rows, said)).rstrip("\n")]
         case "name":
             return [view.name(row) for row in rows]
         case _:

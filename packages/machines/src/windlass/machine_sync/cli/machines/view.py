@@ -1,6 +1,5 @@
 """Formats the rows of the overview: tables, wide tables, JSON, YAML, names."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -74,20 +73,6 @@ def name(row: AnyRow) -> str:
     (kind,) = (kind for kind in KINDS if kind.name == row.kind)
     side = kind.cluster_api if row.machine_api is None and row.cluster_api is not None else kind.machine_api
     return f"{side.RESOURCE.kind.lower()}.{side.RESOURCE.group}/{row.name}"
-
-
-def as_json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def as_json_line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def as_yaml(value: Any) -> str:
-    from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
-
-    return dump_all([value]).rstrip("\n")
 
 
 def whole(rows: Sequence[AnyRow], unavailable: Sequence[tuple[str, str]]) -> dict[str, Any]:

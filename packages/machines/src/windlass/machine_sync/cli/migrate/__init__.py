@@ -7,8 +7,7 @@ succeed, requests a few objects at a time, and waits until each has arrived.
 |---|---|
 | `selection` | selects the objects |
 | `look` | reads everything that `windlass.machine_sync.preflight` needs |
-| `moving` | runs the command from beginning to end |
-| `waves` | starts a few objects at a time; stops after a failure or Ctrl-C |
+| `moving` | runs the command from beginning to end: a few objects at a time, until a failure or Ctrl-C |
 | `migrator` | requests and follows the migration of one object |
 | `last_seen`, `stage` | the present objects, and how far each has migrated |
 | `progress`, `view` | shows progress, and formats the output |

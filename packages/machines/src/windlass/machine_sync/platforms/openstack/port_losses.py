@@ -20,14 +20,14 @@ def examine_ports(config: mapi_openstack.OpenstackProviderSpec, found: Findings,
     of_machine = {group.uuid or group.filter.id or group.name or group.filter.name for group in config.security_groups}
     for index, port in enumerate(config.ports):
         path = f"{PATH}.ports[{index}]"
-        _examine(path, port, found)
+        _examine_port(path, port, found)
         if port.security_groups and port.port_security is not False and not of_machine <= set(port.security_groups):
             found.lose(f"{path}.securityGroups", port.security_groups, becomes=_ADDED)
         if port.allowed_address_pairs and cluster.alone:
             found.lose(f"{path}.allowedAddressPairs", port.allowed_address_pairs, becomes=_ALONE)
 
 
-def _examine(path: str, port: mapi_openstack.Port, found: Findings) -> None:
+def _examine_port(path: str, port: mapi_openstack.Port, found: Findings) -> None:
     unsupported = [key for key in port.profile if key not in (CAPABILITIES, TRUSTED)]
     if unsupported:
         detail = "profile contains an unsupported key"

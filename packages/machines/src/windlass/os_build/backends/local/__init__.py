@@ -11,8 +11,7 @@
 | `_keeper` | a program that runs the commands of a build, and ends them when its owner is gone |
 | `process` | runs commands under a keeper: their output, their deadlines |
 | `records` | the folder of each build, and what is left there when it is over |
-| `slots` | stores of images, one for each build at a time, and what is removed from them |
-| `builds` | the queue, the builds, their ends |
+| `builds` | the queue, the builds, their ends; stores of images, one for each build at a time |
 | `carrier` | carries requests to `builds` |
 | `backend` | all of it as a `Backend` |
 

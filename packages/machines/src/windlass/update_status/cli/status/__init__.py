@@ -4,13 +4,14 @@
 |---|---|
 | `inspection` | reads a cluster or files, and makes the report |
 | `show` | the command, once |
-| `follow`, `changes` | the command with `--watch` and `--wait` |
+| `follow` | the command with `--watch` and `--wait` |
 | `verdict` | what a report means for the exit code |
 | `history` | the records of updates |
 """
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.options import Duration
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.capability.conventions.verbs import Itself, WithVerbs
@@ -25,14 +26,12 @@ VERBS = {"history": "Show how long updates took, and what went wrong."}
 @click.option(
     "--details", default="none", show_default=True, metavar="PART", help=f"Part to show in full: {', '.join(DETAILS)}."
 )
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="How to print it. text is what `oc adm upgrade status` prints; wide leaves nothing out.",
+@output.forms(
+    "text",
+    "wide",
+    "json",
+    "yaml",
+    text="How to print it. text is what `oc adm upgrade status` prints; wide leaves nothing out.",
 )
 @click.option(
     "--from",

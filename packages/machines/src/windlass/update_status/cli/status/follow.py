@@ -5,36 +5,34 @@ The API server may be away for a while, as it is while the only node reboots: on
 
 import asyncio
 import contextlib
-import json
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
 import click
 
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
+from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
+from windlass.capability.conventions.watch import InPlace, pause_after
 from windlass.kube.errors import DecodeError, KubeError, NotServed
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import inspection
-from windlass.update_status.cli.status.changes import Facts, changes, facts
 from windlass.update_status.cli.status.inspection import Origin, StatusInspection
 from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered
 from windlass.update_status.cli.status.verdict import is_over, is_stalled, needs_attention
+from windlass.update_status.estimate import progress
 from windlass.update_status.reading.thanos import USER_AGENT
-from windlass.update_status.report import Level
+from windlass.update_status.report import Health, Level, Node, Operator, Report
+from windlass.update_status.times import Moment, rfc3339
 
 SHORTEST = 2.0
 """Seconds between two looks at least."""
-LONGEST = 60.0
-"""Seconds between two looks at most."""
-SHARE = 10
-"""The time between two looks is so many times what a look takes, so that large clusters are asked less often."""
 
 Look = Callable[[], Awaitable[StatusInspection]]
 
@@ -95,11 +93,6 @@ def _missing(seen: StatusInspection, before: StatusInspection | None) -> list[st
     return [gap for gap in seen.report.gaps if gap not in known]
 
 
-def pause_after(took: float) -> float:
-    """Seconds to the next look, after one that took so many."""
-    return min(max(SHORTEST, SHARE * took), LONGEST)
-
-
 async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> AsyncGenerator[StatusInspection, None]:
     """What is seen, again and again; `tick` is called each second between. The first look may raise anything, later
     ones only what does not go away."""
@@ -124,7 +117,7 @@ async def sights(look: Look, *, tick: Callable[[], None] = lambda: None) -> Asyn
                 # Once: the text may tell how long the controller has been silent.
                 complaints.say("note", seen.note)
             note = seen.note
-            pause = pause_after(time.monotonic() - began)
+            pause = pause_after(time.monotonic() - began, shortest=SHORTEST)
             yield seen
         again = time.monotonic() + pause
         while (left := again - time.monotonic()) > 0:
@@ -187,12 +180,7 @@ class _Trees(_Shown):
         if lasting == self._before:
             return
         self._before = lasting
-        if self._form == "json":
-            click.echo(json.dumps(said, ensure_ascii=False))
-        else:
-            from windlass.capability.documents.yaml_dialect import dump_all
-
-            click.echo("---\n" + dump_all([said]), nl=False)
+        click.echo(output.one_of_many(self._form, said))
         sys.stdout.flush()
 
     def _lasting(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -203,30 +191,71 @@ class _Live(_Shown):
     """The report in place, on a terminal."""
 
     def __init__(self, request: StatusRequest) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
         self._request = request
         self._seen: StatusInspection | None = None
-        console = Console(file=sys.stdout, highlight=False)
-        self._live = Live("", console=console, auto_refresh=False, vertical_overflow="ellipsis")
-        self._live.start()
+        self._place = InPlace()
 
     def show(self, seen: StatusInspection) -> None:
         self._seen = seen
         self.tick()
 
     def tick(self) -> None:
-        from rich.text import Text
-
         if self._seen is not None:
-            text = _harmless(rendered(self._seen, self._request, now=time.time_ns()))
-            self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+            self._place.show(_harmless(rendered(self._seen, self._request, now=time.time_ns())))
 
     def close(self) -> None:
-        self._live.stop()
+        self._place.close()
 
 
 def _harmless(text: str) -> str:
     """`text` without characters that could affect the terminal, line by line."""
     return "\n".join(complaints.harmless(line) for line in text.splitlines())
+
+
+# Says in one line each what has changed between two reports: phases, states and insights.
+
+GONE = "gone"
+
+Facts = Mapping[str, str]
+"""What a report says, by subject."""
+
+
+def facts(report: Report, *, now: Moment) -> Facts:
+    """What is worth a line when it changes. Durations and estimates are not."""
+    plane = report.control_plane
+    found = {"cluster": "not updating", "control plane": progress(plane, now).assessment}
+    if report.updating:
+        target = plane.versions.target if plane.versions else "an unknown version"
+        found["cluster"] = f"updating to {target}"
+    for operator in plane.operators:
+        found[f"operator {operator.name}"] = _operator(operator)
+    for pool in report.pools:
+        found[f"pool {pool.name}"] = (
+            f"{pool.summary.assessment}, {pool.summary.updated} of {pool.summary.managed} updated"
+        )
+        for node in pool.nodes:
+            found[f"node {node.name}"] = _node(node)
+    for insight in report.insights:
+        found[f"insight {insight.summary}"] = f"{insight.level.title}, impact {insight.impact}"
+    return found
+
+
+def changes(before: Facts, after: Facts, *, now: Moment) -> Iterator[str]:
+    """A line for each subject that came, changed or went."""
+    for subject in dict.fromkeys((*after, *before)):
+        was, now_is = before.get(subject), after.get(subject, GONE)
+        if was != now_is:
+            change = now_is if was is None or now_is == GONE else f"{was} -> {now_is}"
+            yield harmless(" ".join(f"{rfc3339(now)} {subject}: {change}".split()))
+
+
+def _operator(operator: Operator) -> str:
+    sick = "" if operator.health is Health.HEALTHY else f", {operator.health}"
+    return f"{operator.state}{sick}"
+
+
+def _node(node: Node) -> str:
+    phase = str(node.phase) if node.managed else "not managed yet"
+    if not node.message:
+        return phase
+    return f"{phase}, {node.assessment}: {node.message}"

@@ -1,12 +1,12 @@
 """`windlass status history`: how long updates took, and what went wrong, by the records that a controller keeps."""
 
-import json
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings, settings_of
 
@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("history")
 @click.argument("number", type=click.IntRange(min=1), required=False)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@output.forms("table", "json", "yaml")
 @settings_of
 def command(settings: Settings, number: int | None, *, form: str) -> int:
     """Show the latest updates, a line for each, the newest first; or update NUMBER of that list in full: how long each
@@ -72,9 +64,4 @@ def _printed(records: "Sequence[UpdateRecord]", form: str, *, in_full: bool) -> 
         now = time.time_ns()
         return render_record(records[0], now=now) if in_full else render_records(records, now=now)
     trees = [{**tree(record), "metadata": {"name": record.metadata.name}} for record in records]
-    said = trees[0] if in_full else trees
-    if form == "json":
-        return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
-    from windlass.capability.documents.yaml_dialect import dump_all
-
-    return dump_all([said])
+    return output.document(form, trees[0] if in_full else trees)

@@ -1,12 +1,11 @@
 """Prints one report: as text, or for programs."""
 
-import json
 import time
 from typing import NamedTuple
 
 import click
 
-from windlass.capability.conventions import complaints
+from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.update_status.as_tree import tree
@@ -63,12 +62,8 @@ def code_of(seen: StatusInspection, request: StatusRequest) -> Exit:
 def rendered(seen: StatusInspection, request: StatusRequest, *, now: Moment) -> str:
     """The report in the form that was asked for, in whole lines."""
     match request.form:
-        case "json":
-            return json.dumps(tree(seen.report, now=now), indent=2, ensure_ascii=False) + "\n"
-        case "yaml":
-            from windlass.capability.documents.yaml_dialect import dump_all
-
-            return dump_all([tree(seen.report, now=now)])
+        case "json" | "yaml":
+            return output.document(request.form, tree(seen.report, now=now))
         case "wide":
             from windlass.update_status.text.wide import render_wide
 

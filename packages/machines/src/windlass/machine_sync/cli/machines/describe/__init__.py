@@ -2,21 +2,14 @@
 
 import click
 
+from windlass.capability.conventions import output
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.machine_sync.cli import names, sides
 
 
 @click.command("describe")
 @click.argument("name", shell_complete=names.machines_and_sets)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@output.forms("text", "json")
 @sides.namespace_options
 @settings_of
 def command(settings: Settings, name: str, *, form: str, machine_api_namespace: str, cluster_api_namespace: str) -> int:

@@ -10,7 +10,7 @@ from windlass.api.meta import Condition
 from windlass.openstack.cloud.project_inventory import ProjectInventory
 from windlass.openstack.cloud.resources import AttachedVolume, FloatingIp, Port, Server, Trunk, Volume
 from windlass.openstack.constants import MACHINE_MARK_ANNOTATION
-from windlass.openstack.overview.single import tree_of_machine, tree_of_pool
+from windlass.openstack.overview.reading import tree_of_machine, tree_of_pool
 from windlass.openstack.overview.tree import FOREIGN, GONE, UNRECORDED
 
 from .cases import CLUSTER_MARK, OTHER_MARK, SERVER_MARK, held, outline, present, project_inventory, ready, uuid

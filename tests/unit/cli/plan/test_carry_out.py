@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass.api.core import Secret
 from windlass.capability.planning import Given, Scope
-from windlass.cli.plan.model import changed, model
+from windlass.cli.plan.carry_out import changed, model
 from windlass.kube.verbs import PatchType
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

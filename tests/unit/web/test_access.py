@@ -2,8 +2,8 @@
 
 import pytest
 
-from windlass.web import sessions as sessions_module
-from windlass.web.sessions import IDLE, LONGEST, Sessions
+from windlass.web import access
+from windlass.web.access import IDLE, LONGEST, Sessions
 
 
 class Watch:
@@ -64,7 +64,7 @@ def test_a_closed_one_is_gone(sessions: Sessions) -> None:
 def test_the_one_that_was_not_used_for_the_longest_time_makes_room(
     sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions_module, "MOST", 2)
+    monkeypatch.setattr(access, "MOST", 2)
     first, second = sessions.open("a", "1"), sessions.open("b", "2")
     sessions.use(first)
     third = sessions.open("c", "3")

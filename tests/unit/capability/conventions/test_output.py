@@ -1,0 +1,51 @@
+"""What `-o` accepts, and what it prints for programs."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from windlass.capability.conventions import output
+
+TREE = {"name": "größe", "tags": []}
+
+
+@click.command()
+@output.forms("table", "json")
+def command(form: str) -> None:
+    click.echo(form)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "form"), [([], "table"), (["-o", "json"], "json"), (["--output=table"], "table")]
+)
+def test_the_first_form_is_the_default(arguments: list[str], form: str) -> None:
+    assert CliRunner().invoke(command, arguments).output == f"{form}\n"
+
+
+def test_another_form_is_refused_with_those_that_there_are() -> None:
+    refused = CliRunner().invoke(command, ["-o", "yaml"])
+
+    assert refused.exit_code == 2
+    assert "'table', 'json'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("json", '{\n  "name": "größe",\n  "tags": []\n}\n'),
+        ("yaml", "name: größe\ntags: []\n"),
+    ],
+)
+def test_a_document_ends_with_its_last_line(form: str, text: str) -> None:
+    assert output.document(form, TREE) == text
+
+
+def test_a_list_is_one_object_with_items() -> None:
+    assert output.items("yaml", [TREE, TREE]).count("- name: größe") == 2
+    assert output.items("yaml", iter([TREE])) == "items:\n- name: größe\n  tags: []"
+    assert output.items("json", []) == '{\n  "items": []\n}'
+
+
+def test_a_watch_prints_a_line_of_json_or_a_yaml_document_after_a_separator() -> None:
+    assert output.one_of_many("json", TREE) == '{"name": "größe", "tags": []}'
+    assert output.one_of_many("yaml", TREE) == "---\nname: größe\ntags: []"
