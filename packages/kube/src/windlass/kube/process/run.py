@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from windlass.kube.process.serving import TlsFiles
 
 Make: TypeAlias = Controller[Any, Any] | Callable[[Any], Controller[Any, Any]]
-"""A controller, or what makes it from its reader."""
+"""A controller, or a function that makes the controller from its reader."""
 
 
 class Address(Struct, frozen=True):
