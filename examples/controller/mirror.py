@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from windlass.api.core import ConfigMap, Secret
 from windlass.kube import (
+    Absent,
     AddFinalizer,
     Address,
     ConfigError,
@@ -64,6 +65,8 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
     source, copy = seen.source, seen.copy
     if not isinstance(source, Present):
         return Plan.nothing("there is no such ConfigMap, or it cannot be read")
+    if not isinstance(copy, Present | Absent):
+        return Plan.nothing().retry(copy.why)  # what cannot be read may be there: unknown is not absent
     held = tuple(source.metadata.finalizers)
     if source.deleting or LABEL not in source.metadata.labels:
         if isinstance(copy, Present) and LABEL in copy.metadata.labels:
@@ -75,7 +78,7 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
         return Plan.of(AddFinalizer(target=target(source), observed=held, finalizer=FINALIZER))
     if error := seen.last.error:
         return Plan.of(_warning(source, "MirrorRefused", str(error))).retry(error)
-    if not isinstance(copy, Present):
+    if isinstance(copy, Absent):
         body = {"metadata": {"labels": {LABEL: "yes"}}, "data": _data(source.object)}
         return Plan.of(Create(target=Target(Secret, source.metadata.name, seen.to), body=body))
     if LABEL not in copy.metadata.labels:

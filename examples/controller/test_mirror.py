@@ -24,9 +24,11 @@ from windlass.kube import (
     Declared,
     Executor,
     NotFound,
+    NotServedKind,
     Object,
     Outcome,
     PatchType,
+    Plan,
     Seen,
     config,
     reconcile,
@@ -68,6 +70,14 @@ def test_then_the_secret_has_the_data_of_the_config_map() -> None:
     [create] = plan.actions
     assert isinstance(create, Create)
     assert create.body["data"] == {"sky": encoded("blue")}
+
+
+def test_a_secret_that_cannot_be_read_is_not_taken_for_absent() -> None:
+    """Neither is it made a second time, nor does its ConfigMap go without it."""
+    unknown = NotServedKind("secrets are not served")
+    for metadata in ({}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}):
+        source = seen(Object.of(ConfigMap, settings(finalizers=[FINALIZER], **metadata)))
+        assert decide(Snapshot(source, unknown, "apps", Outcome()), now=NOW) == Plan.nothing().retry(unknown.why)
 
 
 # The controller: its rounds, on a model of the API server in memory.
