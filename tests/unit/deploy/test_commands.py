@@ -72,6 +72,20 @@ def test_nothing_installs_the_package_of_somebody_else() -> None:
     assert not found, "Windlass is not on PyPI: install it from a checkout"
 
 
+OF_UV = re.compile(r"\buv (?:tool|pip) install [^\n`]*\./packages/[^\n`]*(?:\n[^\n`]+)*")
+
+
+def test_uv_copies_what_it_installs_from_a_checkout() -> None:
+    """Otherwise it links the other packages of the workspace to the checkout, and the program ends with that folder."""
+    found = {
+        f"{file.relative_to(ROOT)}: {match[0]}": match[0]
+        for file in texts()
+        for match in OF_UV.finditer(file.read_text(encoding="utf-8"))
+    }
+    assert {name.partition(":")[0] for name in found} >= {"README.md", "docs/install.md"}
+    assert [name for name, command in found.items() if "--no-sources" not in command] == []
+
+
 SET_IMAGE = re.compile(r"\(cd deploy/(?P<name>[\w-]+)/base && kustomize edit set image |for base in deploy/\*/base; ")
 SHOWN = {"README.md", "install.md"}
 """Pages that show how the image is set; others refer to it."""
