@@ -19,8 +19,8 @@ demo: .venv/ready ## run the main job on real parts and show it (KEEP=1 leaves e
 demo-os-build: .venv/ready ## build OS images on real parts and show it; needs buildah (make install-builder)
 	@$(RUN)windlass demo os-build $(if $(KEEP),--keep)
 
-test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what it stands on; CI=true: three second tries)
-	@$(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
+test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what it stands on; WHOLE=1: also what has its turn in other commits; CI=true: three second tries)
+	@$(if $(WHOLE),WINDLASS_WHOLE=1) $(RUN)python -m $(if $(CI),tests.again,pytest) $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
 
 check: lint ## a minute: lint, types, and the unit tests that mirror what changed since main
 	@$(RUN)python -m tests.changed -x -n 2 --dist loadfile

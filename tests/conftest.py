@@ -5,14 +5,14 @@ import importlib
 import logging
 import pkgutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import windlass
-from tests.explore import EXPLORING
+from tests.explore import EXPLORING, sampled
 from windlass.kube.logger import Logger
 from windlass.testing.cloud import Project
 from windlass.testing.pytest_plugin import planes_of
@@ -47,6 +47,7 @@ def _packages() -> set[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sampled: a story on real parts, of which the suite plays a third")
     config.addinivalue_line("markers", "slow: takes more than three seconds; `make check` leaves it out")
     if settings.default is not None and settings.default.derandomize:
         _load_all_of_windlass()
@@ -69,10 +70,21 @@ def _load_all_of_windlass() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the slowest, so that with `--dist loadfile` many quick files are left to even out the workers."""
     items.sort(key=lambda item: SLOWEST_FIRST.index(_folders(item)[0]))
+    if [Path(argument).resolve() for argument in config.args] == [Path(__file__).parent]:
+        _leave_out(config, items, _of_other_turns(items))
     if (only := config.getoption("--only")) is not None:
         others = {*_packages(), "deploy"} - FOUNDATION - {only}
-        config.hook.pytest_deselected(items=[item for item in items if not others.isdisjoint(_folders(item))])
-        items[:] = [item for item in items if others.isdisjoint(_folders(item))]
+        _leave_out(config, items, {item for item in items if not others.isdisjoint(_folders(item))})
+
+
+def _of_other_turns(items: Iterable[pytest.Item]) -> set[pytest.Item]:
+    marked = [item for item in items if item.get_closest_marker("sampled")]
+    return {*marked} - {*sampled(marked)}
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[*unwanted])
+    items[:] = [item for item in items if item not in unwanted]
 
 
 def _folders(item: pytest.Item) -> tuple[str, ...]:

@@ -17,6 +17,10 @@ T = TypeVar("T")
 
 _NUMBER: Final = os.environ.get("WINDLASS_EXPLORE", "")
 EXPLORING: Final = bool(_NUMBER)
+WHOLE: Final = EXPLORING or bool(os.environ.get("WINDLASS_WHOLE"))
+"""Play also what has its turn in other runs: `make test WHOLE=1`, and `make explore`."""
+SHARES: Final = 3
+"""Of the tests marked `sampled`, a run has one in so many."""
 TIMES: Final = 20 if EXPLORING else 1
 """How many times as many examples property tests try."""
 
@@ -40,19 +44,24 @@ def seeds(*usual: int) -> list[int]:
 
 
 def in_turn(*cases: T) -> list[T]:
-    """One of `cases`, which the id of the commit decides: a commit has always the same, and the next one often
-    another; all of them when exploring. For long stories that stand on the same parts."""
-    return [*cases] if EXPLORING else [cases[int(_commit(), 16) % len(cases)]]
+    """One of `cases`, which the id of the commit decides: the same in each run of a commit, and often another one in a
+    run of the next. For long stories that stand on the same parts."""
+    return [*cases] if WHOLE else [cases[_turn() % len(cases)]]
+
+
+def sampled(cases: Iterable[T]) -> Iterator[T]:
+    """One in `SHARES` of `cases`, each of which has its turn, as the id of the commit decides."""
+    return (case for number, case in enumerate(cases) if WHOLE or (number + _turn()) % SHARES == 0)
 
 
 @cache
-def _commit() -> str:
+def _turn() -> int:
     """The id of the commit that is checked out; 0 outside a clone."""
     asked = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
     try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        return int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout, 16)
     except (OSError, subprocess.CalledProcessError):
-        return "0"
+        return 0
 
 
 def on_one_platform_each(rows: Iterable[Any]) -> Iterator[Any]:

@@ -36,7 +36,7 @@ WRITERS = ("openstack-server", "openstack-machine-api")
 
 
 def in_its_turn(demo: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(demo not in PLAYED, reason="the turn of another demo; all of them: make explore")
+    return pytest.mark.skipif(demo not in PLAYED, reason="the turn of another demo; all of them: make test WHOLE=1")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from ..api.machine_sync.examples import Tree
 from ..api.machine_sync.stage import CLUSTER
 from .ground import REAL, SIMULATORS, Actors, Ground, assert_one_instance
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 TOO_MANY_REQUESTS = 429
 MERGE = "application/merge-patch+json"

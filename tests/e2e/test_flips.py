@@ -22,7 +22,7 @@ from .hand_overs import machines_of, made_set
 from .history import recorded
 from .rest import at_rest
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 TEAM = "example.com/team"
 BLUE: Tree = {"labels": {TEAM: "blue"}}

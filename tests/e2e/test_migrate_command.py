@@ -16,7 +16,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API, MIGRATING
 
 from .ground import Actors, Ground, assert_one_instance
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 
 class Command:

@@ -20,7 +20,7 @@ from .ground import INFRA_SPECS, OTHER, Actors, Ground, assert_one_instance
 from .hand_overs import ON_A_PLATFORM, assert_one_authority_at_a_time, there_and_back
 from .history import recorded
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 
 def assert_right_after_each_hop(states: Sequence[Tree]) -> None:

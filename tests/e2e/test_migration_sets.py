@@ -14,7 +14,7 @@ from .ground import Actors, Ground, assert_one_instance
 from .hand_overs import ON_A_PLATFORM, machines_of, made_handed_over_and_back, made_set
 from .history import recorded
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 
 async def machines_of_both(ground: Ground, name: str) -> set[str]:

@@ -22,7 +22,7 @@ from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from .ground import OTHER, Actors, Ground, assert_one_instance
 from .set_to_delete import Case, collector_at_work, given_back, set_to_delete, words
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 
 async def half_handed_over(case: Case, authority: str) -> set[str]:

@@ -27,7 +27,7 @@ from .ground import Actors, Ground, assert_one_instance
 from .history import History, recorded
 from .rest import unchanged
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 TIER = "example.com/tier"
 MOST_WRITES = 6

@@ -30,7 +30,7 @@ from .openstack import DEPLOY, USER, grant_with_machine_api
 from .openstack_migration import IDENTITY, TARGETS, MigrationWorld, is_mark
 from .rights import uses
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 POOL = OpenStackFloatingIPPool.RESOURCE
 

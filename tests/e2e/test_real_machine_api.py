@@ -23,7 +23,7 @@ from .hand_overs import (
 )
 from .history import recorded
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 BOTH_SETS = [mapi.MachineSet, capi.MachineSet]
 

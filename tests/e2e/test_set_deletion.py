@@ -34,7 +34,7 @@ from .ground import Actors, Ground, assert_one_instance
 from .rest import at_rest
 from .set_to_delete import Machines, collector_at_work, given_back, owners, set_to_delete, set_with_machines, words
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 MANY = usually(40, exploring=250)
 TEAM = "example.com/team"

@@ -30,6 +30,8 @@ from windlass.openstack.create import (
 from windlass.openstack.instance.spec import FixedAddress, InstanceSpec, PortSpec, VolumeSpec
 from windlass.testing.cloud import Project
 
+pytestmark = pytest.mark.sampled
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "create_instance.py"
 OWNER = "tests/w"
 

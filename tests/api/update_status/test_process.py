@@ -31,7 +31,7 @@ from windlass.update_status.times import SECOND, moment, of_datetime
 
 from .keeper import HOME, NAME, events, install, keeping, records, status, timeless, until_status
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 TARGET = "4.16.1"
 SKEWED = (sys.executable, "-m", "tests.api.update_status.skewed")

@@ -18,7 +18,7 @@ from windlass.testing.blackhole import BlackHole
 from ...api.machine_sync.stage import SET, Stage, condition, held_by_us
 from .front import Front
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 INACTIVITY = 3.0
 

@@ -17,7 +17,7 @@ from windlass.machine_sync.constants import SYNC_FINALIZER
 from ...api.machine_sync.examples import Tree
 from ...api.machine_sync.stage import Stage, finalizers, held_by_us
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 NAMES = [f"w-{number}" for number in range(4)]
 WRITES = ("create", "update", "patch", "delete")

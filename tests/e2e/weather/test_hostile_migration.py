@@ -33,7 +33,7 @@ from ..ground import Ground
 from ..history import recorded
 from .leading import HASTY, leader
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 MOMENT = "2026-05-01T12:00:00Z"
 

@@ -20,7 +20,7 @@ from ...api.machine_sync.replicas import replica, starting
 from ...api.machine_sync.stage import Stage, held_by_us
 from .leading import HASTY, leader
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 NAMES = [f"w-{number}" for number in range(12)]
 

@@ -19,7 +19,7 @@ from ...api.machine_sync.examples import Tree
 from ..ground import OTHER, PROVIDER_SPECS, Actors, Ground, assert_one_instance
 from .stories import Story, Told, killed_at_every_write, nothing
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 TEAM = "example.com/team"
 

@@ -17,7 +17,7 @@ from windlass.testing import ControlPlane, crds
 
 from ...api.machine_sync.stage import CLUSTER, Stage
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 GROUPS = ("machine.openshift.io", "cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io")
 CAREFREE = ("early", "w-0", "w-1")

@@ -19,7 +19,7 @@ from windlass.kube.cache import Cache
 from windlass.kube.client import Client
 from windlass.testing.plane.facade import ControlPlane
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 REPLICA = Path(__file__).with_name("replica.py")
 

@@ -22,7 +22,7 @@ from windlass.kube.verbs import PatchType
 from windlass.testing.blackhole import BlackHole
 from windlass.testing.plane.facade import ControlPlane
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 INACTIVITY = 3.0
 

@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.cluster.stage import Stage, at_work, is_ready, staged
 from tests.api.openstack.mortal import NOTHING_UNDER_WAY, MortalClient, lives
 from windlass.kube import config
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
+
+pytestmark = pytest.mark.sampled
 
 SPEC: dict[str, Any] = {"flavor": "m1.tiny", "image": {"filter": {"name": "cirros"}}}
 NETWORK: dict[str, Any] = {

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.cluster.stage import Stage, says
 from tests.waiting import eventually
+
+pytestmark = pytest.mark.sampled
 
 LB: dict[str, Any] = {"enabled": True, "monitor": {"delay": 7}}
 LISTS = [

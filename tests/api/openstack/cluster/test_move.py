@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.cluster.stage import NAME, Stage, Tree, held, says, staged
 from tests.waiting import eventually
 from windlass.api.capi import Cluster, Machine
@@ -10,6 +12,8 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
+
+pytestmark = pytest.mark.sampled
 
 KINDS: tuple[type[Any], ...] = (Cluster, Machine, OpenStackCluster, OpenStackMachine, OpenStackServer)
 """Owners before what they own."""

@@ -2,9 +2,13 @@
 
 import asyncio
 
+import pytest
+
 from tests.api.openstack.cluster.stage import Stage, Tree, held, staged
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
+
+pytestmark = pytest.mark.sampled
 
 SPEC: Tree = {"managedSubnets": [{"cidr": "10.9.0.0/24"}], "managedSecurityGroups": {}}
 

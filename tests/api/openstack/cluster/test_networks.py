@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.cluster.stage import Stage
+
+pytestmark = pytest.mark.sampled
 
 CIDR = "10.9.0.0/24"
 NETWORK: dict[str, Any] = {

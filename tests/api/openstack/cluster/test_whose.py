@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.cluster.stage import NAME, Stage, Tree, held, says, staged
 from tests.waiting import eventually
 from windlass.api.capi import Cluster
@@ -15,6 +17,8 @@ from windlass.openstack.cluster.names import GROUP_OF_PROVIDER, of_provider
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
+
+pytestmark = pytest.mark.sampled
 
 SPEC: Tree = {"managedSubnets": [{"cidr": "10.9.0.0/24"}], "managedSecurityGroups": {}}
 STOPPED = "False OwnedByAnother"

@@ -26,6 +26,8 @@ from windlass.testing.cloud import Project
 from windlass.testing.machines import cluster_api
 from windlass.testing.plane.pool import PlanePool
 
+pytestmark = pytest.mark.sampled
+
 Tree = dict[str, Any]
 
 CRDS = ROOT / "deploy" / "openstack" / "crds" / "crds.yaml"

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.ownership.stage import (
     ANNOTATIONS,
     KINDS,
@@ -18,6 +20,8 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.openstack.cloud.marks import mark_for, place, root_of
 from windlass.openstack.constants import ADOPT_ANNOTATION
+
+pytestmark = pytest.mark.sampled
 
 Kind = type[Any]
 

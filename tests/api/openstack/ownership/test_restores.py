@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.openstack.ownership.stage import (
     ANNOTATIONS,
     KINDS,
@@ -21,6 +23,8 @@ from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.openstack.cloud.marks import mark_for, place, place_of, root_of
 from windlass.openstack.constants import MARK_ANNOTATION, TAKE_OVER_ANNOTATION
+
+pytestmark = pytest.mark.sampled
 
 Kind = type[Any]
 

@@ -30,6 +30,8 @@ from windlass.openstack.create import (
 from windlass.openstack.instance.spec import InstanceSpec
 from windlass.testing.cloud import Project
 
+pytestmark = pytest.mark.sampled
+
 Kind = type[Any]
 OWNER = "fleet-7/worker-0"
 OF_PROVIDER = "Created by cluster-api-provider-openstack cluster home-c"

@@ -30,6 +30,8 @@ from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
 from windlass.testing.plane.pool import PlanePool
 
+pytestmark = pytest.mark.sampled
+
 Kind = type[Any]
 
 

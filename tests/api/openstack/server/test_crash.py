@@ -14,6 +14,8 @@ from windlass.kube.errors import NotFound
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
 
+pytestmark = pytest.mark.sampled
+
 
 class Ours(MortalClient, Writes):
     """Counts its writes, and dies at one."""

@@ -19,7 +19,7 @@ from windlass.openstack.pool.controller import pool_controller
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
 
-pytestmark = pytest.mark.plane
+pytestmark = [pytest.mark.plane, pytest.mark.sampled]
 
 RESOURCE = OpenStackFloatingIPPool.RESOURCE
 REF = {"apiGroup": RESOURCE.group, "kind": RESOURCE.kind, "name": "one"}

@@ -18,6 +18,8 @@ from windlass.testing.cloud import Project
 from windlass.testing.cloud.access import CloudAccess
 from windlass.testing.plane.pool import PlanePool
 
+pytestmark = pytest.mark.sampled
+
 CRDS = ROOT / "deploy" / "openstack" / "crds" / "crds.yaml"
 POSTS = (("neutron", "/ports$"), ("neutron", "/trunks$"), ("cinder", "/volumes$"), ("nova", "/servers$"))
 

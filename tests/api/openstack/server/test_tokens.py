@@ -8,7 +8,7 @@ from tests.api.openstack.server.stage import Stage, held, staged
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Cloud, Project
 
-pytestmark = pytest.mark.cloud
+pytestmark = [pytest.mark.cloud, pytest.mark.sampled]
 
 TOKEN_LIFE = 5
 """Seconds."""

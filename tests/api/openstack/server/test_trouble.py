@@ -8,6 +8,8 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.openstack.constants import ADOPT_ANNOTATION, CLUSTER_LABEL
 
+pytestmark = pytest.mark.sampled
+
 
 async def test_a_quota_that_is_reached_is_told_with_numbers_and_goes_on_when_it_is_raised(stage: Stage) -> None:
     stage.project.set_quota(instances=0)

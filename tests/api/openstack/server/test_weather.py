@@ -9,6 +9,8 @@ from windlass.openstack.cloud.certainty import Times
 from windlass.testing import PlaneAccess
 from windlass.testing.cloud import Project
 
+pytestmark = pytest.mark.sampled
+
 PATIENCE = Times(answer=3.0, request=8.0)
 POSTS = {"neutron": ("/ports$", "/trunks$"), "cinder": ("/volumes$",), "nova": ("/servers$",)}
 FAULTS: dict[str, dict[str, Any]] = {

@@ -18,6 +18,8 @@ from windlass.os_build.request import BackendName
 from windlass.testing import ControlPlane
 from windlass.testing.blackhole import BlackHole
 
+pytestmark = pytest.mark.sampled
+
 HELD = "RUN wget -q -O /dev/null http://{host}/held"
 LONGEST_END = 10.0
 """Seconds from SIGTERM to the end of the process."""

@@ -22,6 +22,8 @@ from windlass.testing.builder import push_base
 from windlass.testing.builds.openshift import Built, PlayedBuilds
 from windlass.testing.builds.pods import Ended, PlayedPods
 
+pytestmark = pytest.mark.sampled
+
 SLOTS = 3
 WAITS = "RUN wget -q -O /dev/null http://{host}/held || true"
 

@@ -15,6 +15,8 @@ from windlass.os_build.builder import Deadlines
 from windlass.os_build.request import BackendName
 from windlass.testing.registry import User
 
+pytestmark = pytest.mark.sampled
+
 HELD = "RUN wget -q -O /dev/null http://{host}/held || true"
 
 

@@ -7,6 +7,8 @@ from tests.api.testing.cloud.conftest import Boot
 from tests.waiting import wait_until
 from windlass.testing.cloud import CloudAccess, Project, clouds
 
+pytestmark = pytest.mark.sampled
+
 
 def test_a_server_boots_on_a_port_and_the_port_follows_it(project: Project, boot: Boot) -> None:
     network = project.sdk.network

@@ -13,6 +13,8 @@ from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
 from windlass.testing.cloud import Project
 
+pytestmark = pytest.mark.sampled
+
 CASES = {**cloud_cases.CASES, **cloud_cases_clusters.CASES}
 
 

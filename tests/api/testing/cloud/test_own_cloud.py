@@ -11,7 +11,7 @@ from openstack.exceptions import HttpException
 from tests.waiting import wait_until
 from windlass.testing.cloud import Cloud, CloudAccess, Project, clouds
 
-pytestmark = pytest.mark.cloud
+pytestmark = [pytest.mark.cloud, pytest.mark.sampled]
 
 TOKEN_LIFE = 600
 """Seconds."""
