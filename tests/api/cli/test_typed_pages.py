@@ -25,7 +25,10 @@ CHANGES = re.compile(
 )
 TYPED = [
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("install", "policies", "cli", "informers", "web", "os-build", "runbook")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("install", "policies", "cli", "informers", "web", "os-build", "runbook", "controllers")
+    ),
 ]
 
 SESSION = "a session beside running controllers, whose answers are on the page"
