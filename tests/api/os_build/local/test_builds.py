@@ -63,7 +63,10 @@ async def test_a_failing_command_is_told_with_step_exit_code_and_the_end_of_its_
     assert state.failed is not None
     assert (state.failed.cause, state.failed.exit_code, state.digest) == (Cause.STEP, 7, "")
     assert state.failed.step == "RUN printf '\\033[31mred'; echo; exit 7"
-    assert state.failed.tail.split("\n")[-4:-2] == ["red", "subprocess exited with status 7"]
+    # Buildah's own processes may add lines of theirs, or lose them on a busy machine.
+    *before, last = state.failed.tail.split("\n")
+    assert "red" in before
+    assert last.startswith('Error: building at STEP "RUN printf')
     assert "red\n" in (workshop.folder / "builds" / request.name / "log").read_text()
 
 
