@@ -111,7 +111,7 @@ def test_a_quick_start_passes_as_it_is_written_without_any_configuration(page: s
 
 def test_the_example_of_a_whole_controller_passes(tmp_path: Path) -> None:
     output = output_of(pytest_in(copied(CONTROLLER, tmp_path / "mirror")))
-    assert "6 passed" in output, output
+    assert "7 passed" in output, output
 
 
 def test_all_workers_share_one_plane_that_is_gone_afterwards(project: Path) -> None:
