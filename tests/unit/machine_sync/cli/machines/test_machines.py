@@ -1,6 +1,7 @@
 """`windlass machines`: what a line asks for, which rows that is, and how they look."""
 
 from collections.abc import Sequence
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from windlass.capability.conventions.options import adopt
 from windlass.capability.conventions.settings import Settings, settings_of
 from windlass.capability.conventions.verbs import Itself, WithVerbs
+from windlass.cli import completion
 from windlass.machine_sync.cli.machines import command
 from windlass.machine_sync.cli.machines.follow import RowFilter
 from windlass.machine_sync.cli.machines.show import report, summary
@@ -242,8 +244,11 @@ def test_only_what_is_named_is_printed() -> None:
 
 
 @pytest.fixture
-def verbs() -> WithVerbs:
-    """A command that prints what it was given, with one verb, which is the command `completion`."""
+def verbs(monkeypatch: pytest.MonkeyPatch) -> WithVerbs:
+    """A command that prints what it was given, with one verb, which is a copy of the command `completion`."""
+    own = copy(completion.command)
+    own.params = [*own.params]
+    monkeypatch.setattr(completion, "command", own)
 
     @click.command("things", cls=Itself)
     @click.argument("names", nargs=-1)
