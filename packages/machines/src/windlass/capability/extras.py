@@ -9,14 +9,10 @@ _PACKAGES: Final = {"demo": ("kube", "testing"), "openstack": ("kube",)}
 """The folders below packages/ that an extra needs beside machines."""
 
 
-class ExtraAbsent(ModuleNotFoundError):
-    """A module is absent that comes with an extra."""
-
-
 def require(module: str) -> None:
-    """Raises ExtraAbsent if `module` is absent: before work begins that would import it later."""
+    """Raises ModuleNotFoundError if `module` is absent: before work begins that would import it later."""
     if find_spec(module) is None:
-        raise ExtraAbsent(name=module)
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def remedy(error: ModuleNotFoundError) -> str | None:

@@ -131,7 +131,7 @@ class CrashPoint:
 
     def same_as_after_the_write_before(self, number: int) -> bool:
         """Whether dying before this write leaves what dying after the one before it leaves."""
-        return number > 1 and self._found[number - 1] == self._left[number - 2]
+        return 1 < number <= len(self._found) and self._found[number - 1] == self._left[number - 2]
 
     async def write(self, what: str, do: Callable[[], Awaitable[T]]) -> T:
         """Carry out `do`, the write `what`, unless the process dies on the way. A dead process does nothing more."""
@@ -217,8 +217,8 @@ async def crash_everywhere(
     for number in range(first, limit + 1, 2 if sparse else 1):
         reached = False
         for when in [[*When][number // 2 % 2]] if sparse else When:
-            known = when is When.BEFORE and number - 1 in played and number <= len(undisturbed.writes)
-            if known and undisturbed.same_as_after_the_write_before(number):
+            played_before = when is When.BEFORE and number - 1 in played
+            if played_before and undisturbed.same_as_after_the_write_before(number):
                 points += 1
                 continue
             point = CrashPoint(number, when)

@@ -7,7 +7,7 @@
 | it is paused, or its Cluster is | its OpenStackServer is paused too, then `Paused` says so | `pause` |
 | its OpenStackServer knows no server, and it does | it names the server to it | `existing` |
 | it is being deleted | its OpenStackServer is deleted, then the finalizer goes | `deletion` |
-| it has its OpenStackServer | what that one says is told | `conditions` |
+| its OpenStackServer exists | the machine repeats what the status of that object says | `conditions` |
 | an OpenStackServer of its name belongs to something else | InvalidConfiguration | |
 | no Machine owns it, or there is no Cluster or OpenStackCluster | wait | |
 | its providerID names no server in OpenStack | InvalidConfiguration | `existing` |
