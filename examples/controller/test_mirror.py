@@ -31,7 +31,6 @@ from windlass.kube import (
     Plan,
     Seen,
     config,
-    reconcile,
     seen,
 )
 from windlass.model import MemoryApi
@@ -88,10 +87,8 @@ async def settle(api: MemoryApi) -> None:
     reader = MemoryReader(api)
     controller = mirror(reader, source="settings", to="apps")
     reader.only(controller)
-    ending = await reconcile(
+    ending = await controller.reconcile(
         ("settings", "colours"),
-        observe=controller.observe,
-        decide=controller.decide,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared)),
         now=lambda: NOW,
     )

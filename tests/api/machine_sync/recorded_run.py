@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from tests.objects import new_namespaces
 from tests.recorded.runs import NOW, Deviation, is_of_encoding, name_of, other_end, scrubbed
@@ -28,7 +29,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.reader import CacheReader
-from windlass.kube.control.rounds import Decide, Ending, reconcile
+from windlass.kube.control.rounds import Decide, Ending
 from windlass.kube.errors import AlreadyExists, Invalid
 from windlass.kube.process.pool import CachePool
 from windlass.kube.verbs import PatchType
@@ -101,10 +102,8 @@ class Run(ABC, Generic[S]):
                 cache = pool.acquire(watch)
                 reader.add(cache, watch)
                 await cache.wait_settled()
-            return await reconcile(
+            return await replace(controller, decide=rules).reconcile(
                 self.row["request"],
-                observe=controller.observe,
-                decide=rules,
                 executor=Executor(
                     self.client, permits=Declared(controller.declared), ledger=pool.ledger, now=lambda: NOW
                 ),

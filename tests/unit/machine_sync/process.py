@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
+from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.verbs import Api
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -36,10 +36,8 @@ async def to_rest(
     for watch in controller.watches:
         for index, values in watch.indexes.items():
             reader.add_index(watch.kind, index, values)
-    return await reconcile(
+    return await controller.reconcile(
         name,
-        observe=controller.observe,
-        decide=controller.decide,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
         now=lambda: now,
         max_rounds=max_rounds,

@@ -20,7 +20,7 @@ from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import RequeueAfter, Retry
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
 from windlass.model import MemoryApi
@@ -121,6 +121,7 @@ class Process:
         reader = MemoryReader(world.api)
         self.controller = self.make(reader)
         watched(self.controller, reader)
+        self._asker = self.controller.asker(now=lambda: world.now)
         self._executor = Executor(
             self.api,
             ledger=reader,
@@ -142,11 +143,10 @@ class Process:
         )
 
     async def step(self) -> Ending:
-        ending = await reconcile(
+        ending = await self.controller.reconcile(
             self.key,
-            observe=self.controller.observe,
-            decide=self.controller.decide,
             executor=self._executor,
+            asker=self._asker,
             now=lambda: self.world.now,
         )
         self.endings.append(ending)

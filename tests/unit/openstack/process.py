@@ -6,7 +6,7 @@ from typing import Any
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import MAX_ROUNDS, Ending, reconcile
+from windlass.kube.control.rounds import MAX_ROUNDS, Ending
 from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
 from windlass.model.reader import MemoryReader
@@ -33,10 +33,8 @@ async def to_rest(
 ) -> Ending:
     """What the controller does about the object of this key. Only what it declares can be read and written."""
     watched(controller, reader)
-    return await reconcile(
+    return await controller.reconcile(
         key,
-        observe=controller.observe,
-        decide=controller.decide,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
         now=lambda: now,
         max_rounds=max_rounds,

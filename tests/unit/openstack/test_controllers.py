@@ -8,7 +8,7 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.capability.manifests.rights import Unread
 from windlass.kube.control.controller import Controller
-from windlass.kube.control.permissions import CallPermission, rules
+from windlass.kube.control.permissions import Permission, rules
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.controllers import makers
 from windlass.openstack.installation import installation
@@ -32,7 +32,7 @@ def test_without_a_namespace_they_watch_all() -> None:
 def test_they_watch_and_write_only_where_they_are_told_to(namespaces: tuple[str, ...]) -> None:
     for each in controllers(*namespaces):
         assert watched(each) == set(namespaces)
-        written = [said for said in each.permissions if not isinstance(said, CallPermission)]
+        written = [said for said in each.permissions if isinstance(said, Permission)]
         assert {said.namespace for said in written} <= {*namespaces}
 
 

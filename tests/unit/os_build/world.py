@@ -13,7 +13,7 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Request as CallRequest
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.verbs import Api, PatchType
 from windlass.model import MemoryApi
@@ -161,10 +161,8 @@ class Process:
         all_names = names or tuple(each.name for each in self._world.api.listing(MachineConfigPool))
         ending: Ending | None = None
         for name in all_names:
-            ending = await reconcile(
+            ending = await self.controller.reconcile(
                 name,
-                observe=self.controller.observe,
-                decide=self.controller.decide,
                 executor=Executor(
                     self._api,
                     ledger=self.reader,

@@ -24,7 +24,7 @@ from windlass.kube.control.plan import (
     Target,
 )
 from windlass.kube.control.refused import ByEvent, refusal_text, reporting
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.errors import KubeError, Status, StatusCause, StatusDetails, TransportError, api_error
 from windlass.model import MemoryApi
 
@@ -108,9 +108,7 @@ class Loop:
 
     async def attempt(self) -> Ending:
         made = self.controller
-        return await reconcile(
-            (NAMESPACE, "w"), observe=made.observe, decide=made.decide, executor=Executor(self.api), now=lambda: NOW
-        )
+        return await made.reconcile((NAMESPACE, "w"), executor=Executor(self.api), now=lambda: NOW)
 
     def events(self) -> list[str]:
         return [each.decode().message for each in self.api.listing(Event)]

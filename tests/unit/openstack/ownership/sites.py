@@ -27,7 +27,7 @@ from windlass.api.meta import KubernetesObject
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
@@ -315,6 +315,7 @@ class _One:
             reader, **{name: value for name, value in possible.items() if name in takes}
         )
         watched(self.controller, reader)
+        self._asker = self.controller.asker(now=lambda: sites.now)
         self._executor = Executor(
             api,
             ledger=reader,
@@ -331,11 +332,10 @@ class _One:
         found = self.site.api.peek(self.kind, name, namespace=place)
         uid = found.uid if found is not None else ""
         self.site.asking = Asking(self.site.number, self.kind, (place, name), uid)
-        return await reconcile(
+        return await self.controller.reconcile(
             key,
-            observe=self.controller.observe,
-            decide=self.controller.decide,
             executor=self._executor,
+            asker=self._asker,
             now=lambda: self.site.sites.now,
         )
 

@@ -10,7 +10,6 @@ from windlass.api.core import ConfigMap, Event, Pod, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.executor import Executor
-from windlass.kube.control.rounds import reconcile
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
 from windlass.model.schema import rules_of_crd
@@ -66,9 +65,7 @@ class Cluster:
         executor = Executor(self.api, ledger=reader, systems={"registry": self.registries}, now=lambda: NOW)
         for _ in range(2):
             # A builder object that has just been made concerns the pool again.
-            await reconcile(
-                "worker", observe=controller.observe, decide=controller.decide, executor=executor, now=lambda: NOW
-            )
+            await controller.reconcile("worker", executor=executor, now=lambda: NOW)
 
     async def end(self, built: Built) -> None:
         """The builder starts, runs and ends; the controller notices each."""

@@ -10,7 +10,7 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.clock import Clock
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.verbs import Api
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -59,10 +59,8 @@ class World:
 async def settled(api: Api, reader: MemoryReader, now: datetime, *, clock: Clock | None = None) -> Ending:
     controller = update_status_controller(reader, clock=clock)
     reader.only(controller)
-    return await reconcile(
+    return await controller.reconcile(
         "cluster",
-        observe=controller.observe,
-        decide=controller.decide,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),
         now=lambda: now,
     )

@@ -13,7 +13,7 @@ from windlass.capability.manifests import rights
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import RequeueAfter
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.verbs import (
     ApiRequest,
     GetRequest,
@@ -180,10 +180,8 @@ class World:
         await self.api.patch(UpdateInformer, name, {"spec": spec}, type=PatchType.MERGE)
 
     async def turn(self, name: str = "disks") -> Ending:
-        return await reconcile(
+        return await self.controller.reconcile(
             name,
-            observe=self.controller.observe,
-            decide=self.controller.decide,
             executor=Executor(
                 self.api,
                 ledger=self.reader,

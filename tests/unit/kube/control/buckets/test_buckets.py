@@ -18,7 +18,7 @@ from tests.unit.kube.control.buckets.service import BucketService, Fate
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared, rules
 from windlass.kube.control.plan import Done, Retry
-from windlass.kube.control.rounds import Ending, reconcile
+from windlass.kube.control.rounds import Ending
 from windlass.kube.control.source import Mailbox
 from windlass.kube.control.worker import Running
 from windlass.kube.verbs import Api, PatchType
@@ -51,10 +51,8 @@ def status(api: MemoryApi, name: str = "v") -> dict[str, Any]:
 
 async def attempt(api: Api, reader: MemoryReader, systems: Systems, key: str = "v") -> Ending:
     controller = vaults(reader, systems["buckets"], Mailbox())  # type: ignore[arg-type]
-    return await reconcile(
+    return await controller.reconcile(
         key,
-        observe=controller.observe,
-        decide=controller.decide,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared), systems=systems),
         now=lambda: datetime.now(UTC),
     )

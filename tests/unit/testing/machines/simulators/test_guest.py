@@ -10,7 +10,6 @@ import pytest
 from windlass.api import core
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import reconcile
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
 from windlass.testing.clock import VirtualLoop
@@ -59,9 +58,7 @@ class World:
         executor = Executor(self.api, permits=Declared(controller.declared), now=lambda: NOW)
         writes = 0
         for key in sorted(keys):
-            rest = await reconcile(
-                key, observe=controller.observe, decide=controller.decide, executor=executor, now=lambda: NOW
-            )
+            rest = await controller.reconcile(key, executor=executor, now=lambda: NOW)
             assert not rest.failed, rest
             writes += rest.writes
         return writes

@@ -52,6 +52,7 @@ GET. So a controller that may change the objects of a watch must be permitted to
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from datetime import datetime
 from itertools import product
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -59,9 +60,12 @@ from msgspec import Struct, field
 
 from windlass.api.meta import KubernetesObject
 from windlass.kube.backoff import CONFLICT, RECONCILE, Backoff
+from windlass.kube.control.asking import Answerer, Asker
+from windlass.kube.control.executor import Executor
 from windlass.kube.control.pace import Pace
 from windlass.kube.control.permissions import (
     READ,
+    AskPermission,
     CallPermission,
     Declaration,
     Declared,
@@ -69,7 +73,7 @@ from windlass.kube.control.permissions import (
     permission,
     reads,
 )
-from windlass.kube.control.rounds import Decide, Observe
+from windlass.kube.control.rounds import MAX_ROUNDS, Decide, Ending, Observe, reconcile
 from windlass.kube.control.source import Difference, Source, any_difference
 from windlass.kube.object import Object
 
@@ -117,16 +121,17 @@ class Watch(Struct, Generic[Key], frozen=True):
 class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     """A controller; see the module.
 
-    `workers` keys are in work at a time. `timeout` bounds one reconcile, all its rounds, in seconds. Every `resync`
-    seconds (0: never) all watched objects are reconciled again. `pace`: how long a key rests after a reconcile,
-    while its changes are collected. `key_text` writes a key for people. `needs_leadership` False: it works while
-    standing by too, and may only read.
+    `answerers`: who answers the questions of `decide`, by system. `workers` keys are in work at a time. `timeout`
+    bounds one reconcile, all its rounds, in seconds. Every `resync` seconds (0: never) all watched objects are
+    reconciled again. `pace`: how long a key rests after a reconcile, while its changes are collected. `key_text` writes
+    a key for people. `needs_leadership` False: it works while standing by too, and may only read.
     """
 
     name: str
     watches: tuple[Watch[Key], ...] = ()
     sources: tuple[Source[Key], ...] = ()
     permissions: tuple[Declaration, ...] = ()
+    answerers: Mapping[str, Answerer] = field(default_factory=dict)
     observe: Observe[Key, Snapshot]
     decide: Decide[Snapshot]
     workers: int = 1
@@ -151,6 +156,8 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
 
     def _refuse_writes(self) -> None:
         for declared in self.permissions:
+            if isinstance(declared, AskPermission):
+                continue
             if isinstance(declared, CallPermission):
                 written = f"send {', '.join(request.__name__ for request in declared.requests)}"
             elif verbs := sorted(set(declared.verbs) - set(READ)):
@@ -191,6 +198,33 @@ class Controller(Struct, Generic[Key, Snapshot], frozen=True, kw_only=True):
     def declared(self) -> tuple[Declaration, ...]:
         """All permissions of the controller: the declared ones, and reading the watched kinds."""
         return (*self.permissions, *map(_reading, self.watches))
+
+    def asker(self, *, now: Callable[[], datetime]) -> Asker:
+        """Asks for one term of leadership, or one plan, what `decide` needs and the controller declares."""
+        return Asker(self.answerers, permits=Declared(self.declared), now=now)
+
+    async def reconcile(
+        self,
+        key: Key,
+        *,
+        executor: Executor,
+        now: Callable[[], datetime],
+        asker: Asker | None = None,
+        wrote: Callable[[Object[Any]], None] | None = None,
+        max_rounds: int = MAX_ROUNDS,
+    ) -> Ending:
+        """One attempt at `key`, to its end whatever the pace: see `windlass.kube.control.rounds`. Without the `asker`
+        of earlier attempts it knows none of their answers."""
+        return await reconcile(
+            key,
+            observe=self.observe,
+            decide=self.decide,
+            executor=executor,
+            now=now,
+            asker=asker or self.asker(now=now),
+            wrote=wrote,
+            max_rounds=max_rounds,
+        )
 
 
 def _brings_doubt(right: Permission, watch: Watch[Any]) -> bool:

@@ -20,7 +20,8 @@ code and RBAC cannot drift apart.
 Each action needs a verb: Create `create`; Merge and the finalizers `patch` (of `status` when they write that);
 MergeItems the same and `get`; Delete `delete`; Evict `create` on pods/eviction; RequestToken `create` on
 serviceaccounts/token; Emit `create` on events. Wildcards are refused. A Call needs its class of request among
-`calls(CreateBucket, DeleteBucket)`; the other system has its own permissions, so it adds no RBAC.
+`calls(CreateBucket, DeleteBucket)`; the other system has its own permissions, so it adds no RBAC. The
+same holds for a question to it, among `asks(BucketOf)`.
 
 OpenShift turns on OwnerReferencesPermissionEnforcement. It requires two more permissions, which no request names:
 
@@ -39,6 +40,7 @@ from msgspec import Struct
 from windlass.api.core import Event
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Request
+from windlass.kube.control.question import KUBERNETES, Question
 from windlass.kube.errors import Undeclared
 
 READ = ("get", "list", "watch")
@@ -93,7 +95,16 @@ class CallPermission(Struct, frozen=True):
         return f"call {', '.join(f'{each.__name__} ({each.SYSTEM})' for each in self.requests)}"
 
 
-Declaration: TypeAlias = Permission | CallPermission
+class AskPermission(Struct, frozen=True):
+    """Questions of these classes to another system."""
+
+    questions: tuple[type[Question[Any]], ...]
+
+    def __str__(self) -> str:
+        return f"ask {', '.join(f'{each.__name__} ({each.SYSTEM})' for each in self.questions)}"
+
+
+Declaration: TypeAlias = Permission | CallPermission | AskPermission
 
 
 def permission(
@@ -158,8 +169,13 @@ def calls(*requests: type[Request]) -> CallPermission:
     return CallPermission(requests)
 
 
+def asks(*questions: type[Question[Any]]) -> AskPermission:
+    """Questions to other systems; see `windlass.kube.control.question`."""
+    return AskPermission(questions)
+
+
 class Permits(Protocol):
-    """Does a declaration cover this request? `may_call`: of another system.
+    """Does a declaration cover this request? `may_call`, `may_ask`: of another system.
 
     `namespace` is None for a cluster-scoped object or a list of all namespaces. `name` is empty for requests that have
     none: create, list and watch.
@@ -171,6 +187,8 @@ class Permits(Protocol):
 
     def may_call(self, request: Request, /) -> bool: ...
 
+    def may_ask(self, question: Question[Any], /) -> bool: ...
+
 
 class Declared:
     """The `Permits` of these permissions: it decides as RBAC would for a process that has them."""
@@ -178,9 +196,13 @@ class Declared:
     def __init__(self, permissions: Iterable[Declaration]) -> None:
         self._granted: dict[tuple[str, str, str, str], list[Permission]] = defaultdict(list)
         self._calls: set[type[Request]] = set()
+        self._asks: set[type[Question[Any]]] = set()
         for each in permissions:
             if isinstance(each, CallPermission):
                 self._calls.update(each.requests)
+                continue
+            if isinstance(each, AskPermission):
+                self._asks.update(each.questions)
                 continue
             for verb in each.verbs:
                 self._granted[each.group, each.resource, each.subresource, verb].append(each)
@@ -196,6 +218,9 @@ class Declared:
 
     def may_call(self, request: Request, /) -> bool:
         return type(request) in self._calls
+
+    def may_ask(self, question: Question[Any], /) -> bool:
+        return type(question) in self._asks
 
 
 def require(
@@ -224,6 +249,13 @@ def require_call(permits: Permits | None, request: Request, *, what: object) -> 
         raise Undeclared(f"{what}: this controller does not declare calls({type(request).__name__})")
 
 
+def require_question(permits: Permits | None, question: Question[Any]) -> None:
+    """Raise Undeclared unless `permits` covers the question to another system. What it reads of objects, the reader
+    checks."""
+    if question.SYSTEM != KUBERNETES and permits is not None and not permits.may_ask(question):
+        raise Undeclared(f"{question}: this controller does not declare asks({type(question).__name__})")
+
+
 def rules(permissions: Iterable[Declaration]) -> dict[str | None, list[dict[str, Any]]]:
     """RBAC rules by namespace (None: cluster-wide), each verb granted once, in a stable order.
 
@@ -231,7 +263,7 @@ def rules(permissions: Iterable[Declaration]) -> dict[str | None, list[dict[str,
     """
     verbs: dict[tuple[str | None, str, str, tuple[str, ...]], set[str]] = defaultdict(set)
     for each in permissions:
-        if isinstance(each, CallPermission):
+        if not isinstance(each, Permission):
             continue
         name = f"{each.resource}/{each.subresource}" if each.subresource else each.resource
         verbs[each.namespace, each.group, name, each.names].update(each.verbs)

@@ -21,11 +21,11 @@ from collections.abc import Callable, Hashable
 from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Action, Create, Delete, Emit, Outcome, Plan, Result, Target
+from windlass.kube.control.question import Asking
 from windlass.kube.errors import Failure, Forbidden, WebhookFailed
 from windlass.kube.shorten import shortened
 
@@ -54,21 +54,27 @@ class RefusalReporter(Protocol[SnapshotT]):
         ...
 
 
-class Round(Struct, frozen=True):
+class Round(Asking, frozen=True, kw_only=True):
     """A snapshot, and the outcome of the round before."""
 
     snapshot: Any
     last: Outcome
+
+    @property
+    def answered(self) -> Any:
+        """The snapshot, with the answers that its decision asked for."""
+        asks = isinstance(self.snapshot, Asking)
+        return replace(self.snapshot, answers=self.answers) if asks else self.snapshot
 
 
 def reporting(made: Controller[Key, Any], reporter: RefusalReporter[Any]) -> Controller[Key, Round]:
     """The controller, with refusals told that it does not decide about itself."""
 
     async def observe(key: Key, last: Outcome) -> Round:
-        return Round(await made.observe(key, last), last)
+        return Round(snapshot=await made.observe(key, last), last=last)
 
     def decide(seen: Round, *, now: datetime) -> Plan:
-        plan, refusal = made.decide(seen.snapshot, now=now), seen.last.refusal
+        plan, refusal = made.decide(seen.answered, now=now), seen.last.refusal
         if refusal is None:
             return reporter.decided(seen.snapshot, plan)
         place = next((place for place, each in enumerate(plan.needed) if repeats(each, refusal.action)), None)

@@ -1,6 +1,6 @@
 """Reconciles one key in rounds of observe, decide and apply, until nothing is left to do.
 
-    while the plan has something to do:  observe -> decide -> apply
+    while the plan has something to do:  observe -> decide, with the answers that it needs -> apply
 
 The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
 into a condition or an Event. Four kinds of outcome never reach it, because it could not decide anything about them:
@@ -19,6 +19,7 @@ and can report them in a condition:
 | a Call failed | every later `last` has it; the same request is not sent again |
 | its failure is transient, or its outcome unknown | no other Call is sent before a pause |
 | `observe` raised a Failure that is no KubeError | called again, with it in `last.unread`; no Call before a pause |
+| a question of `decide` was answered so | it is the answer (`windlass.kube.control.question`); no Call before a pause |
 | a Call was made, and is planned again | not sent: either `observe` does not show its result, or `decide` must wait |
 
 So a request is sent once in an attempt. A plan with a Call that may not be sent is carried out up to that Call; then
@@ -48,6 +49,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from windlass.kube.control.asking import Asker, Inquiry
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.pace import Pace
 from windlass.kube.control.plan import Action, Call, Emit, Next, Outcome, Plan, RequeueAfter, Result, Retry
@@ -99,14 +101,33 @@ async def reconcile(
     decide: Decide[SnapshotT],
     executor: Executor,
     now: Callable[[], datetime],
+    asker: Asker | None = None,
     wrote: Callable[[Object[Any]], None] | None = None,
     pace: Pace = NO_PACE,
     max_rounds: int = MAX_ROUNDS,
 ) -> Ending:
     """Reconcile `key` until it rests. Raises exceptions of `observe` and `decide`: bugs, or Failures of reads.
 
-    `wrote` is called for each write that was answered. Time is that of the event loop.
+    `asker` gets the answers that `decide` needs. `wrote` is called for each write that was answered. Time is that of
+    the event loop.
     """
+    inquiry = (asker or Asker({}, now=now)).inquiry(key)
+    ending = await _reconcile(key, observe, decide, executor, inquiry, now, wrote, pace, max_rounds)
+    inquiry.end()
+    return ending
+
+
+async def _reconcile(
+    key: KeyT,
+    observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]],
+    decide: Decide[SnapshotT],
+    executor: Executor,
+    inquiry: Inquiry,
+    now: Callable[[], datetime],
+    wrote: Callable[[Object[Any]], None] | None,
+    pace: Pace,
+    max_rounds: int,
+) -> Ending:
     clock = asyncio.get_running_loop().time
     attempt = _Attempt()
     last = refused = Outcome()
@@ -115,7 +136,8 @@ async def reconcile(
     for number in range(1, max_rounds + 1):
         snapshot, unread = await look(observe, key, attempt.shown(Outcome() if _vanished(last) else last))
         attempt.keep(unread)
-        before, plan = plan, decide(snapshot, now=now())
+        before, plan = plan, await inquiry.decide(snapshot, lambda seen: decide(seen, now=now()))
+        attempt.mind(inquiry.failure)
         plan, pending, held = attempt.admitted(plan, executor.pending(plan))
         if not pending:
             return Ending(plan.next, number, writes, held or attempt.stop, rest)
@@ -124,6 +146,7 @@ async def reconcile(
         rest = pace.rest(clock() - began)
         writes += sum(result.error is None and not isinstance(result.action, Emit) for result in last.results)
         attempt.take_note(last)
+        inquiry.acted(last)
         error = last.error
         if error is not None:
             refused = last
@@ -168,7 +191,7 @@ class _Attempt(Struct):
     @property
     def is_plain(self) -> bool:
         """No other system was asked or read in vain."""
-        return not self.calls and self.unread is None
+        return not self.calls and self.stop is None
 
     def shown(self, last: Outcome) -> Outcome:
         """The outcome for `observe`: the round before, with all failures of other systems in this attempt."""
@@ -180,7 +203,12 @@ class _Attempt(Struct):
         """Record that another system could not be read."""
         if unread is not None and self.unread is None:
             self.unread = unread
-            self._pause_for(unread)
+            self.mind(unread)
+
+    def mind(self, failure: Failure | None) -> None:
+        """Record that another system did not answer."""
+        if failure is not None:
+            self._pause_for(failure)
 
     def take_note(self, outcome: Outcome) -> None:
         """Record the Calls among these results."""

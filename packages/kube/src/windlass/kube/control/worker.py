@@ -62,6 +62,7 @@ class Running(Generic[Key]):
         self.controller = controller
         self.queue: Queue[Key] = Queue(backoff=controller.backoff, random=random or Random())
         self._executor = executor
+        self._asker = controller.asker(now=(clock or SystemClock()).now)
         self._echoes: Echoes[Key] = Echoes()
         self._caches = caches
         self._owns = owns
@@ -168,6 +169,7 @@ class Running(Generic[Key]):
                     decide=self._decide,
                     executor=self._executor,
                     now=self._clock.now,
+                    asker=self._asker,
                     wrote=partial(self._echoes.expect, key),
                     pace=controller.pace,
                 )

@@ -12,12 +12,12 @@ from typing import Any
 
 from windlass.api.meta import K, KubernetesObject
 from windlass.capability.planning.decider import Decider
-from windlass.capability.together import together
 from windlass.kube.control.controller import Index
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen, answered, seen
 from windlass.kube.errors import Forbidden, NotServed
 from windlass.kube.object import NamespacedName, Object
+from windlass.kube.together import together
 from windlass.kube.verbs import Api
 
 

@@ -14,7 +14,6 @@ from windlass.capability.planning.decider import Decider
 from windlass.kube.control.executor import Executor, Ledger
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Call, Done, Emit, Next, Outcome, Plan, Request, Result, Retry, WaitFor
-from windlass.kube.control.rounds import reconcile
 from windlass.kube.errors import Withheld
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
@@ -67,10 +66,8 @@ async def follow(
             course = courses.setdefault(place, Course(decider.kind, decider.name(key)))
             executor = _Recorder(api, ledger=ledger, permits=Declared(decider.controller.declared), now=lambda: now)
             executor.rounds, before = course.rounds, len(course.rounds)
-            rest = await reconcile(
+            rest = await decider.controller.reconcile(
                 key,
-                observe=decider.controller.observe,
-                decide=decider.controller.decide,
                 executor=executor,
                 now=lambda: now,
                 max_rounds=MAX_ROUNDS,

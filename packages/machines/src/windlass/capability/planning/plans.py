@@ -3,18 +3,19 @@
 import asyncio
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.capability.planning.decider import Decider, PlanReader
-from windlass.capability.together import together
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
 from windlass.kube.control.rounds import look
 from windlass.kube.control.seen import Present, Reader, Unreadable
 from windlass.kube.errors import Failure, KubeError
+from windlass.kube.together import together
 
 AT_ONCE = 16
 """Keys that are planned at the same time, as a running controller does."""
@@ -57,11 +58,13 @@ async def plans(asked: Iterable[tuple[Decider, Any]], reader: PlanReader, *, now
 
 async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) -> KeyPlan:
     """The plan of one key. It holds a Failure of reading; any other exception is a bug, and raised."""
+    controller = decider.controller
+    inquiry = controller.asker(now=lambda: now).inquiry(key)
     try:
-        snapshot, _ = await look(decider.controller.observe, key, Outcome())
+        snapshot, _ = await look(controller.observe, key, Outcome())
+        plan = await inquiry.decide(snapshot, partial(controller.decide, now=now))
     except Failure as error:
         return KeyPlan(decider.kind, decider.name(key), error=error)
-    plan = decider.controller.decide(snapshot, now=now)
     actions = [action for action in plan.needed if not await _told(action, reader)]
     return KeyPlan(decider.kind, decider.name(key), tuple(actions), plan.next)
 

@@ -12,10 +12,10 @@ from windlass.api import capi
 from windlass.api.core import Event
 from windlass.api.meta import K, KubernetesObject
 from windlass.capability.planning import ClusterListing, KeyPlan, as_json, plan_of
-from windlass.capability.together import both, together
 from windlass.kube.control.seen import Present, Unreadable, read
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
+from windlass.kube.together import both, together
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.inspection.facts import (

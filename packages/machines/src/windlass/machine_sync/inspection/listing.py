@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from windlass.api.meta import K
-from windlass.capability.together import both, together
 from windlass.kube.control.seen import Present, Unreadable, seen
 from windlass.kube.errors import Forbidden, KubeError, NotServed
 from windlass.kube.object import Object
+from windlass.kube.together import both, together
 from windlass.kube.verbs import Api
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.overview import AnyKind, AnyRow, Found

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, IndexedReader, NotServedKind, Present, Seen, Unreadable, metadata_of
+from windlass.kube.together import together
 from windlass.machine_sync import constants
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,

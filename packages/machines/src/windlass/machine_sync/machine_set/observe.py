@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import K, KubernetesObject, ObjectMeta
-from windlass.capability.together import together
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import (
     Absent,
@@ -20,6 +19,7 @@ from windlass.kube.control.seen import (
     metadata_of,
     seen,
 )
+from windlass.kube.together import together
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API,

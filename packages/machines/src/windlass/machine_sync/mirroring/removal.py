@@ -20,11 +20,11 @@ from windlass.api import mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
-from windlass.capability.together import both
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.plan import Create, Outcome
 from windlass.kube.control.seen import NotServedKind, Reader
 from windlass.kube.errors import Forbidden, NotServed
+from windlass.kube.together import both
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.mirroring.collector import is_going
 

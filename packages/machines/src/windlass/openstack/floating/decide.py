@@ -18,73 +18,52 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-
-from msgspec import Struct
+from typing import Final
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import GROUP, IPAddress, IPAddressClaim, PoolReference
 from windlass.api.meta import owner_reference, tree
-from windlass.kube.conditions import condition, find
+from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import AddFinalizer, Create, Delete, Merge, Outcome, Plan, RequeueAfter, Target, target
+from windlass.kube.control.question import Asking, Confirmed
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen
 from windlass.kube.errors import Failure
-from windlass.openstack.cloud.failures import CloudFailure, Missing
-from windlass.openstack.cloud.inventory import Blockers
+from windlass.openstack.cloud.failures import Missing
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp
-from windlass.openstack.constants import CLAIM_FINALIZER, CLUSTER_LABEL, KEPT_ANNOTATION
-from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.constants import CLAIM_FINALIZER, CLAIM_SUFFIX, CLUSTER_LABEL, KEPT_ANNOTATION
 from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
+from windlass.openstack.questions import InProject, LookAtNetworks
 from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.server.conditions import write
 from windlass.openstack.server.snapshot import recorded
 from windlass.openstack.status import FLOATING_READY, Reason
 from windlass.openstack.trouble import Trouble, trouble_of, trouble_of_no_access, trouble_since, unmet
 
-
-class FloatingIPCloudFacts(Struct, frozen=True, kw_only=True):
-    """`floating`: the floating IP with the address of the claim, if the project has one."""
-
-    project: str
-    where: str = ""
-    floating: FloatingIp | None = None
-    blockers: Blockers = Blockers()
+RECENT: Final = 60.0
+JUST_NOW: Final = 1.0
+"""The greatest age in seconds of the list of floating IPs: for a server that has its floating IP, and for others."""
 
 
-class FloatingIPSnapshot(Struct, frozen=True, kw_only=True):
-    """`address`: the IPAddress that the status of the claim names; None: it names none. `cloud` is why there is no
-    access to it, or None while nothing has to be asked. `lives_on`: the Machine that the claim is kept for is there, as
-    far as is known."""
+class FloatingIPSnapshot(Asking, frozen=True, kw_only=True):
+    """`address`: the IPAddress that the status of the claim names; None: it names none. `lives_on`: the Machine that
+    the claim is kept for is there, as far as is known."""
 
     server: Seen[OpenStackServer]
     claim: Seen[IPAddressClaim]
     address: Seen[IPAddress] | None = None
     paused: bool = False
     lives_on: bool = False
-    cloud: FloatingIPCloudFacts | IdentityTrouble | CloudFailure | None = None
     last: Outcome = Outcome()
 
 
 def decide(seen: FloatingIPSnapshot, *, now: datetime) -> Plan:
     """Pure: the rows of the module."""
-    plan = without_cloud(seen, now=now)
-    found = seen.server
-    if plan is not None or not isinstance(found, Present):
-        return plan or Plan.nothing("the OpenStackServer cannot be read")
-    if isinstance(seen.cloud, FloatingIPCloudFacts):
-        return _lead(seen, found, seen.cloud, now=now)
-    about = trouble_of_no_access(seen.cloud, part=FLOATING_READY)
-    if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
-        return _wait(found, Reason.FLOATING_IP_ERROR, about.message, now=now)
-    return _in_the_way(found, about, now, now=now)
-
-
-def without_cloud(seen: FloatingIPSnapshot, *, now: datetime) -> Plan | None:
-    """The plan, if it follows without asking the cloud; else None."""
-    found, claim = seen.server, seen.claim
+    claim = seen.claim
+    found = _server(seen)
     if isinstance(claim, Present) and kept_for(claim):
-        return _kept(seen, claim)
+        return _kept(seen, found, claim)
     of_server = isinstance(claim, Present) and bool(_owners(claim))
     if isinstance(found, Absent):
         gone = "its OpenStackServer is gone"
@@ -114,14 +93,28 @@ def without_cloud(seen: FloatingIPSnapshot, *, now: datetime) -> Plan | None:
         return _wait(found, Reason.WAITING_FOR_IPAM_PROVIDER, text, now=now)
     if not (found.object.status.instance_id and recorded(found).ports):
         return _wait(found, Reason.INSTANCE_NOT_READY, "Waiting for the server and its ports", now=now)
-    return None
+    return _lead(seen, found, seen.address.object.spec.address, now=now)
 
 
-def _lead(
-    seen: FloatingIPSnapshot, found: Present[OpenStackServer], cloud: FloatingIPCloudFacts, *, now: datetime
-) -> Plan:
-    assert isinstance(seen.address, Present)
-    address, floating = seen.address.object.spec.address, cloud.floating
+def _server(seen: FloatingIPSnapshot) -> Seen[OpenStackServer]:
+    """The claim is released if there is no server: the cache alone must not say so."""
+    claim = seen.claim
+    if not isinstance(seen.server, Absent) or not isinstance(claim, Present):
+        return seen.server
+    meta = claim.metadata
+    return seen.need(Confirmed(OpenStackServer, meta.name.removesuffix(CLAIM_SUFFIX), meta.namespace))
+
+
+def _lead(seen: FloatingIPSnapshot, found: Present[OpenStackServer], address: str, *, now: datetime) -> Plan:
+    age = RECENT if is_true(found.object.status.conditions, FLOATING_READY) else JUST_NOW
+    ref, namespace = found.object.spec.identity_ref, found.metadata.namespace
+    cloud = seen.need(LookAtNetworks(ref, namespace, mark_of(found), (address,), kinds=(FloatingIp,), age=age))
+    if not isinstance(cloud, InProject):
+        about = trouble_of_no_access(cloud, part=FLOATING_READY)
+        if about.type != FLOATING_READY:  # the controller of the server tells of the credentials
+            return _wait(found, Reason.FLOATING_IP_ERROR, about.message, now=now)
+        return _in_the_way(found, about, now, now=now)
+    floating = next((each for each in cloud.value.floating_ips if each.floating_ip_address == address), None)
     if floating is None:
         text = f"Floating IP {address} does not exist in the project of the server"
         return _in_the_way(found, _unmet(text), now, now=now)
@@ -132,7 +125,7 @@ def _lead(
         text = f"Floating IP {address} leads to port {floating.port_id}, which is not of this server: take it off there"
         return _in_the_way(found, _unmet(text), now, now=now)
     refused = {each.subject: each.at for each in cloud.blockers.refusals if isinstance(each.failure, Missing)}
-    choices = list(_associations(found, cloud, floating, ports))
+    choices = list(_associations(found, cloud.project, floating, ports))
     request = min(choices, key=lambda each: (each.subject in refused, refused.get(each.subject, now)))
 
     def explain(request: CloudRequest, failure: Failure) -> Trouble:
@@ -152,11 +145,11 @@ def _lead(
 
 
 def _associations(
-    found: Present[OpenStackServer], cloud: FloatingIPCloudFacts, floating: FloatingIp, ports: tuple[str, ...]
+    found: Present[OpenStackServer], project: str, floating: FloatingIp, ports: tuple[str, ...]
 ) -> Iterator[AssociateFloatingIp]:
     for port in ports:
         yield AssociateFloatingIp(
-            project=cloud.project,
+            project=project,
             mark=mark_of(found),
             subject=f"{floating.floating_ip_address} with port {port}",
             id=floating.id,
@@ -186,9 +179,8 @@ def _wanted(found: Present[OpenStackServer], *, paused: bool) -> PoolReference |
     return PoolReference(api_group=ref.api_group, kind=ref.kind, name=ref.name)
 
 
-def _kept(seen: FloatingIPSnapshot, claim: Present[IPAddressClaim]) -> Plan:
+def _kept(seen: FloatingIPSnapshot, found: Seen[OpenStackServer], claim: Present[IPAddressClaim]) -> Plan:
     """The OpenStackServer of the claim is gone, and the server stayed with a Machine of the Machine API."""
-    found = seen.server
     if isinstance(found, Present) and not claim.deleting and _wanted(found, paused=seen.paused):
         meta = claim.metadata
         left = {name: value for name, value in meta.annotations.items() if name != KEPT_ANNOTATION}

@@ -22,10 +22,10 @@ from windlass.api.core import Secret
 from windlass.api.mapi import Machine
 from windlass.api.meta import KubernetesObject
 from windlass.capability.planning import ClusterListing
-from windlass.capability.together import together
 from windlass.kube.control.seen import Present, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
+from windlass.kube.together import together
 from windlass.kube.verbs import Api
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds

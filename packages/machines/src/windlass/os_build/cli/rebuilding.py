@@ -12,9 +12,9 @@ from windlass.capability.conventions import complaints
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
-from windlass.capability.together import together
 from windlass.kube.clock import rfc3339
 from windlass.kube.errors import Failure, KubeError, NotFound
+from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.os_build.builder import Cause
 from windlass.os_build.cli.look import claims

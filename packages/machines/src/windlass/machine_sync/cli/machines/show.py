@@ -15,10 +15,10 @@ from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
-from windlass.capability.together import both
 from windlass.kube.client import Client
 from windlass.kube.errors import KubeError
 from windlass.kube.process.colour import colourful
+from windlass.kube.together import both
 from windlass.machine_sync.cli.actors import who_acts
 from windlass.machine_sync.cli.machines import view
 from windlass.machine_sync.cli.selection import Selection

@@ -13,11 +13,11 @@ from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import K
 from windlass.capability.conventions import complaints
-from windlass.capability.together import together
 from windlass.kube.client import Client, paths
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Reader, Seen, seen
 from windlass.kube.errors import BadRequest, Forbidden, Invalid, NotFound, NotServed, WebhookFailed
 from windlass.kube.object import Object
+from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.machine_sync.cli.migrate.selection import ObjectKey
 from windlass.machine_sync.constants import Namespaces

@@ -16,12 +16,12 @@ from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.table import Table
-from windlass.capability.together import both, together
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.client import Client
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.process import logs
 from windlass.kube.process.colour import colourful
+from windlass.kube.together import both, together
 from windlass.machine_sync.cli.actors import who_acts
 from windlass.machine_sync.cli.migrate import selection, view
 from windlass.machine_sync.cli.migrate.last_seen import Following, LastSeen

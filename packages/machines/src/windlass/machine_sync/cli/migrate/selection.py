@@ -17,10 +17,10 @@ import click
 
 from windlass.api import mapi
 from windlass.api.meta import ObjectMeta
-from windlass.capability.together import together
 from windlass.kube.client import Client
 from windlass.kube.control.seen import Present, Unreadable
 from windlass.kube.errors import NotServed
+from windlass.kube.together import together
 from windlass.machine_sync.cli.selection import kind_named
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.preflight import Look

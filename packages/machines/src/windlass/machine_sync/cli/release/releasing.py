@@ -16,12 +16,12 @@ from windlass.capability.conventions import complaints, terminal
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
-from windlass.capability.together import together
 from windlass.kube.client import Client
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Delete, Merge
 from windlass.kube.errors import Conflict, Failure, KubeError, NotFound, NotServed
 from windlass.kube.process.lease import held
+from windlass.kube.together import together
 from windlass.machine_sync import release as rules
 from windlass.machine_sync.cli.selection import Selection
 from windlass.machine_sync.constants import LEASE_NAME, Namespaces

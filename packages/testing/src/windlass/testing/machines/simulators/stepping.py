@@ -13,7 +13,6 @@ from typing import Any
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.rounds import reconcile
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
 
@@ -33,9 +32,7 @@ async def step(controller: Controller[Any, Any], api: MemoryApi, *, now: datetim
     }
     writes = 0
     for key in keys:
-        rest = await reconcile(
-            key, observe=controller.observe, decide=controller.decide, executor=executor, now=lambda: now
-        )
+        rest = await controller.reconcile(key, executor=executor, now=lambda: now)
         if rest.failed:
             raise AssertionError(f"{controller.name} {controller.key_text(key)}: {rest.next}")
         writes += rest.writes

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from windlass.capability.together import both, together
+from windlass.kube.together import both, together
 
 
 async def answer(value: int) -> int:
