@@ -215,7 +215,7 @@ class Ours:
             self._one(
                 theirs, lambda reader: server_controller(reader, **common, new_mark=new_mark, machine_api=OURS), api
             ),
-            self._one(theirs, lambda reader: floating_controller(reader, self.clouds, machine_api=OURS), api),
+            self._one(theirs, lambda reader: floating_controller(reader, **common, machine_api=OURS), api),
             self._one((THEIRS, pools.POOL), lambda reader: pool_controller(reader, **common, new_mark=new_mark), api),
             self._one(ours, lambda reader: machine_api_controller(reader, **common, new_mark=new_mark), api),
         ]

@@ -163,7 +163,7 @@ async def test_a_life_from_the_post_to_the_last_list(clouds: Clouds, account: Ac
         lambda: account.look(mark, services=["block-storage"], fresh=True),
         lambda left: not (left.servers or left.ports or left.trunks or left.volumes),
     )
-    clouds.forget("w", mark)
+    clouds.unfollow("w")
 
 
 WEATHER: dict[str, tuple[dict[str, Any], type[CloudFailure], int]] = {

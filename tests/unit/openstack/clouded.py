@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from windlass.api.mapi import Machine
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
-from windlass.kube.control.plan import RequeueAfter, Retry
+from windlass.kube.control.plan import Outcome, RequeueAfter, Retry
 from windlass.kube.control.rounds import Ending
 from windlass.kube.object import NamespacedName
 from windlass.kube.verbs import Api
@@ -28,8 +29,10 @@ from windlass.model.reader import MemoryReader
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
+from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.cloud.wire import Http
+from windlass.openstack.questions import InProject, Look
 from windlass.openstack.server.controller import server_controller
 from windlass.testing.memory_cloud import MemoryCloud
 
@@ -141,6 +144,16 @@ class Process:
             machine_api=self.machine_api,
             mirrors=self.mirrors,
         )
+
+    async def look(self) -> ServerInventory:
+        """What the next decision finds in the cloud."""
+        inquiry = self._asker.inquiry(self.key)
+        seen = await self.controller.observe(self.key, Outcome())
+        await inquiry.decide(seen, partial(self.controller.decide, now=self.world.now))
+        found = next(answer for question, answer in inquiry.answers.items() if isinstance(question, Look))
+        assert isinstance(found, InProject)
+        inventory: ServerInventory = found.value
+        return inventory
 
     async def step(self) -> Ending:
         ending = await self.controller.reconcile(

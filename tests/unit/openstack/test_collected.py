@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.asked import answered
 from windlass.api import capi, mapi
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
@@ -193,7 +194,7 @@ async def test_the_owner_is_read_live_because_a_cache_may_still_have_that_of_bef
     await story.apply(await story.lose(*OURS))
     found = await lagging.see(OpenStackServer, NAME, namespace=PLACE)
     assert isinstance(found, Present)
-    owner = await named_owner(lagging, found, OpenStackMachine)
+    owner = await answered(lambda seen: named_owner(seen, found, OpenStackMachine), lagging)
     assert other_owner(found, OpenStackMachine, owner) is not None
 
 

@@ -5,11 +5,14 @@ from typing import Any
 import msgspec
 
 from windlass.api.capo_server import OpenStackServer
-from windlass.kube.control.plan import Emit
+from windlass.kube.control.asking import Asker
+from windlass.kube.control.plan import Done, Emit, Plan
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.marks import mark_for, root_of
 from windlass.openstack.constants import MARK_ANNOTATION, SERVER_FINALIZER
-from windlass.openstack.objects import FreshMarks, dropped, intend, mark_of
+from windlass.openstack.objects import dropped, fresh_mark, intend, mark_of
+from windlass.openstack.questions import MARKS, MarkMaker
 
 ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 KEY = ("team-a", "web-0")
@@ -41,34 +44,41 @@ class Roots:
     def __init__(self) -> None:
         self.made = 0
         self.born: list[str] = []
-        self.marks = FreshMarks(self)
+        self._asker = Asker({MARKS: MarkMaker(self, born=self.born.append)})
 
     def __call__(self) -> str:
         self.made += 1
         return f"{self.made:08d}-0000-4000-8000-000000000000"
 
-    def of(self, object_: Present[Any], *, may_exist: bool = False) -> str:
-        return self.marks.of(KEY, object_, born=None if may_exist else self.born.append)
+    async def of(self, object_: Present[Any], *, may_exist: bool = False) -> str:
+        """The mark that one attempt has for the object."""
+        inquiry = self._asker.inquiry(KEY)
+        plan = await inquiry.decide(
+            Asking(), lambda seen: Plan.nothing(fresh_mark(seen, object_, unborn=not may_exist))
+        )
+        inquiry.end()
+        assert isinstance(plan.next, Done)
+        return plan.next.note
 
 
-def test_a_new_mark_is_kept_until_it_is_persisted_and_told_as_born_once() -> None:
+async def test_a_new_mark_is_kept_until_it_is_persisted_and_told_as_born_once() -> None:
     roots = Roots()
-    fresh = roots.of(found())
-    assert roots.of(found()) == fresh
+    fresh = await roots.of(found())
+    assert await roots.of(found()) == fresh
     assert roots.born == [fresh]
-    assert roots.of(found(fresh)) == ""
-    assert root_of(roots.of(found())) != root_of(fresh)
+    assert await roots.of(found(fresh)) == ""
+    assert root_of(await roots.of(found())) != root_of(fresh)
 
 
-def test_another_object_of_the_name_gets_another_mark() -> None:
+async def test_another_object_of_the_name_gets_another_mark() -> None:
     roots = Roots()
-    assert root_of(roots.of(found(uid="u"))) != root_of(roots.of(found(uid="v")))
+    assert root_of(await roots.of(found(uid="u"))) != root_of(await roots.of(found(uid="v")))
 
 
-def test_a_mark_that_was_told_as_born_is_not_used_for_what_may_exist() -> None:
+async def test_a_mark_that_was_told_as_born_is_not_used_for_what_may_exist() -> None:
     roots = Roots()
-    fresh = roots.of(found())
-    other = roots.of(found(), may_exist=True)
+    fresh = await roots.of(found())
+    other = await roots.of(found(), may_exist=True)
     assert root_of(other) != root_of(fresh)
     assert roots.born == [fresh]
 

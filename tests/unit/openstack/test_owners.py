@@ -5,8 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.unit.asked import answered
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -45,18 +47,28 @@ def present(of: dict[str, Any]) -> Present[OpenStackServer]:
     return Present(msgspec.json.decode(raw, type=OpenStackServer), raw)
 
 
-def owners(*there: dict[str, Any]) -> Owners:
-    """In a cluster with these objects."""
-    api = MemoryApi(OpenStackServer, Machine)
-    api.load(*there)
-    reader = MemoryReader(api)
-    reader.add_index(OpenStackServer, BY_MARK, marked)
-    return Owners(reader, names=lambda found: bool(found.object.status.instance_id))
+class Here:
+    """The rules of `Owners` in a cluster with these objects."""
+
+    def __init__(self, *there: dict[str, Any]) -> None:
+        api = MemoryApi(OpenStackServer, Machine)
+        api.load(*there)
+        self._reader = MemoryReader(api)
+        self._reader.add_index(OpenStackServer, BY_MARK, marked)
+
+    async def facts(self, of: Present[OpenStackServer]) -> Facts:
+        return await answered(lambda seen: self._owners(seen).facts(of), self._reader)
+
+    async def with_absent(self, facts: Facts, of: Present[OpenStackServer], there: set[str]) -> Facts:
+        return await answered(lambda seen: self._owners(seen).with_absent(facts, of, there), self._reader)
+
+    def _owners(self, seen: Asking) -> Owners:
+        return Owners(seen, names=lambda each: bool(each.object.status.instance_id))
 
 
 async def test_the_owner_of_a_copied_mark_is_told_if_it_exists() -> None:
     copy = tree("copy", MARK)
-    facts = await owners(copy, tree("web-0", MARK)).facts(present(copy))
+    facts = await Here(copy, tree("web-0", MARK)).facts(present(copy))
     assert facts == Facts(rival="OpenStackServer team-a/web-0")
 
 
@@ -70,7 +82,7 @@ async def test_the_owner_of_a_copied_mark_is_told_if_it_exists() -> None:
 )
 async def test_an_owner_that_does_not_exist_here_is_absent(there: list[dict[str, Any]]) -> None:
     copy = tree("copy", MARK)
-    assert await owners(copy, *there).facts(present(copy)) == Facts(absent=frozenset({ORIGINAL}))
+    assert await Here(copy, *there).facts(present(copy)) == Facts(absent=frozenset({ORIGINAL}))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +100,7 @@ async def test_an_owner_that_does_not_exist_here_is_absent(there: list[dict[str,
 )
 async def test_an_owner_that_cannot_be_looked_for_is_taken_to_exist(stored: str, whose: str) -> None:
     copy = tree("copy", stored)
-    assert await owners(copy).facts(present(copy)) == Facts(rival=whose)
+    assert await Here(copy).facts(present(copy)) == Facts(rival=whose)
 
 
 @pytest.mark.parametrize("uid", ["u-web-0", "u-before"], ids=["holds", "moved"])
@@ -97,16 +109,16 @@ async def test_what_the_root_alone_is_on_goes_to_one_that_has_recorded_it_before
 ) -> None:
     found = tree("web-0", mark_for(ROOT, uid, ORIGINAL), take_over="server/team-b/web-0")
     facts = Facts(confirmed="server/team-b/web-0")
-    known = owners(found, tree("copy", MARK, **RECORDED), tree("young", ROOT, **BORN))
+    known = Here(found, tree("copy", MARK, **RECORDED), tree("young", ROOT, **BORN))
     assert await known.facts(present(found)) == facts
-    known = owners(found, tree("copy", MARK), tree("earlier", ROOT, **RECORDED, **BORN))
+    known = Here(found, tree("copy", MARK), tree("earlier", ROOT, **RECORDED, **BORN))
     elder = "OpenStackServer team-a/earlier"
     assert await known.facts(present(found)) == msgspec.structs.replace(facts, elder=elder)
 
 
 async def test_a_new_object_needs_no_other() -> None:
     found = tree("web-0")
-    assert await owners(found, tree("copy", MARK), tree("other", ROOT)).facts(present(found)) == Facts()
+    assert await Here(found, tree("copy", MARK), tree("other", ROOT)).facts(present(found)) == Facts()
 
 
 @pytest.mark.parametrize(
@@ -124,13 +136,13 @@ async def test_of_objects_with_one_mark_of_an_earlier_version_one_has_it(
     others: list[dict[str, Any]], rival: str
 ) -> None:
     found = tree("a", ROOT)
-    assert (await owners(found, *others).facts(present(found))).rival == rival
+    assert (await Here(found, *others).facts(present(found))).rival == rival
 
 
 @pytest.mark.parametrize("uid", ["u-a", "u-before"], ids=["it holds the mark", "it was moved"])
 async def test_a_mark_that_anybody_can_write_is_less_than_a_recorded_server(uid: str) -> None:
     found = tree("a", mark_for(ROOT, uid, "server/team-a/a"))
-    facts = await owners(found, tree("b", ROOT, **RECORDED)).facts(present(found))
+    facts = await Here(found, tree("b", ROOT, **RECORDED)).facts(present(found))
     assert facts == Facts(elder="OpenStackServer team-a/b")
 
 
@@ -144,7 +156,7 @@ async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_it
         mark_for(ROOT, "x", "machine/team-a/gone"),
         OTHER_ROOT,
     }
-    known = owners(found, tree("b", mark_for(OTHER_ROOT, "u-b", "server/team-a/b")))
+    known = Here(found, tree("b", mark_for(OTHER_ROOT, "u-b", "server/team-a/b")))
     facts = Facts(confirmed="server/team-b/gone", absent=frozenset({ORIGINAL}))
     both = frozenset({ORIGINAL, "server/team-b/gone"})
     whose = {OTHER_ROOT: "OpenStackServer team-a/b"}
@@ -155,12 +167,12 @@ async def test_owners_of_marks_in_the_cloud_are_looked_for_but_not_the_object_it
 async def test_an_object_is_not_told_that_it_is_itself_the_owner_of_what_it_may_not_have() -> None:
     """The server has another name: its owner may be in another management cluster."""
     found = tree("a", ROOT)
-    facts = await owners(found).with_absent(Facts(), present(found), {ROOT})
+    facts = await Here(found).with_absent(Facts(), present(found), {ROOT})
     assert facts.holders == {}
 
 
 async def test_an_owner_whose_object_cannot_be_read_is_taken_to_exist() -> None:
     copy = tree("copy", MARK)
     broken = {**tree("web-0", MARK), "spec": {"identityRef": 7}}
-    facts = await owners(copy, broken).facts(present(copy))
+    facts = await Here(copy, broken).facts(present(copy))
     assert facts.rival == "OpenStackServer team-a/web-0"

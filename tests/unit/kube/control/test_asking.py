@@ -259,8 +259,8 @@ async def test_a_rule_says_from_when_on_a_kept_answer_is_too_old() -> None:
 
     def decide(seen: Snapshot) -> Plan:
         had = seen.known(Height())
-        since = had.at if had is not None and world.now - had.at < timedelta(minutes=5) else world.now
-        return Plan.of(say(seen, seen.need(Height(), since=since)))
+        is_old = had is None or world.now - had.at >= timedelta(minutes=5)
+        return Plan.of(say(seen, seen.need(Height(), this_attempt=is_old)))
 
     for minutes in (0, 4, 9, 10):
         world.now = START + timedelta(minutes=minutes)
@@ -376,7 +376,7 @@ async def test_a_system_that_nobody_answers_for_is_named() -> None:
         (Confirmed(Widget, "w"), "confirmed Widget w"),
         (Listed(Widget, "color=red"), "list widgets.example.com (color=red)"),
         (Listed(Widget), "list widgets.example.com"),
-        (ConfirmedIfAllowed(Widget, "w", NAMESPACE), "confirmed Widget shop/w"),
+        (ConfirmedIfAllowed(Widget, "w", NAMESPACE), "confirmed Widget shop/w, if allowed"),
         (Indexed(Widget, "colour", "red"), "widgets by colour red"),
     ],
 )

@@ -302,7 +302,7 @@ async def test_one_who_is_forgotten_is_not_woken_and_nothing_is_polled_for_nobod
     project = await process.clouds.project(MINE)
     process.clouds.follow("w", project, "m")
     await asyncio.sleep(1)
-    process.clouds.forget("w", "m")
+    process.clouds.unfollow("w")
     process.wires[0].things["/servers/detail"] = [server("s1", mark="m")]
     assert await process.polls_within(600) == 0
     assert process.woken == []

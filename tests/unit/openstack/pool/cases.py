@@ -122,7 +122,7 @@ class Floating(clouded.Process):
     """One life of the controller that gives the server its floating IP."""
 
     def make(self, reader: MemoryReader) -> Controller[NamespacedName, Any]:
-        return floating_controller(reader, self.clouds)
+        return floating_controller(reader, self.clouds, now=lambda: self.world.now)
 
 
 class All:

@@ -19,8 +19,9 @@ from windlass.openstack.cloud.resources import Port, Server, ServerAddress, Volu
 from windlass.openstack.constants import CLUSTER_LABEL, MARK_ANNOTATION, SERVER_FINALIZER
 from windlass.openstack.instance.resolve import resolve
 from windlass.openstack.instance.spec import InstanceSpec, Resolved
+from windlass.openstack.server.decide import before_the_cloud, decide, in_the_cloud
 from windlass.openstack.server.resolved import to_status
-from windlass.openstack.server.snapshot import ServerCloudFacts, ServerSnapshot
+from windlass.openstack.server.snapshot import TIMING, ServerCloudFacts, ServerSnapshot, Timing
 from windlass.openstack.server.spec import instance_spec
 from windlass.openstack.status import INSTANCE, first_visit
 
@@ -148,6 +149,15 @@ def standing(status: str = "ACTIVE", **more: Any) -> ServerCloudFacts:
 
 def seen(found: Any, cloud: Any = None, **more: Any) -> ServerSnapshot:
     return ServerSnapshot(server=found, cloud=cloud, **{"fresh_mark": FRESH, **more})
+
+
+def decided(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> Plan:
+    """The plan about a snapshot that has all the answers already."""
+    found = seen.server
+    if not isinstance(found, Present):
+        return decide(seen, now=now)
+    plan = before_the_cloud(seen, found, now=now, timing=timing)
+    return plan if plan is not None else in_the_cloud(seen, found, now=now, timing=timing)
 
 
 def requests(plan: Plan) -> list[CloudRequest]:

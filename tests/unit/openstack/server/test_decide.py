@@ -20,6 +20,7 @@ from tests.unit.openstack.server.cases import (
     cinder,
     cluster,
     conditions,
+    decided,
     intended,
     made,
     neutron,
@@ -51,7 +52,6 @@ from windlass.openstack.cloud.resources import Fault, Flavor, Image
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION, SERVER_FINALIZER
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
-from windlass.openstack.server.decide import decide
 from windlass.openstack.server.snapshot import ServerSnapshot, intent_of
 from windlass.openstack.server.snapshot import made as made_of
 from windlass.openstack.status import AUTHENTICATED, INSTANCE, INSTANCE_READY, PAUSED, PROGRESSING, READY
@@ -60,19 +60,19 @@ LATER = NOW + timedelta(minutes=10)
 
 
 def plan(found: Any, cloud: Any = None, *, now: Any = NOW, **more: Any) -> Plan:
-    return decide(seen(found, cloud, **more), now=now)
+    return decided(seen(found, cloud, **more), now=now)
 
 
 def rests(snapshot: ServerSnapshot, *, now: Any = NOW) -> bool:
     """Nothing more to write or send."""
-    return not decide(snapshot, now=now).needed
+    return not decided(snapshot, now=now).needed
 
 
 @pytest.mark.parametrize(
     "found", [Absent(), Unreadable(ObjectMeta(name="a"), "spec.ports"), NotServedKind("no CRD")], ids=lambda f: str(f)
 )
 def test_nothing_is_done_about_what_cannot_be_read(found: Any) -> None:
-    assert plan(found) == Plan.nothing(decide(seen(found), now=NOW).next.note)  # type: ignore[union-attr]
+    assert plan(found) == Plan.nothing(decided(seen(found), now=NOW).next.note)  # type: ignore[union-attr]
 
 
 class TestTheFirstVisit:
@@ -630,7 +630,7 @@ class TestPause:
         ],
     )
     def test_nothing_is_sent_while_paused(self, found: Any) -> None:
-        assert not requests(decide(seen(found, asked(), cluster=cluster(paused=True)), now=NOW))
+        assert not requests(decided(seen(found, asked(), cluster=cluster(paused=True)), now=NOW))
 
     def test_a_server_that_stands_is_paused_at_once(self) -> None:
         found = made(cluster="c")

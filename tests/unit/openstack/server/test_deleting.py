@@ -14,6 +14,7 @@ from tests.unit.openstack.server.cases import (
     asked,
     cinder,
     conditions,
+    decided,
     intended,
     made,
     neutron,
@@ -33,7 +34,6 @@ from windlass.openstack.cloud.marks import described
 from windlass.openstack.cloud.resources import AttachedVolume, Attachment, Trunk
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, PAUSED_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
-from windlass.openstack.server.decide import decide
 from windlass.openstack.status import DELETING, INSTANCE_READY, PROGRESSING, READY
 
 GOING: dict[str, Any] = {"deleting": True}
@@ -41,7 +41,7 @@ NOTHING = asked(ServerInventory())
 
 
 def plan(found: Any, cloud: Any = None, *, now: Any = NOW, **more: Any) -> Plan:
-    return decide(seen(found, cloud, **more), now=now)
+    return decided(seen(found, cloud, **more), now=now)
 
 
 def is_released(done: Plan) -> bool:

@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.unit.asked import answered
 from windlass.api.capo_server import OpenStackServer
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -18,7 +20,7 @@ from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.objects import BY_MARK, marked
 from windlass.openstack.owners import Owners
 from windlass.openstack.ownership import Facts
-from windlass.openstack.server.observe import replaceable
+from windlass.openstack.server.inventory import replaceable
 
 ROOT = "0b5f4c1e-8e5f-4d0c-9b0e-3f0a2a1d7c55"
 
@@ -50,9 +52,12 @@ def port(name: str) -> Port:
 async def test_a_root_alone_is_replaced_on(there: dict[str, Any], replaced: bool) -> None:
     metadata = {"name": "web-0", "namespace": "team-a", "uid": "u", "annotations": {MARK_ANNOTATION: ROOT}}
     spec = {"identityRef": {"name": "cloud", "cloudName": "c"}, "flavor": "f", "image": {}, "sshKeyName": ""}
-    found = Present(msgspec.convert({"metadata": metadata, "spec": spec}, OpenStackServer), b"")
+    web = Present(msgspec.convert({"metadata": metadata, "spec": spec}, OpenStackServer), b"")
     reader = MemoryReader(MemoryApi(OpenStackServer))
     reader.add_index(OpenStackServer, BY_MARK, marked)
-    owners = Owners(reader, names=lambda _: False)
-    _, formers = await replaceable(owners, found, Facts(), ServerInventory(**there))
+
+    def rule(seen: Asking) -> tuple[Facts, frozenset[str]]:
+        return replaceable(Owners(seen, names=lambda _: False), web, Facts(), ServerInventory(**there))
+
+    _, formers = await answered(rule, reader)
     assert formers == (frozenset({ROOT}) if replaced else frozenset())

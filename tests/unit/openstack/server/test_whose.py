@@ -19,12 +19,10 @@ from tests.unit.openstack.server.lives import (
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Event
-from windlass.kube.control.plan import Outcome
 from windlass.kube.verbs import PatchType
 from windlass.openstack.cloud.marks import mark_for
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import ADOPT_ANNOTATION, MARK_ANNOTATION, TAKE_OVER_ANNOTATION
-from windlass.openstack.server.snapshot import ServerCloudFacts
 
 
 async def test_a_copy_gets_a_server_of_its_own_and_its_deletion_leaves_the_original() -> None:
@@ -427,10 +425,7 @@ async def test_what_an_object_without_its_mark_had_is_looked_for_until_no_earlie
     await world.api.patch(OpenStackServer, NAME, lost, type=PatchType.MERGE, namespace=NAMESPACE, subresource="status")
     process = Life(world)
     await process.step()
-    seen = await process.controller.observe(process.key, Outcome())
-    assert isinstance(seen.cloud, ServerCloudFacts)
-    assert seen.cloud.inventory is not None
-    assert not seen.cloud.inventory.certain
+    assert not (await process.look()).certain
 
 
 async def test_a_plain_manifest_that_is_applied_again_finds_the_server_of_the_lost_object_and_makes_no_other() -> None:

@@ -27,20 +27,22 @@ from windlass.api.capi import Cluster, Machine
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.meta import KubernetesObject, ObjectMeta
-from windlass.kube.control.seen import Present, Reader, Seen, metadata_of
+from windlass.kube.control.question import Asking, Cached, Live
+from windlass.kube.control.seen import Present, Seen, metadata_of
 from windlass.openstack.objects import owner_name
 
 
-async def named_owner(reader: Reader, found: Present[Any], kind: type[KubernetesObject]) -> Seen[Any] | None:
+def named_owner(seen: Asking, found: Present[Any], kind: type[KubernetesObject]) -> Seen[Any] | None:
     """What has the kind and the name of an owner of the object, by the API server's word: a cache may still have the
-    owner of before the restore. None if no owner of this kind is named. Raises KubeErrors."""
+    owner of before the restore. None if no owner of this kind is named."""
     name, place = owner_name(found.metadata, kind), found.metadata.namespace
     if not name:
         return None
-    cached = await reader.see(kind, name, namespace=place)
+    cached: Seen[Any] = seen.need(Cached(kind, name, place))
     if isinstance(cached, Present) and cached.deleting and cached.metadata.uid in _uids(found, kind):
         return cached  # it is deleted with its owner, as usual
-    return await reader.see(kind, name, namespace=place, live=True)
+    live: Seen[Any] = seen.need(Live(kind, name, place))
+    return live
 
 
 def other_owner(found: Present[Any], kind: type[KubernetesObject], owner: Seen[Any] | None) -> ObjectMeta | None:

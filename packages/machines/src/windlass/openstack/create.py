@@ -223,7 +223,7 @@ def _sure(cloud: Cloud, mark: str, found: ServerInventory) -> ServerInventory:
     """
     if found.certain or found.all:
         return found
-    cloud.clouds.forget(mark, mark)
+    cloud.clouds.forget(mark)
     cloud.clouds.born(mark)
     return replace(found, certain=True)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Any, Final
-from uuid import uuid4
 
 from msgspec import Struct, field
 
@@ -16,11 +15,13 @@ from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.api.mapi import Machine as MachineApiMachine
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Emit, Merge, Plan, RemoveFinalizers, target
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Seen, Unreadable
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack import constants
 from windlass.openstack.cloud.marks import root_of
-from windlass.openstack.ownership import annotation_of, claim_of, new_mark
+from windlass.openstack.ownership import annotation_of, claim_of, holder_uid, place_of
+from windlass.openstack.questions import NewMark
 
 FINALIZERS: Final[dict[type[Any], str]] = {
     OpenStackServer: constants.SERVER_FINALIZER,
@@ -50,31 +51,10 @@ def mark_of(found: Present[Any]) -> str:
     return claim.mark if claim.holds else ""
 
 
-class FreshMarks:
-    """New marks for objects that have none of their own, each kept until it is persisted. `new_root` makes one up.
-
-    Pass a mark to `born` only for resources that do not exist yet: nobody searches the cloud for it.
-    """
-
-    def __init__(self, new_root: Callable[[], str] = lambda: str(uuid4())) -> None:
-        self._new_root = new_root
-        self._fresh: dict[NamespacedName, dict[tuple[str, bool], str]] = {}
-
-    def of(self, key: NamespacedName, found: Present[Any], *, born: Callable[[str], object] | None) -> str:
-        """The mark for the object; empty if it has one. `born` is told of a mark that was just made up; None if
-        something of the object may exist already."""
-        if mark_of(found):
-            self.forget(key)
-            return ""
-        fresh, kept = self._fresh.setdefault(key, {}), (found.metadata.uid, born is None)
-        if kept not in fresh:
-            fresh[kept] = new_mark(found, self._new_root())
-            if born is not None:
-                born(fresh[kept])
-        return fresh[kept]
-
-    def forget(self, key: NamespacedName) -> None:
-        self._fresh.pop(key, None)
+def fresh_mark(seen: Asking, found: Present[Any], *, unborn: bool) -> str:
+    """A new mark for the object, the same until it is stored; empty if it has one of its own. `unborn`: nothing of the
+    object can exist in a cloud."""
+    return "" if mark_of(found) else seen.need(NewMark(holder_uid(found), place_of(found), unborn))
 
 
 def is_held(found: Present[Any]) -> bool:

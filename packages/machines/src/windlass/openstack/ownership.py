@@ -135,10 +135,13 @@ def annotation_of(kind: type[Any]) -> str:
 
 
 def new_mark(found: Present[Any], root: str) -> str:
-    """The mark of the object with this root. That of the server of an OpenStackMachine is held by its machine, which
-    makes it up."""
-    uid = next(iter(_machines(found)), found.metadata.uid)
-    return marks.mark_for(root, uid, place_of(found))
+    """The mark of the object with this root."""
+    return marks.mark_for(root, holder_uid(found), place_of(found))
+
+
+def holder_uid(found: Present[Any]) -> str:
+    """The uid of what holds the mark of the object: the OpenStackMachine of a server, else the object itself."""
+    return next(iter(_machines(found)), found.metadata.uid)
 
 
 def presumed_mark(found: Present[Any]) -> str:

@@ -7,18 +7,19 @@ recorded one server, the oldest has it: a copy, or a backup restored in another 
 original.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct, field
 
 from windlass.api.mapi import Machine
-from windlass.kube.control.seen import IndexedReader, Present
+from windlass.kube.control.question import Asking
+from windlass.kube.control.seen import Present
 from windlass.kube.object import Object
 from windlass.openstack.cloud.inventory import ServerInventory
 from windlass.openstack.constants import ADOPT_ANNOTATION, PROVIDER_ID
 from windlass.openstack.machine_api.constants import ID_ANNOTATION
-from windlass.openstack.owners import oldest_recorder
+from windlass.openstack.owners import oldest_recorders
 from windlass.openstack.ownership import presumed_mark
 
 BY_SERVER: Final = "server"
@@ -50,19 +51,17 @@ def named(found: Object[Any]) -> Iterator[str]:
         yield which
 
 
-class Recorders:
+class Recorders(Struct, frozen=True):
     """`kinds`: those that the controller has caches of, with the index `BY_SERVER`. `mirrors`: the namespace of the
     objects of Cluster API that are Machines of the Machine API too."""
 
-    def __init__(self, reader: IndexedReader, kinds: Iterable[type[Any]], *, mirrors: str) -> None:
-        self._reader = reader
-        self._kinds = tuple(kinds)
-        self._mirrors = mirrors
+    kinds: tuple[type[Any], ...]
+    mirrors: str
 
-    def counted(self, found: Present[Any], inventory: ServerInventory, which: str) -> ServerInventory:
+    def counted(self, seen: Asking, found: Present[Any], inventory: ServerInventory, which: str) -> ServerInventory:
         """The inventory of the object, which names this server. If the server has no mark, and another object here has
         recorded it, it counts as that object's."""
-        first = oldest_recorder(self._reader, self._kinds, BY_SERVER, which, has=lambda each: _has(each, which))
+        first = oldest_recorders(seen, self.kinds, BY_SERVER, [which], has=_has).get(which)
         if first is None or self._is_same_machine(found, first):
             return inventory
         return inventory.counted(which, presumed_mark(first))
@@ -77,7 +76,7 @@ class Recorders:
         ours = [each for each in (found, other) if not isinstance(each.object, Machine)]
         if len(ours) == 2:
             return found.metadata.namespace == other.metadata.namespace
-        return all(each.metadata.namespace == self._mirrors for each in ours)
+        return all(each.metadata.namespace == self.mirrors for each in ours)
 
 
 def _has(other: Present[Any], which: str) -> bool:

@@ -23,6 +23,7 @@ from windlass.kube.control.question import (
     Indexed,
     Listed,
     Live,
+    LiveIfAllowed,
     Needs,
     Question,
 )
@@ -32,7 +33,7 @@ from windlass.kube.together import together
 
 MOST: Final = 8
 MOST_FREE: Final = 200
-"""How often a decision may need answers in one attempt: answers that cost requests, and all answers."""
+"""How often one decision may need answers: such that may cost requests, and any."""
 
 SnapshotT = TypeVar("SnapshotT")
 
@@ -54,8 +55,8 @@ class Follower(Protocol):
     """An answerer of a system that is polled."""
 
     def attended(self, key: Any, answers: Mapping[Any, Any], /) -> None:
-        """An attempt at `key` has ended without an exception. It had these answers, the later ones last; it depends on
-        nothing else here."""
+        """An attempt at `key` has ended without an exception, and depends on these answers of the system alone. The
+        later ones are last."""
         ...
 
 
@@ -74,9 +75,9 @@ class ObjectAnswerer:
                 return await self._reader.see(kind, name, namespace=namespace, confirm=True)
             case Cached(kind=kind, name=name, namespace=namespace):
                 return await self._reader.see(kind, name, namespace=namespace)
-            case ConfirmedIfAllowed(kind=kind, name=name, namespace=namespace):
+            case LiveIfAllowed() | ConfirmedIfAllowed():
                 try:
-                    return await self._reader.see(kind, name, namespace=namespace, confirm=True)
+                    return await self.answer(question.plain)
                 except Undeclared as error:
                     return ForbiddenKind(str(error))
             case Indexed(kind=kind, index=index, value=value):
@@ -151,6 +152,7 @@ class Inquiry:
         self._known = known
         self._looked_at: set[Question[Any]] = set()
         self._asked: list[tuple[Question[Any], ...]] = []
+        self._decided = 0
         self._every: dict[Question[Any], Any] = {}
         self._round = 1
 
@@ -158,6 +160,11 @@ class Inquiry:
     def asked(self) -> tuple[tuple[Question[Any], ...], ...]:
         """What was asked so far, the questions of one moment together."""
         return tuple(self._asked)
+
+    @property
+    def answers(self) -> Mapping[Question[Any], Any]:
+        """The answers in this attempt, the later ones last."""
+        return self._every
 
     @property
     def failure(self) -> Failure | None:
@@ -175,17 +182,22 @@ class Inquiry:
                 return decide(replace(snapshot, answers=answers))
             except Needs as needs:
                 self._asked.append(needs.questions)
-            if sum(any(not each.FREE for each in some) for some in self._asked) > MOST or len(self._asked) > MOST_FREE:
-                every = "\n".join(", ".join(map(str, some)) for some in self._asked)
-                raise TooManyQuestions(f"a decision asked more than {MOST} times in one attempt:\n{every}")
+            self._refuse_more(self._asked[self._decided :])
             found = await self._asker.ask(self._asked[-1], number=self._round)
             self._known |= found
             for question, answer in found.items():
                 self._every.pop(question, None)
                 self._every[question] = answer.value
 
+    def _refuse_more(self, asked: Sequence[tuple[Question[Any], ...]]) -> None:
+        costly = [some for some in asked if not all(each.FREE for each in some)]
+        if len(costly) > MOST or len(asked) > MOST_FREE:
+            every = "\n".join(", ".join(map(str, some)) for some in asked)
+            raise TooManyQuestions(f"one decision asked more than {MOST} times:\n{every}")
+
     def acted(self, outcome: Outcome) -> None:
         """Forget the answers that these actions may have changed."""
+        self._decided = len(self._asked)
         tried = [result.action for result in outcome.results if not isinstance(result.action, Emit)]
         systems = {each.system if isinstance(each, Call) else KUBERNETES for each in tried}
         self._known = {one: answer for one, answer in self._known.items() if one.KEPT or one.SYSTEM not in systems}

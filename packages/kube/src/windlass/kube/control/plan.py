@@ -291,6 +291,11 @@ class Emit(Action, frozen=True, kw_only=True):
         return f"{self.verb} {self.target}: {self.note}"
 
 
+def verb_of(kind: type[Any]) -> str:
+    """The name of a class as words: `CreateBucket` is `create bucket`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", " ", kind.__name__).lower()
+
+
 class Request(Struct, frozen=True):
     """One request to another system, in the terms of that system.
 
@@ -311,7 +316,7 @@ class Request(Struct, frozen=True):
     @property
     def verb(self) -> str:
         """The verb of the request, for people: `create bucket`."""
-        return re.sub(r"(?<!^)(?=[A-Z])", " ", type(self).__name__).lower()
+        return verb_of(type(self))
 
     def diff(self) -> tuple[FieldChange, ...]:
         """Field by field, what the effect changes."""
@@ -422,8 +427,8 @@ class Result(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """The outcome of one round's plan: a result for each action that was tried, up to the first error.
 
-    The outcome that `observe` gets begins with the Calls that failed in earlier rounds of the attempt; `unread` says
-    why another system could not be read. Both stay until the attempt ends.
+    The outcome that `observe` gets begins with the Calls and the evictions that failed in earlier rounds of the
+    attempt; `unread` says why another system could not be read. All stay until the attempt ends.
     """
 
     results: tuple[Result, ...] = ()

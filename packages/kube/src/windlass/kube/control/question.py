@@ -25,22 +25,23 @@ systems that are not in `asks(...)`.
 | another system does not answer: its answerer raises a `Failure` | the failure is the answer; no Call before a pause |
 | a question is asked again in the attempt | the first answer |
 | the same, after a write to the system of the question: to any object, or a Call | it is asked again |
-| a decision needs answers that cost requests more than 8 times in an attempt | `TooManyQuestions`, which is a bug |
+| one decision needs answers more than 8 times, not counting free ones | `TooManyQuestions`, which is a bug |
 
-`since` refuses older answers (`this_round`: those from before the last actions). A class of questions with `KEPT` is
-answered once for a key: later attempts know the answer, until one of them rests without looking at it, or the term of
-leadership ends. `known` returns an answer with its time without asking, so a rule can say when it is too old.
+`this_round` refuses answers from before the last actions. A class of questions with `KEPT` is answered once for a key:
+later attempts know the answer, until one of them ends without looking at it, or the term of leadership ends. `known`
+returns an answer with its time without asking, so a rule can say that it is too old, and ask with `this_attempt`.
 
 The same snapshot with the same answers gives the same plan: `Answers` are part of the snapshot.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, TypeVar, overload
 
 from msgspec import Struct
 
 from windlass.api.meta import K
+from windlass.kube.control.plan import verb_of
 from windlass.kube.control.seen import ForbiddenKind, Seen
 
 KUBERNETES: Final = "kubernetes"
@@ -58,6 +59,10 @@ class Question(Struct, Generic[A], frozen=True):
     SYSTEM: ClassVar[str]
     KEPT: ClassVar[bool] = False
     FREE: ClassVar[bool] = False
+
+    def __str__(self) -> str:
+        """The question for people, in a few words: `bucket of (buckets)`."""
+        return f"{verb_of(type(self))} ({self.SYSTEM})"
 
 
 class _OfObject(Question[Seen[K]], Generic[K], frozen=True):
@@ -86,8 +91,8 @@ class Confirmed(_OfObject[K], Generic[K], frozen=True):
     """The object as the cache has it; of one that is not there, whether the API server has it now."""
 
 
-class ConfirmedIfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=True):
-    """The same, of an object that may be where the controller must not read: then the answer is ForbiddenKind."""
+class _IfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=True):
+    """About an object that may be where the controller must not read: then the answer is ForbiddenKind."""
 
     SYSTEM: ClassVar[str] = KUBERNETES
 
@@ -96,7 +101,28 @@ class ConfirmedIfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=T
     namespace: str | None = None
 
     def __str__(self) -> str:
-        return str(Confirmed(self.kind, self.name, self.namespace))
+        return f"{self.plain}, if allowed"
+
+    @property
+    def plain(self) -> _OfObject[K]:
+        """The question about an object that may be read."""
+        raise NotImplementedError
+
+
+class LiveIfAllowed(_IfAllowed[K], Generic[K], frozen=True):
+    """As `Live`."""
+
+    @property
+    def plain(self) -> _OfObject[K]:
+        return Live(self.kind, self.name, self.namespace)
+
+
+class ConfirmedIfAllowed(_IfAllowed[K], Generic[K], frozen=True):
+    """As `Confirmed`."""
+
+    @property
+    def plain(self) -> _OfObject[K]:
+        return Confirmed(self.kind, self.name, self.namespace)
 
 
 class Indexed(Question[tuple[Seen[K], ...]], Generic[K], frozen=True):
@@ -157,15 +183,11 @@ class Answers(Struct, frozen=True):
         """These answers, given in the first round at the time `at`."""
         return cls({question: Answer(value, at, 1) for question, value in given.items()})
 
-    def get(
-        self, question: Question[A], *, this_round: bool = False, since: datetime | None = None
-    ) -> Answer[A] | None:
+    def get(self, question: Question[A], *, this_round: bool = False, this_attempt: bool = False) -> Answer[A] | None:
         """The answer, unless it is too old."""
+        oldest = self.round if this_round else 0 if question.KEPT and not this_attempt else 1
         answer = self.given.get(question)
-        if answer is None or (since is not None and answer.at < since):
-            return None
-        oldest = self.round if this_round else 0 if since is not None or question.KEPT else 1
-        return answer if answer.round >= oldest else None
+        return answer if answer is not None and answer.round >= oldest else None
 
 
 class Asking(Struct, frozen=True, kw_only=True):
@@ -174,10 +196,10 @@ class Asking(Struct, frozen=True, kw_only=True):
     answers: Answers = Answers()
 
     @overload
-    def need(self, question: Question[A], /, *, this_round: bool = ..., since: datetime | None = ...) -> A: ...
+    def need(self, question: Question[A], /, *, this_round: bool = ..., this_attempt: bool = ...) -> A: ...
     @overload
     def need(
-        self, one: Question[A], two: Question[B], /, *, this_round: bool = ..., since: datetime | None = ...
+        self, one: Question[A], two: Question[B], /, *, this_round: bool = ..., this_attempt: bool = ...
     ) -> tuple[A, B]: ...
     @overload
     def need(
@@ -188,23 +210,26 @@ class Asking(Struct, frozen=True, kw_only=True):
         /,
         *,
         this_round: bool = ...,
-        since: datetime | None = ...,
+        this_attempt: bool = ...,
     ) -> tuple[A, B, C]: ...
     @overload
-    def need(
-        self, *questions: Question[Any], this_round: bool = ..., since: datetime | None = ...
-    ) -> tuple[Any, ...]: ...
-    def need(self, *questions: Question[Any], this_round: bool = False, since: datetime | None = None) -> Any:
+    def need(self, *questions: Question[Any], this_round: bool = ..., this_attempt: bool = ...) -> tuple[Any, ...]: ...
+    def need(self, *questions: Question[Any], this_round: bool = False, this_attempt: bool = False) -> Any:
         """The answer; of several questions the answers. Raises Needs with those that are not answered yet.
 
-        `this_round`: only answers that were given after the last actions. `since`: none from before this time.
+        `this_round`: only answers that were given after the last actions. `this_attempt`: none of earlier attempts.
         """
-        found = [self.answers.get(each, this_round=this_round, since=since) for each in questions]
+        found = [self.answers.get(each, this_round=this_round, this_attempt=this_attempt) for each in questions]
         missing = [each for each, answer in zip(questions, found, strict=True) if answer is None]
         if missing:
             raise Needs(*missing)
         values = tuple(answer.value for answer in found if answer is not None)
         return values[0] if len(questions) == 1 else values
+
+    def need_all(self, questions: Iterable[Question[Any]]) -> None:
+        """Have all of these answered at the same time."""
+        if asked := tuple(questions):
+            self.need(*asked)
 
     def known(self, question: Question[A]) -> Answer[A] | None:
         """The answer that there is, from whatever time, without asking. With `KEPT` it may be that of an earlier

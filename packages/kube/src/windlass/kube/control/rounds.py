@@ -53,7 +53,7 @@ from windlass.kube.control.asking import Asker, Inquiry
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.pace import Pace
 from windlass.kube.control.plan import Action, Call, Emit, Next, Outcome, Plan, RequeueAfter, Result, Retry
-from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError, NotFound, Withheld
+from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError, NotFound, Unevictable, Withheld
 from windlass.kube.object import Object
 
 MAX_ROUNDS = 20
@@ -182,9 +182,10 @@ async def look(
 
 
 class _Attempt(Struct):
-    """The Calls of one attempt, and the failure after which it makes no more."""
+    """The Calls of one attempt, the failure after which it makes no more, and the evictions that were refused."""
 
     calls: list[tuple[Call, Result]] = field(default_factory=list)
+    kept_pods: list[Result] = field(default_factory=list)
     unread: Failure | None = None
     stop: Failure | None = None
 
@@ -194,10 +195,11 @@ class _Attempt(Struct):
         return not self.calls and self.stop is None
 
     def shown(self, last: Outcome) -> Outcome:
-        """The outcome for `observe`: the round before, with all failures of other systems in this attempt."""
+        """The outcome for `observe`: the round before, with all failures of other systems in this attempt, and all Pods
+        that could not be evicted."""
         failed = [result for _, result in self.calls if result.error is not None]
         others = [result for result in last.results if result.error is None or not _is_call(result)]
-        return Outcome((*failed, *others), self.unread)
+        return Outcome((*failed, *(each for each in self.kept_pods if each not in others), *others), self.unread)
 
     def keep(self, unread: Failure | None) -> None:
         """Record that another system could not be read."""
@@ -213,6 +215,8 @@ class _Attempt(Struct):
     def take_note(self, outcome: Outcome) -> None:
         """Record the Calls among these results."""
         for result in outcome.results:
+            if isinstance(result.error, Unevictable):
+                self.kept_pods.append(result)
             if isinstance(result.action, Call):
                 self.calls.append((result.action, result))
                 if result.error is not None and (result.error.transient or result.error.unknown_outcome):

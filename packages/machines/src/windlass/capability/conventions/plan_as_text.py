@@ -26,11 +26,14 @@ from windlass.kube.errors import Withheld
 INDENT = "  "
 
 
-def lines(plan: KeyPlan | Course, *, colour: bool) -> list[str]:
-    """The plan of one key below its name."""
+def lines(plan: KeyPlan | Course, *, colour: bool, questions: bool = False) -> list[str]:
+    """The plan of one key below its name. `questions`: what was asked comes first, a line for what was asked
+    together."""
     name = harmless(f"{plan.kind.lower()}/{plan.name}")
     heading = click.style(name, bold=True) if colour else name
-    return [heading, *(f"{INDENT}{line}" for line in body(plan, colour=colour))]
+    asked = plan.questions if questions and isinstance(plan, KeyPlan) else ()
+    told = (f"asked: {', '.join(map(harmless, some))}" for some in asked)
+    return [heading, *(f"{INDENT}{line}" for line in (*told, *body(plan, colour=colour)))]
 
 
 def body(plan: KeyPlan | Course, *, colour: bool) -> list[str]:

@@ -12,11 +12,16 @@ from windlass.kube.control.plan import Action, Emit, Next, RequeueAfter, Result,
 Tree = dict[str, Any]
 
 
-def planned(plans: Sequence[KeyPlan]) -> str:
-    """The output of `windlass plan -o json`: `items`, and `errors` for those that have no plan."""
+def planned(plans: Sequence[KeyPlan], *, questions: bool = False) -> str:
+    """The output of `windlass plan -o json`: `items`, and `errors` for those that have no plan. `questions`: items have
+    them too."""
     return _text(
         {
-            "items": [item(plan) for plan in plans if plan.error is None],
+            "items": [
+                {**item(plan), **({"questions": plan.questions} if questions else {})}
+                for plan in plans
+                if plan.error is None
+            ],
             "errors": [
                 {"kind": plan.kind, "name": plan.name, "message": str(plan.error)}
                 for plan in plans

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from windlass.api.core import Event
 from windlass.capability.planning.decider import Decider, PlanReader
+from windlass.kube.control.asking import Inquiry
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
 from windlass.kube.control.rounds import look
@@ -24,7 +25,8 @@ AT_ONCE = 16
 class KeyPlan(Struct, frozen=True):
     """The plan of one key, which stands for the `kind` called `name`.
 
-    `actions` are those that would be sent: needed ones, without Events that exist already. `error` says why there is no
+    `actions` are those that would be sent: needed ones, without Events that exist already. `questions` are what the
+    decision asked of the API server and of other systems, those of one moment together. `error` says why there is no
     plan, if reading failed.
     """
 
@@ -32,6 +34,7 @@ class KeyPlan(Struct, frozen=True):
     name: str
     actions: tuple[Action, ...] = ()
     next: Next = Done()
+    questions: tuple[tuple[str, ...], ...] = ()
     error: Failure | None = None
 
     @property
@@ -64,9 +67,15 @@ async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) 
         snapshot, _ = await look(controller.observe, key, Outcome())
         plan = await inquiry.decide(snapshot, partial(controller.decide, now=now))
     except Failure as error:
-        return KeyPlan(decider.kind, decider.name(key), error=error)
+        return KeyPlan(decider.kind, decider.name(key), questions=_texts(inquiry), error=error)
     actions = [action for action in plan.needed if not await _told(action, reader)]
-    return KeyPlan(decider.kind, decider.name(key), tuple(actions), plan.next)
+    return KeyPlan(decider.kind, decider.name(key), tuple(actions), plan.next, _texts(inquiry))
+
+
+def _texts(inquiry: Inquiry) -> tuple[tuple[str, ...], ...]:
+    """What may have cost a request."""
+    costly = (tuple(str(each) for each in some if not each.FREE) for some in inquiry.asked)
+    return tuple(some for some in costly if some)
 
 
 async def _told(action: Action, reader: Reader) -> bool:

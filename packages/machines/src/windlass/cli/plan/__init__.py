@@ -30,6 +30,7 @@ def _options(function: Any) -> Any:
         click.option(
             "--rounds", is_flag=True, help="With -f: apply the plans to a model, until nothing is left to do."
         ),
+        click.option("--questions", is_flag=True, help="Also show what was asked of the cluster and of other systems."),
         click.option(
             "-f",
             "--filename",
@@ -87,8 +88,10 @@ def _plan(settings: Settings, chosen: dict[str, Capability], values: dict[str, A
     if rounds and not sources:
         raise click.UsageError("--rounds writes to a model of a cluster, which needs objects: give files with -f")
     questions = [_question(settings, capability, values, wanted=wanted) for capability in chosen.values()]
-    form = carry_out.Form(values["form"], every=values["every"])
+    form = carry_out.Form(values["form"], every=values["every"], questions=values["questions"])
     if rounds or (sources and all(question.planner.follows for question in questions)):
+        if form.questions:
+            raise click.UsageError("--questions shows what one step asks: leave out --rounds, or plan for a cluster")
         return asyncio.run(carry_out.follow_files(sources, questions, form))
     if sources:
         return asyncio.run(carry_out.plan_files(sources, questions, form))

@@ -61,10 +61,11 @@ class Question(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How to print plans; `every`: also print those with nothing to do."""
+    """How to print plans; `every`: also print those with nothing to do; `questions`: also print what was asked."""
 
     form: str
     every: bool
+    questions: bool = False
 
 
 class Answer(Struct, Generic[P], frozen=True):
@@ -264,7 +265,8 @@ def _show_plans(answers: Sequence[Answer[KeyPlan]], form: Form, *, failed: bool)
     if not answers:
         return Exit.FAILED
     if form.form == "json":
-        click.echo(as_json.planned([plan for answer in answers for plan in answer.listed()]))
+        listed = [plan for answer in answers for plan in answer.listed()]
+        click.echo(as_json.planned(listed, questions=form.questions))
     else:
         _show_text(answers, form)
     planned = [plan for answer in answers for plan in answer.planned]
@@ -283,7 +285,7 @@ def _show_text(answers: Sequence[Answer[P]], form: Form) -> None:
     for answer in answers:
         for plan in answer.listed():
             if form.every or answer.question.wanted or not plan.idle:
-                lines += plan_as_text.lines(plan, colour=colourful(sys.stdout))
+                lines += plan_as_text.lines(plan, colour=colourful(sys.stdout), questions=form.questions)
             else:
                 others[plan.kind] += 1
     if others:

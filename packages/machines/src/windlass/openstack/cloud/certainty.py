@@ -7,6 +7,8 @@
 | a request with an unknown outcome | a list that began after that |
 | a create request that may be under way | a list; certain if it shows the result, or began after the time limit |
 
+What nobody has asked about for an hour is forgotten: a mark that comes back needs a list from after that.
+
 A term begins when the poll is attached, that is, when the controller begins to work. A request of the leader before may
 still be under way then, so an absence is certain only `Times.request` seconds later.
 """
@@ -25,6 +27,8 @@ NEVER = float("-inf")
 """No list is needed: every list began later."""
 ONCE = -sys.float_info.max
 """Any list will do."""
+FORGOTTEN = 3600.0
+"""Seconds after which a mark that nobody asks about is forgotten."""
 
 
 class Times(Struct, frozen=True, kw_only=True):
@@ -60,6 +64,7 @@ class _Known(Struct):
     refusals: dict[tuple[str, str], Refusal] = field(default_factory=dict)
     missing: datetime | None = None
     quick: bool = False
+    used: float = NEVER
 
 
 class Knowledge:
@@ -70,6 +75,7 @@ class Knowledge:
         self._times = times
         self._known: dict[str, _Known] = {}
         self._term = ONCE
+        self._forgot = NEVER
         self._unsent = unsent
 
     def begin_term(self, at: float) -> None:
@@ -155,7 +161,20 @@ class Knowledge:
         return max((known.certain, *(each.until for each in known.sent.values())))
 
     def _of(self, mark: str) -> _Known:
-        if mark not in self._known:
+        now = self._clock()
+        if (known := self._known.get(mark)) is None:
+            self._forget_unused(now)
+            # What was forgotten may have been in doubt: no list from before that says anything about it.
+            since = max(self._term, self._forgot)
             new = mark in self._unsent
-            self._known[mark] = _Known(NEVER, NEVER) if new else _Known(self._term, self._term + self._times.request)
-        return self._known[mark]
+            known = _Known(NEVER, NEVER) if new else _Known(since, self._term + self._times.request)
+            self._known[mark] = known
+        known.used = now
+        return known
+
+    def _forget_unused(self, now: float) -> None:
+        oldest = now - FORGOTTEN
+        if unused := [mark for mark, known in self._known.items() if known.used < oldest]:
+            self._forgot = now
+            for mark in unused:
+                del self._known[mark]

@@ -187,6 +187,10 @@ class Clouds:
         self._members.setdefault(key, _Member(account, self._clock()))
         return account
 
+    def known(self, key: str) -> Account | None:
+        """The project with this key, if it is in use."""
+        return self._accounts.get(key)
+
     def _member(self, key: str) -> _Member | None:
         """The project, which is in use. A dropped project comes back if a caller still uses it."""
         if key not in self._members and (account := self._accounts.get(key)) is not None:
@@ -274,11 +278,15 @@ class Clouds:
         member.followers[key] = _Follower(mark, recorded, _comparable(member.account.known(mark, recorded)))
         self.polls.follow(_poll_key(project.key))
 
-    def forget(self, key: Hashable, mark: str) -> None:
-        """The owner is gone."""
+    def forget(self, mark: str) -> None:
+        """Nothing is known about the mark any more."""
         self._unsent.discard(mark)
-        for project, member in self._members.items():
+        for member in self._members.values():
             member.account.knowledge.forget(mark)
+
+    def unfollow(self, key: Hashable) -> None:
+        """Wake `key` no more. Does nothing if it is not followed."""
+        for project, member in self._members.items():
             if member.followers.pop(key, None) is not None and not member.followers:
                 self.polls.unfollow(_poll_key(project))
 

@@ -46,6 +46,7 @@ from windlass.openstack.cluster.conditions import (
     troubled,
     write,
 )
+from windlass.openstack.cluster.looking import with_cloud, with_others
 from windlass.openstack.cluster.part import Obstacle, Ours, Part
 from windlass.openstack.cluster.parts import parts
 from windlass.openstack.cluster.snapshot import (
@@ -87,9 +88,13 @@ def decide(seen: ClusterSnapshot, *, now: datetime) -> Plan:
     found = seen.infra
     if not isinstance(found, Present):
         return unseen(found, OpenStackCluster)
-    plan = without_cloud(seen, found, now=now)
+    if is_external(found):
+        return Plan.nothing("it is managed by others")
+    seen = with_others(seen, found)
+    plan = _before_the_cloud(seen, found, now=now)
     if plan is not None:
         return plan
+    seen = with_cloud(seen, found, now=now)
     if isinstance(seen.cloud, ClusterCloudFacts):
         return _with_cloud(seen, found, seen.cloud, now=now)
     no_access = part_trouble(found, trouble_of_no_access(seen.cloud, part=AUTHENTICATED), now)
@@ -98,10 +103,8 @@ def decide(seen: ClusterSnapshot, *, now: datetime) -> Plan:
     return troubled(found, [no_access], now=now)
 
 
-def without_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
-    """The plan, if it follows without asking the cloud; else None."""
-    if is_external(found):
-        return Plan.nothing("it is managed by others")
+def _before_the_cloud(seen: ClusterSnapshot, found: Present[OpenStackCluster], *, now: datetime) -> Plan | None:
+    """The rows that come before the cloud is asked. None: none of them fits."""
     if is_paused(found, seen.cluster):
         return Plan.of(write(found, (RESTS,), now=now, awaited="Paused"))
     if found.deleting:

@@ -12,14 +12,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from windlass.api.capo_cluster import OpenStackCluster
-from windlass.kube.control.seen import IndexedReader, Present
+from windlass.kube.control.question import Asking
+from windlass.kube.control.seen import Present
 from windlass.kube.object import Object
 from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventory
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server, Volume
 from windlass.openstack.cluster.bastion_address import addresses_of, pinned
 from windlass.openstack.cluster.snapshot import recorded
-from windlass.openstack.owners import oldest_recorder
+from windlass.openstack.owners import oldest_recorders
 from windlass.openstack.ownership import presumed_mark
 
 BY_RESOURCE: Final = "resource"
@@ -72,20 +73,33 @@ def resources_of(found: Object[Any]) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, shown))
 
 
-def counted(reader: IndexedReader, found: Present[OpenStackCluster], inventory: NetworkInventory) -> NetworkInventory:
+def counted(seen: Asking, found: Present[OpenStackCluster], inventory: NetworkInventory) -> NetworkInventory:
     """The inventory of the cluster, in which what has no mark counts as that of the cluster that has it, and is not
     `unmarked` any more. What the spec names is the user's, and no cluster's."""
     spec = found.object.spec
     users = {spec.api_server_floating_ip, pinned(found.object)}
+    unmarked = inventory.unmarked
+    there = (
+        *inventory.all,
+        *unmarked.networks,
+        *unmarked.subnets,
+        *unmarked.routers,
+        *unmarked.groups,
+        *unmarked.floating_ips,
+        *unmarked.balancers,
+    )
+    unowned = {_id(each) for each in there if not mark_of(each)} - users
+    recorders = oldest_recorders(
+        seen,
+        (OpenStackCluster,),
+        BY_RESOURCE,
+        sorted(unowned),
+        has=_has_recorded,
+    )
 
     def owner(each: Markable) -> str:
         """The mark that the resource counts as having; empty if it has no other owner."""
-        which = each.floating_ip_address if isinstance(each, FloatingIp) else each.id
-        if mark_of(each) or which in users:
-            return ""
-        first = oldest_recorder(
-            reader, (OpenStackCluster,), BY_RESOURCE, which, has=lambda cluster: which in _had(cluster.object)
-        )
+        first = recorders.get(_id(each)) if not mark_of(each) else None
         return "" if first is None or first.metadata.uid == found.metadata.uid else presumed_mark(first)
 
     def with_owner(each: T) -> T:
@@ -97,7 +111,6 @@ def counted(reader: IndexedReader, found: Present[OpenStackCluster], inventory: 
     def balanced(each: Balancer) -> Balancer:
         return replace(each, balancer=with_owner(each.balancer))
 
-    unmarked = inventory.unmarked
     return replace(
         inventory,
         networks=_each(with_owner, inventory.networks),
@@ -127,6 +140,15 @@ def _each(change: Callable[[E], E], some: tuple[E, ...]) -> tuple[E, ...]:
 
 def _without(owner: Callable[[Markable], str], some: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(each for each in some if not owner(each))
+
+
+def _id(each: Markable) -> str:
+    """What a status records of the resource."""
+    return each.floating_ip_address if isinstance(each, FloatingIp) else each.id
+
+
+def _has_recorded(cluster: Present[OpenStackCluster], which: str) -> bool:
+    return which in _had(cluster.object)
 
 
 def _had(infra: OpenStackCluster) -> set[str]:

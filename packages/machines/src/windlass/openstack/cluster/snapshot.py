@@ -11,6 +11,7 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Blockers
@@ -74,12 +75,12 @@ class ClusterCloudFacts(Struct, frozen=True, kw_only=True):
     facts: Facts = Facts()
 
 
-class ClusterSnapshot(Struct, frozen=True, kw_only=True):
+class ClusterSnapshot(Asking, frozen=True, kw_only=True):
     """`cluster` None: no Cluster owns it. `machines`: those of the Cluster, only looked for while it is being deleted.
     `control_plane`: only looked for where the endpoint is led to them. `bastion`: the OpenStackServer of its name.
 
-    `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in case
-    the object has none. `facts`: who else has the mark of its annotation.
+    What the decision asks for: `facts`, who else has the mark of its annotation; `fresh_mark`, a new mark, in case the
+    object has none; `cloud`, or why there is no access to it.
     """
 
     infra: Seen[OpenStackCluster]
@@ -88,10 +89,10 @@ class ClusterSnapshot(Struct, frozen=True, kw_only=True):
     machines: tuple[str, ...] = ()
     control_plane: tuple[ControlMachine, ...] = ()
     bastion: Seen[OpenStackServer] | None = None
-    cloud: ClusterCloudFacts | IdentityTrouble | CloudFailure | None = None
-    fresh_mark: str = ""
-    facts: Facts = Facts()
     last: Outcome = Outcome()
+    facts: Facts = Facts()
+    fresh_mark: str = ""
+    cloud: ClusterCloudFacts | IdentityTrouble | CloudFailure | None = None
 
 
 def cluster_of(meta: ObjectMeta) -> str:

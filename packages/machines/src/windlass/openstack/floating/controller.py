@@ -1,5 +1,7 @@
 """What wakes the floating IP of an OpenStackServer, what is observed, and what may be read and written."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -7,23 +9,20 @@ from windlass.api.capi import Cluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
 from windlass.api.mapi import Machine
-from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import asks, calls, writes
+from windlass.kube.control.permissions import calls, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.question import KUBERNETES
 from windlass.kube.control.seen import Absent, IndexedReader, NotServedKind, Present, Seen
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.marks import root_of
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
-from windlass.openstack.cloud.requests import OPENSTACK
 from windlass.openstack.constants import CLAIM_SUFFIX, KEPT_ANNOTATION
 from windlass.openstack.floating.decide import FloatingIPSnapshot, decide
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_CLUSTER, BY_MARK, is_paused, kept_for, labelled, marked
-from windlass.openstack.questions import CloudAnswerer, LookAtNetworks
+from windlass.openstack.questions import LookAtNetworks, answerers, asks_clouds
 from windlass.openstack.server.snapshot import cluster_of
 
 NAME: Final = "openstack-floating-address"
@@ -34,6 +33,7 @@ def floating_controller(
     clouds: Clouds,
     *,
     namespace: str | None = None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
     machine_api: str = "",
 ) -> Controller[NamespacedName, FloatingIPSnapshot]:
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name of the server.
@@ -96,9 +96,9 @@ def floating_controller(
             may_write(OpenStackServer, "patch", subresource="status"),
             may_write(IPAddressClaim, "create", "patch", "delete"),
             calls(AssociateFloatingIp),
-            asks(LookAtNetworks),
+            asks_clouds(LookAtNetworks),
         ),
-        answerers={KUBERNETES: ObjectAnswerer(reader), OPENSTACK: CloudAnswerer(reader, clouds)},
+        answerers=answerers(reader, clouds, now=now),
         observe=observe,
         decide=decide,
         workers=10,

@@ -34,7 +34,7 @@ from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.resources import FloatingIp
 from windlass.openstack.constants import CLAIM_FINALIZER, CLAIM_SUFFIX, CLUSTER_LABEL, KEPT_ANNOTATION
 from windlass.openstack.objects import claim_name, is_held, kept_for, mark_of, release
-from windlass.openstack.questions import InProject, LookAtNetworks
+from windlass.openstack.questions import InProject, LookAtNetworks, ProjectOf
 from windlass.openstack.sending import RequestGate, at
 from windlass.openstack.server.conditions import write
 from windlass.openstack.server.snapshot import recorded
@@ -107,8 +107,8 @@ def _server(seen: FloatingIPSnapshot) -> Seen[OpenStackServer]:
 
 def _lead(seen: FloatingIPSnapshot, found: Present[OpenStackServer], address: str, *, now: datetime) -> Plan:
     age = RECENT if is_true(found.object.status.conditions, FLOATING_READY) else JUST_NOW
-    ref, namespace = found.object.spec.identity_ref, found.metadata.namespace
-    cloud = seen.need(LookAtNetworks(ref, namespace, mark_of(found), (address,), kinds=(FloatingIp,), age=age))
+    of = ProjectOf(found.object.spec.identity_ref, found.metadata.namespace, mark_of(found))
+    cloud = seen.need(LookAtNetworks(of, (address,), kinds=(FloatingIp,), age=age))
     if not isinstance(cloud, InProject):
         about = trouble_of_no_access(cloud, part=FLOATING_READY)
         if about.type != FLOATING_READY:  # the controller of the server tells of the credentials

@@ -13,80 +13,22 @@ from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
 from windlass.kube.conditions import find
+from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import emits_events, permission, writes
+from windlass.kube.control.permissions import asks, emits_events, permission, writes
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Reader, Seen
+from windlass.kube.control.question import KUBERNETES
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
-from windlass.openstack.collected import named_owner, refers_to
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.machine.decide import decide
-from windlass.openstack.machine.existing import existing_server
-from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot
-from windlass.openstack.objects import BY_CLUSTER, FreshMarks, infrastructure, is_held, is_paused, labelled, owner_name
+from windlass.openstack.machine.snapshot import OpenStackMachineSnapshot, cluster_name_of
+from windlass.openstack.objects import BY_CLUSTER, infrastructure, labelled, owner_name
+from windlass.openstack.questions import MARKS, MarkMaker, NewMark
 from windlass.openstack.status import ENDPOINT_READY
 
 NAME: Final = "openstack-machine"
-
-
-class OpenStackMachineObserver:
-    """Takes snapshots of OpenStackMachines.
-
-    `born` hears of each mark that is made up here for a server that does not exist: nothing of it is in a cloud yet. A
-    mark is kept until it is persisted.
-    """
-
-    def __init__(self, reader: Reader, *, born: Callable[[str], str]) -> None:
-        self._reader = reader
-        self._born = born
-        self._fresh = FreshMarks()
-
-    async def __call__(self, key: NamespacedName, last: Outcome) -> OpenStackMachineSnapshot:
-        namespace, name = key
-        found = await self._reader.see(OpenStackMachine, name, namespace=namespace)
-        if not isinstance(found, Present):
-            self._fresh.forget(key)
-            return OpenStackMachineSnapshot(machine=found, server=Absent(), last=last)
-        machine = await self._machine(found)
-        above = None
-        if found.deleting and isinstance(machine, Present) and machine.deleting:
-            above = await named_owner(self._reader, machine, MachineSet)
-        cluster_name = found.metadata.labels.get(CLUSTER_LABEL, "")
-        if isinstance(machine, Present):
-            cluster_name = machine.object.spec.cluster_name or cluster_name
-        cluster = infra = None
-        if cluster_name:  # it may be paused: nothing is deleted before that is certain
-            cluster = await self._reader.see(Cluster, cluster_name, namespace=namespace, confirm=found.deleting)
-        if isinstance(cluster, Present) and (ref := cluster.object.spec.infrastructure_ref).name:
-            infra = await self._reader.see(OpenStackCluster, ref.name, namespace=namespace)
-        seen = OpenStackMachineSnapshot(
-            machine=found,
-            owner=machine,
-            machine_set=above,
-            cluster=cluster,
-            cluster_name=cluster_name,
-            infra=infra,
-            server=Absent(),
-            last=last,
-        )
-        # A server that exists has to be looked for, although nothing has the mark.
-        mark = self._fresh.of(key, found, born=None if existing_server(seen, found) else self._born)
-        # An absence lets the finalizer go, or lets `Paused` be said, so the cache is not enough for it.
-        decides = is_held(found) and (found.deleting or is_paused(found, cluster))
-        server = await self._reader.see(OpenStackServer, name, namespace=namespace, confirm=decides)
-        return replace(seen, server=server, fresh_mark=mark)
-
-    async def _machine(self, found: Present[OpenStackMachine]) -> Seen[Machine] | None:
-        """Its owner. Core deletes it also with a Machine that refers to it and is not its owner yet."""
-        name, namespace = found.metadata.name, found.metadata.namespace
-        if not found.deleting:
-            owner = owner_name(found.metadata, Machine)
-            return await self._reader.see(Machine, owner, namespace=namespace) if owner else None
-        if (machine := await named_owner(self._reader, found, Machine)) is not None:
-            return machine
-        namesake = await self._reader.see(Machine, name, namespace=namespace)
-        return namesake if refers_to(namesake, found) else None
 
 
 def machine_controller(
@@ -96,7 +38,25 @@ def machine_controller(
     namespace: str | None = None,
     workers: int = 16,
 ) -> Controller[NamespacedName, OpenStackMachineSnapshot]:
-    """The controller, in `namespace` (None: all). `born`: as for `OpenStackMachineObserver`."""
+    """The controller, in `namespace` (None: all). `born` hears of each mark that is made up here for a server that does
+    not exist: nothing of it is in a cloud yet."""
+
+    async def observe(key: NamespacedName, last: Outcome) -> OpenStackMachineSnapshot:
+        """What the caches say."""
+        namespace, name = key
+        found = await reader.see(OpenStackMachine, name, namespace=namespace)
+        server = await reader.see(OpenStackServer, name, namespace=namespace)
+        seen = OpenStackMachineSnapshot(machine=found, server=server, last=last)
+        if not isinstance(found, Present):
+            return seen
+        owner = owner_name(found.metadata, Machine)
+        machine = await reader.see(Machine, owner, namespace=namespace) if owner else None
+        cluster_name, cluster, infra = cluster_name_of(found, machine), None, None
+        if cluster_name:
+            cluster = await reader.see(Cluster, cluster_name, namespace=namespace)
+        if isinstance(cluster, Present) and (ref := cluster.object.spec.infrastructure_ref).name:
+            infra = await reader.see(OpenStackCluster, ref.name, namespace=namespace)
+        return replace(seen, owner=machine, cluster_name=cluster_name, cluster=cluster, infra=infra)
 
     def in_cluster(namespace: str | None, name: str) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(OpenStackMachine, BY_CLUSTER, f"{namespace}/{name}"))
@@ -123,8 +83,10 @@ def machine_controller(
             may_write(OpenStackServer, "create", "patch", "delete"),
             permission(MachineSet, "get", namespace=namespace),
             emits_events(namespace=namespace),
+            asks(NewMark),
         ),
-        observe=OpenStackMachineObserver(reader, born=born),
+        answerers={KUBERNETES: ObjectAnswerer(reader), MARKS: MarkMaker(born=born)},
+        observe=observe,
         decide=decide,
         workers=workers,
     )

@@ -34,6 +34,7 @@ from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine.conditions import WAITS_FOR_SERVER, in_the_way, ingress, mirrored, write
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, naming, own_server, provider_id, taken_back
+from windlass.openstack.machine.looking import with_others
 from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
 from windlass.openstack.machine.snapshot import HANDED_DOWN, OpenStackMachineSnapshot
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
@@ -45,6 +46,7 @@ def decide(seen: OpenStackMachineSnapshot, *, now: datetime) -> Plan:
     found = seen.machine
     if not isinstance(found, Present):
         return unseen(found, OpenStackMachine)
+    seen = with_others(seen, found)
     server = own_server(seen, found)
     if server is not None and not found.deleting and (owned := taken_back(found, server)).needed:
         return Plan.of(owned)

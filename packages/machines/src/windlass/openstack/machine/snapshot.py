@@ -2,16 +2,15 @@
 
 from typing import Final
 
-from msgspec import Struct
-
 from windlass.api.capi import Cluster, Machine, MachineSet
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
 from windlass.kube.conditions import find
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present, Seen
-from windlass.openstack.constants import CONTROL_PLANE_LABEL
+from windlass.openstack.constants import CLUSTER_LABEL, CONTROL_PLANE_LABEL
 from windlass.openstack.status import INSTANCE_PARTS
 
 INGRESS_READY: Final = "APIServerIngressReady"
@@ -20,12 +19,13 @@ HANDED_DOWN: Final = "OpenStackMachine"
 """The value of the annotation on an OpenStackServer that was paused by its machine."""
 
 
-class OpenStackMachineSnapshot(Struct, frozen=True, kw_only=True):
+class OpenStackMachineSnapshot(Asking, frozen=True, kw_only=True):
     """`owner` None: no Machine owns it. `cluster` None: no Cluster is known, and so no `infra`.
 
-    `machine_set`: that of the Machine, if both it and this object are being deleted.
+    `server` is the OpenStackServer of its name.
 
-    `server` is the OpenStackServer of its name. `fresh_mark`: a new mark, in case it has none.
+    What the decision asks for: `machine_set`, that of the Machine, if both it and this object are being deleted;
+    `fresh_mark`, a new mark, in case it has none.
     """
 
     machine: Seen[OpenStackMachine]
@@ -41,6 +41,12 @@ class OpenStackMachineSnapshot(Struct, frozen=True, kw_only=True):
     @property
     def known_infra(self) -> OpenStackCluster | None:
         return self.infra.object if isinstance(self.infra, Present) else None
+
+
+def cluster_name_of(found: Present[OpenStackMachine], machine: Seen[Machine] | None) -> str:
+    """The name of its Cluster, by its Machine or by its label; empty if there is none."""
+    named = machine.object.spec.cluster_name if isinstance(machine, Present) else ""
+    return named or found.metadata.labels.get(CLUSTER_LABEL, "")
 
 
 def is_control_plane(seen: OpenStackMachineSnapshot, found: Present[OpenStackMachine]) -> bool:

@@ -248,7 +248,7 @@ def _labels(visit: MachineVisit, server: Server) -> dict[str, str]:
         return there
     if all(there.get(label) for label in (REGION_LABEL, ZONE_LABEL, INSTANCE_TYPE_LABEL)):
         return there
-    return {**there, REGION_LABEL: visit.seen.region, ZONE_LABEL: server.zone, INSTANCE_TYPE_LABEL: given.flavor}
+    return {**there, REGION_LABEL: visit.cloud.region, ZONE_LABEL: server.zone, INSTANCE_TYPE_LABEL: given.flavor}
 
 
 def _addresses(server: Server, name: str) -> list[Any]:

@@ -15,6 +15,7 @@ from windlass.api.core import ConfigMap, Node, Pod, Secret
 from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import calls, emits_events, evicts_pods, permission, writes
+from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import ListingReader
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
@@ -24,9 +25,20 @@ from windlass.openstack.identity.find import BY_NAME
 from windlass.openstack.identity.watches import own_name
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.decide import decide
-from windlass.openstack.machine_api.observe import AUTHORITY, BY_DELETION, MachineApiMachineObserver, being_deleted
+from windlass.openstack.machine_api.looking import BY_DELETION, being_deleted
 from windlass.openstack.machine_api.snapshot import MachineApiMachineSnapshot
 from windlass.openstack.objects import BY_MARK, marked
+from windlass.openstack.questions import (
+    AUTHORITY,
+    Extensions,
+    Find,
+    FindOnce,
+    Look,
+    Namesakes,
+    Quotas,
+    answerers,
+    asks_clouds,
+)
 from windlass.openstack.recorders import BY_SERVER, named
 from windlass.openstack.server.snapshot import TIMING, Timing
 
@@ -50,6 +62,12 @@ def machine_api_controller(
 
     def of_secret(secret: Object[Any]) -> Iterable[NamespacedName]:
         return (each.key for each in reader.known(Machine, BY_SECRET, f"{secret.namespace}/{secret.name}"))
+
+    async def observe(key: NamespacedName, last: Outcome) -> MachineApiMachineSnapshot:
+        """What the caches say."""
+        machine = await reader.see(Machine, key[1], namespace=key[0])
+        infrastructure = await reader.see(Infrastructure, "cluster")
+        return MachineApiMachineSnapshot(machine=machine, infrastructure=infrastructure, last=last)
 
     indexes = {BY_SECRET: _secrets, BY_DELETION: being_deleted, BY_MARK: marked, BY_SERVER: named}
     config, name, _ = AUTHORITY
@@ -78,8 +96,10 @@ def machine_api_controller(
             permission(ConfigMap, "get", namespace=config, names=(name,)),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS, CreateServerGroup, AssociateFloatingIp),
+            asks_clouds(Look, Find, FindOnce, Extensions, Namesakes, Quotas),
         ),
-        observe=MachineApiMachineObserver(reader, clouds, timing=timing, now=now, new_mark=new_mark),
+        answerers=answerers(reader, clouds, now=now, new_mark=new_mark, kind=Machine),
+        observe=observe,
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

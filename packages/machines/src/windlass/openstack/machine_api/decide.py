@@ -27,12 +27,11 @@ from windlass.api.mapi import Machine
 from windlass.kube.conditions import condition, find, is_true
 from windlass.kube.control.plan import Merge, Plan, target
 from windlass.kube.control.seen import Present
-from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api import building, deleting
 from windlass.openstack.machine_api.conditions import NOT_CREATED, exists_unknown, failure_event, paused, write
 from windlass.openstack.machine_api.constants import MACHINE_API
+from windlass.openstack.machine_api.looking import with_cloud, with_others
 from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.machine_api.snapshot import (
     FAILED,
@@ -61,11 +60,17 @@ def decide(seen: MachineApiMachineSnapshot, *, now: datetime, timing: Timing = T
     found = seen.machine
     if not isinstance(found, Present):
         return unseen(found, Machine)
-    plan = without_cloud(seen, found, now=now, timing=timing)
+    if not is_ours(found.object):
+        return Plan.nothing("its provider spec is of another platform")
+    seen = with_others(seen, found)
+    plan = _before_the_cloud(seen, found, now=now, timing=timing)
     if plan is not None:
         return plan
+    seen = with_cloud(seen, found, now=now, timing=timing)
     cloud = seen.cloud
     if not isinstance(cloud, ServerCloudFacts):
+        if found.object.status.authoritative_api in STANDS_STILL:
+            return _pause(found, None, now=now, timing=timing)
         return _out_of_reach(found, trouble_of_no_access(cloud, delays=timing.delays), now=now, timing=timing)
     visit = MachineVisit(seen=seen, found=found, cloud=cloud, now=now, timing=timing)
     if found.object.status.authoritative_api in STANDS_STILL:
@@ -75,23 +80,20 @@ def decide(seen: MachineApiMachineSnapshot, *, now: datetime, timing: Timing = T
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
-def without_cloud(
+def _before_the_cloud(
     seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime, timing: Timing
 ) -> Plan | None:
-    """The plan, if it follows without asking the cloud; else None."""
+    """The rows that come before the cloud is asked. None: none of them fits."""
     machine = found.object
-    if not is_ours(machine):
-        return Plan.nothing("its provider spec is of another platform")
     authority, asked = machine.status.authoritative_api, machine.spec.authoritative_api
     if not authority and asked:
         return Plan.of(_authority(found, asked))
     if authority in STANDS_STILL:
-        reachable = not isinstance(seen.cloud, IdentityTrouble | CloudFailure)
-        return None if _is_in_between(found) and reachable else _pause(found, None, now=now, timing=timing)
+        return None if _is_in_between(found) else _pause(found, None, now=now, timing=timing)
     if authority not in ("", MACHINE_API):
         return Plan.nothing(f"status.authoritativeAPI is {authority!r}, which says nothing to the Machine API")
     if found.deleting:
-        return deleting.without_cloud(seen, found, now=now)
+        return deleting.before_the_cloud(seen, found, now=now)
     if (wrong := _invalid(machine)) is not None:
         return Plan.of(event(found, "FailedValidate", wrong, warning=True))
     if seen.facts.rival:

@@ -35,8 +35,8 @@ from windlass.openstack.taken import left_to_its_owner
 from windlass.openstack.trouble import trouble_since
 
 
-def without_cloud(seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
-    """The plan, if it follows without asking the cloud; else None."""
+def before_the_cloud(seen: MachineApiMachineSnapshot, found: Present[Machine], *, now: datetime) -> Plan | None:
+    """The rows that come before the cloud is asked. None: none of them fits."""
     machine = found.object
     owner = metadata_of(seen.owner) if seen.owner is not None else None
     if is_held(found) and may_own(found) and owner is not None and is_of_set_collected(found, MachineSet, seen.owner):

@@ -2,11 +2,10 @@
 
 from typing import Final, TypeAlias
 
-from msgspec import Struct
-
 from windlass.api.config import Infrastructure
 from windlass.api.mapi import Machine, MachineSet
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Recorded
@@ -27,23 +26,22 @@ DELETING: Final = "Deleting"
 FAILED: Final = "Failed"
 
 
-class MachineApiMachineSnapshot(Struct, frozen=True, kw_only=True):
-    """`cloud` is why there is no access to it, or None while nothing has to be asked; `region` is that of its entry in
-    clouds.yaml. `fresh_mark`: the mark that the Machine is to get, in case it has none. `user_data` is base64, or why
-    there is none; None: it is not needed now. `node` only while the Machine is being deleted, and so `owner`, which has
-    the name of its MachineSet. `facts`: who else has the mark of its annotation.
+class MachineApiMachineSnapshot(Asking, frozen=True, kw_only=True):
+    """What the decision asks for: `facts`, who else has the mark of its annotation; `fresh_mark`, the mark that the
+    Machine is to get, in case it has none; `cloud`, or why there is no access to it; `user_data`, base64, or why there
+    is none, None: it is not needed now; only while the Machine is being deleted, its `node`, and `owner`, which has the
+    name of its MachineSet.
     """
 
     machine: Seen[Machine]
     infrastructure: Seen[Infrastructure] = Absent()
-    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
-    region: str = ""
+    last: Outcome = Outcome()
+    facts: Facts = Facts()
     fresh_mark: str = ""
+    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
     user_data: str | Problem | None = None
     node: NodeView | None = None
     owner: Seen[MachineSet] | None = None
-    facts: Facts = Facts()
-    last: Outcome = Outcome()
 
 
 MachineVisit: TypeAlias = Visit[MachineApiMachineSnapshot, Machine]

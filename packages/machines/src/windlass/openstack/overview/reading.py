@@ -38,7 +38,6 @@ from windlass.openstack.cloud.resources import FloatingIp, Port, Server, Trunk, 
 from windlass.openstack.identity.find import BY_NAME, IdentityTrouble, credentials_of
 from windlass.openstack.instance.spec import Problem
 from windlass.openstack.machine_api.constants import MACHINE_API
-from windlass.openstack.machine_api.observe import authority
 from windlass.openstack.machine_api.provider_spec import foreign_secret, provider_spec
 from windlass.openstack.machine_api.snapshot import recorded
 from windlass.openstack.overview.tree import (
@@ -57,6 +56,7 @@ from windlass.openstack.overview.tree import (
     tree,
 )
 from windlass.openstack.ownership import Claim, claim_of
+from windlass.openstack.questions import authority
 
 NAMELESS: Final = "it names no credentials: set identityRef, or cloudsSecret in the provider spec of a Machine"
 UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

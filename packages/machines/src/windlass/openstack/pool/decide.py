@@ -43,6 +43,7 @@ from windlass.openstack.objects import dropped, event, intend, is_held, is_pause
 from windlass.openstack.ownership import Ownership, claim_of
 from windlass.openstack.pool import claiming
 from windlass.openstack.pool.addresses import Allocation, allocate
+from windlass.openstack.pool.looking import with_cloud, with_owners
 from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot, reference
 from windlass.openstack.sending import SOON, THE_REST, RequestGate, Sending, at, calls
 from windlass.openstack.status import (
@@ -73,9 +74,15 @@ def decide(seen: FloatingIPPoolSnapshot, *, now: datetime) -> Plan:
     found = seen.pool
     if not isinstance(found, Present):
         return unseen(found, OpenStackFloatingIPPool)
-    plan = without_cloud(seen, found, now=now)
+    if is_paused(found, None):
+        return Plan.of(_write(found, (RESTS,), now=now))
+    if found.deleting and not is_held(found):
+        return Plan.nothing("it is being deleted, and nothing of ours holds it")
+    seen = with_owners(seen, found)
+    plan = _first_steps(seen, found, now=now)
     if plan is not None:
         return plan
+    seen = with_cloud(seen, found)
     if isinstance(seen.cloud, FloatingIPPoolCloudFacts):
         return _Visit(seen, found, seen.cloud, now).plan()
     about = trouble_of_no_access(seen.cloud, part=POOL_READY)
@@ -85,15 +92,11 @@ def decide(seen: FloatingIPPoolSnapshot, *, now: datetime) -> Plan:
     return Plan.of(merge).then(at(until, about.message, now=now))
 
 
-def without_cloud(
+def _first_steps(
     seen: FloatingIPPoolSnapshot, found: Present[OpenStackFloatingIPPool], *, now: datetime
 ) -> Plan | None:
-    """The plan, if it follows without asking the cloud; else None."""
-    if is_paused(found, None):
-        return Plan.of(_write(found, (RESTS,), now=now))
+    """What precedes the first look at the cloud."""
     held, mark, claim = is_held(found), mark_of(found), claim_of(found)
-    if found.deleting and not held:
-        return Plan.nothing("it is being deleted, and nothing of ours holds it")
     if seen.facts.rival and find(found.object.status.conditions, PAUSED) is not None:
         return dropped(found, seen.fresh_mark, seen.facts.rival)
     if claim.is_replacing and find(found.object.status.conditions, PAUSED) is not None:

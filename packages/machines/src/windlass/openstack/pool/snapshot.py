@@ -7,6 +7,7 @@ from msgspec import Struct
 from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.ipam import IPAddress, IPAddressClaim, PoolReference
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
 from windlass.openstack.cloud.inventory import Blockers
@@ -36,10 +37,12 @@ class FloatingIPPoolCloudFacts(Struct, frozen=True, kw_only=True):
     facts: Facts = Facts()
 
 
-class FloatingIPPoolSnapshot(Struct, frozen=True, kw_only=True):
+class FloatingIPPoolSnapshot(Asking, frozen=True, kw_only=True):
     """`claims` and `addresses` of the pool. `unknown`: claims that have an IPAddress, or may have one, which cannot be
-    read. `cloud` is why there is no access to it, or None while nothing has to be asked. `fresh_mark`: a new mark, in
-    case the pool has none. `facts`: who else has the mark of its annotation."""
+    read.
+
+    What the decision asks for: `fresh_mark`, a new mark, in case the pool has none; `facts`, who else has the mark of
+    its annotation; `cloud`, or why there is no access to it."""
 
     pool: Seen[OpenStackFloatingIPPool]
     claims: tuple[Present[IPAddressClaim], ...] = ()

@@ -7,6 +7,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from windlass.api import capi
 from windlass.api.capi import Cluster
@@ -19,7 +20,8 @@ from windlass.api.meta import Condition
 from windlass.kube.conditions import is_true
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import Permission, calls, changes_owners_of, emits_events, permission, writes
-from windlass.kube.control.seen import IndexedReader
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.seen import IndexedReader, Present
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.cloud.clouds import Clouds
@@ -27,10 +29,18 @@ from windlass.openstack.cloud.requests import OF_SERVERS
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.machine_api.constants import CLUSTER_API_NAMESPACE
 from windlass.openstack.objects import BY_CLUSTER, BY_MARK, labelled, marked
+from windlass.openstack.questions import (
+    Extensions,
+    FindOnce,
+    Look,
+    Namesakes,
+    Quotas,
+    answerers,
+    asks_clouds,
+)
 from windlass.openstack.recorders import BY_SERVER, named
 from windlass.openstack.server.decide import decide
-from windlass.openstack.server.observe import ServerObserver
-from windlass.openstack.server.snapshot import TIMING, ServerSnapshot, Timing
+from windlass.openstack.server.snapshot import TIMING, ServerSnapshot, Timing, cluster_of, namer
 from windlass.openstack.status import PAUSED
 
 NAME: Final = "openstack-server"
@@ -52,6 +62,28 @@ def server_controller(
     """The controller, of OpenStackServers in `namespace` (None: all). Keys are namespace and name. `machine_api`: the
     namespace of the Machines of the Machine API that have servers by us too, and may give them up to OpenStackServers
     in `mirrors`; empty: none."""
+
+    async def observe(key: NamespacedName, last: Outcome) -> ServerSnapshot:
+        """What the caches say."""
+        namespace, name = key
+        found = await reader.see(OpenStackServer, name, namespace=namespace)
+        seen = ServerSnapshot(server=found, machine_api=machine_api, mirrors=mirrors, last=last)
+        if not isinstance(found, Present):
+            return seen
+        cluster = cluster_of(found)
+        return replace(
+            seen,
+            cluster_name=cluster,
+            cluster=await reader.see(Cluster, cluster, namespace=namespace) if cluster else None,
+            unnamed=await unnamed(found),
+        )
+
+    async def unnamed(found: Present[OpenStackServer]) -> str:
+        name = namer(found)
+        machine = await reader.see(OpenStackMachine, name, namespace=found.metadata.namespace) if name else None
+        if not isinstance(machine, Present):
+            return ""
+        return name if machine.object.spec.provider_id or machine.object.status.instance_id else ""
 
     def by(index: str, found: Object[Any]) -> list[NamespacedName]:
         return [each.key for each in reader.known(OpenStackServer, index, f"{found.namespace}/{found.name}")]
@@ -81,11 +113,11 @@ def server_controller(
             permission(capi.Machine, "get", namespace=namespace),
             emits_events(namespace=namespace),
             calls(*OF_SERVERS),
+            asks_clouds(Look, FindOnce, Extensions, Namesakes, Quotas),
             *(_of_hand_overs(namespace, machine_api) if machine_api else ()),
         ),
-        observe=ServerObserver(
-            reader, clouds, timing=timing, now=now, new_mark=new_mark, machine_api=machine_api, mirrors=mirrors
-        ),
+        answerers=answerers(reader, clouds, now=now, new_mark=new_mark),
+        observe=observe,
         decide=partial(decide, timing=timing),
         workers=10,
         resync=600.0,

@@ -29,6 +29,7 @@ from windlass.openstack.ownership import claim_of
 from windlass.openstack.sending import SOON
 from windlass.openstack.server import building, deleting
 from windlass.openstack.server.conditions import made_of, out_of_reach, write
+from windlass.openstack.server.looking import with_cloud, with_cluster, with_others
 from windlass.openstack.server.sending import under_way
 from windlass.openstack.server.snapshot import (
     TIMING,
@@ -59,9 +60,15 @@ def decide(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> P
     found = seen.server
     if not isinstance(found, Present):
         return unseen(found, OpenStackServer)
-    plan = without_cloud(seen, found, now=now, timing=timing)
+    seen = with_others(with_cluster(seen, found), found)
+    plan = before_the_cloud(seen, found, now=now, timing=timing)
     if plan is not None:
         return plan
+    return in_the_cloud(with_cloud(seen, found, now=now, timing=timing), found, now=now, timing=timing)
+
+
+def in_the_cloud(seen: ServerSnapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing) -> Plan:
+    """The rows that need the cloud."""
     cloud = seen.cloud
     paused = is_paused(found, seen.cluster)
     if not isinstance(cloud, ServerCloudFacts):
@@ -85,10 +92,10 @@ def decide(seen: ServerSnapshot, *, now: datetime, timing: Timing = TIMING) -> P
     return deleting.delete(visit) if found.deleting else building.build(visit)
 
 
-def without_cloud(
+def before_the_cloud(
     seen: ServerSnapshot, found: Present[OpenStackServer], *, now: datetime, timing: Timing
 ) -> Plan | None:
-    """The plan, if it follows without asking the cloud; else None."""
+    """The rows that come before the cloud is asked. None: none of them fits."""
     if is_paused(found, seen.cluster):
         asks = _is_in_between(found) or (found.deleting and is_held(found) and bool(claim_of(found).mark))
         return None if asks else _pause(seen, found, now=now, timing=timing)

@@ -13,16 +13,17 @@ from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddressClaim
 from windlass.api.mapi import Machine
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Present, Seen
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.inventory import Blockers, Quota, Recorded, ServerInventory
+from windlass.openstack.cloud.inventory import NONE, Blockers, Quota, Recorded, ServerInventory
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource, Server
-from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, CLUSTER_LABEL
+from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, CLUSTER_LABEL, MARK_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
-from windlass.openstack.objects import is_held, mark_of
+from windlass.openstack.objects import is_held, machine_of, mark_of
 from windlass.openstack.ownership import Facts, Ownership, claim_of
 from windlass.openstack.server.resolved import from_status
 from windlass.openstack.server.spec import instance_spec
@@ -52,7 +53,7 @@ class ServerCloudFacts(Struct, frozen=True, kw_only=True):
     something has to be resolved. `extensions` are those of Neutron, by alias. `quotas` only after one was exceeded.
     `where`: the credentials, for people. `formers`: the marks in the cloud that the object replaces by its own;
     `facts`: who else has what. `awaited`: who has the server, and is about to give it up, as a sentence. `namesakes`:
-    servers of its name without an owner.
+    servers of its name without an owner. `region`: that of the credentials.
     """
 
     project: str
@@ -67,28 +68,35 @@ class ServerCloudFacts(Struct, frozen=True, kw_only=True):
     facts: Facts = Facts()
     awaited: str = ""
     namesakes: tuple[Server, ...] = ()
+    region: str = ""
 
 
-class ServerSnapshot(Struct, frozen=True, kw_only=True):
-    """`cluster` None: the server belongs to none. `cloud` is why there is no access to it, or None while nothing has to
-    be asked. `fresh_mark`: a new mark, in case the server has none. `user_data` is base64, or why there is none; None:
-    it is not needed now. `claim` of its floating IP only while it is paused and being deleted. `facts`: who else has
-    the mark of its annotation. `unnamed`: the OpenStackMachine that has a server, and has not named it here yet;
-    empty: there is none. Only while it is being deleted: `machine` is what has kind and name of the OpenStackMachine
-    that it names as owner, and `above` the same of the Machine of that one, if it is being deleted too.
+class ServerSnapshot(Asking, frozen=True, kw_only=True):
+    """`cluster`, called `cluster_name`, None: the server belongs to none. `unnamed`: the OpenStackMachine that has a
+    server, and has not named it here yet; empty: there is none. `machine_api`: the namespace of the Machines of the
+    Machine API whose servers we have too; empty: we have none. `mirrors`: the namespace of their OpenStackServers.
+
+    What the decision asks for: `facts`, who else has the mark of its annotation; `fresh_mark`, a new mark, in case the
+    server has none; `cloud`, or why there is no access to it; `user_data`, base64, or why there is none, None: it is
+    not needed now. Only while it is being deleted: `machine` is what has kind and name of the OpenStackMachine that it
+    names as owner, `above` the same of the Machine of that one, if it is being deleted too, and `claim` that of its
+    floating IP, if it is paused.
     """
 
     server: Seen[OpenStackServer]
     cluster: Seen[Cluster] | None = None
-    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
-    fresh_mark: str = ""
-    user_data: str | Problem | None = None
-    claim: Seen[IPAddressClaim] | None = None
-    facts: Facts = Facts()
+    cluster_name: str = ""
     unnamed: str = ""
+    machine_api: str = ""
+    mirrors: str = ""
+    last: Outcome = Outcome()
+    facts: Facts = Facts()
+    fresh_mark: str = ""
+    cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
+    user_data: str | Problem | None = None
     machine: Seen[OpenStackMachine] | None = None
     above: Seen[capi.Machine] | None = None
-    last: Outcome = Outcome()
+    claim: Seen[IPAddressClaim] | None = None
 
 
 class _Seen(Protocol):
@@ -162,6 +170,13 @@ def adopted(found: Present[OpenStackServer]) -> str:
     """The ID of the server that the object stands for; empty if it makes its own."""
     named = found.metadata.annotations.get(ADOPT_ANNOTATION, "")
     return "" if named == ADOPT_NONE else named
+
+
+def namer(found: Present[OpenStackServer]) -> str:
+    """The name of the OpenStackMachine that may have to name its server first: a restored object without mark and
+    status knows none. Empty if none has."""
+    knows = recorded(found) != NONE or MARK_ANNOTATION in found.metadata.annotations
+    return "" if knows else machine_of(found)
 
 
 def adopts(found: Present[OpenStackServer]) -> bool:
