@@ -12,21 +12,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
-from msgspec import Struct
-
 from windlass.api.core import ConfigMap, Secret
 from windlass.kube import (
+    KUBERNETES,
     Absent,
     AddFinalizer,
     Address,
+    Asking,
     ConfigError,
     Controller,
     Create,
     Delete,
     Emit,
+    Live,
     Merge,
     Names,
     NamespacedName,
+    ObjectAnswerer,
     Outcome,
     Plan,
     Present,
@@ -51,20 +53,20 @@ LABEL = "mirror.example.com/secret"
 FINALIZER = "mirror.example.com/secret"
 
 
-class Snapshot(Struct, frozen=True):
-    """All that the decision about one ConfigMap may look at. The Secret is called as the ConfigMap, in `to`."""
+class Snapshot(Asking, frozen=True, kw_only=True):
+    """What the caches say about one ConfigMap. The Secret is called as the ConfigMap, in the namespace `to`."""
 
     source: Seen[ConfigMap]
-    copy: Seen[Secret]
     to: str
     last: Outcome
 
 
 def decide(seen: Snapshot, *, now: datetime) -> Plan:
     """First the finalizer, then the Secret; and back in the reverse order."""
-    source, copy = seen.source, seen.copy
+    source = seen.source
     if not isinstance(source, Present):
         return Plan.nothing("there is no such ConfigMap, or it cannot be read")
+    copy = seen.need(Live(Secret, source.metadata.name, seen.to))
     if not isinstance(copy, Present | Absent):
         return Plan.nothing().retry(copy.why)  # what cannot be read may be there: unknown is not absent
     held = tuple(source.metadata.finalizers)
@@ -103,18 +105,13 @@ def mirror(reader: Reader, *, source: str, to: str) -> Controller[NamespacedName
 
     async def observe(key: NamespacedName, last: Outcome) -> Snapshot:
         namespace, name = key
-        return Snapshot(
-            source=await reader.see(ConfigMap, name, namespace=namespace),
-            copy=await reader.see(Secret, name, namespace=to),
-            to=to,
-            last=last,
-        )
+        return Snapshot(source=await reader.see(ConfigMap, name, namespace=namespace), to=to, last=last)
 
     return Controller(
         name=NAME,
         watches=(
             Watch(ConfigMap, lambda each: [each.key], namespace=source, label_selector=LABEL),
-            # The content of Secrets is not cached: `see` reads each one from the API server.
+            # The content of Secrets is not cached: the decision asks for it.
             Watch(Secret, lambda each: [(source, each.name)], namespace=to, label_selector=LABEL, metadata_only=True),
         ),
         permissions=(
@@ -122,6 +119,7 @@ def mirror(reader: Reader, *, source: str, to: str) -> Controller[NamespacedName
             writes(Secret, "create", "patch", "delete", namespace=to),
             emits_events(namespace=source),
         ),
+        answerers={KUBERNETES: ObjectAnswerer(reader)},
         observe=observe,
         decide=decide,
         workers=4,

@@ -19,10 +19,12 @@ from windlass.api.core import ConfigMap, Event, Secret
 from windlass.kube import (
     Absent,
     AddFinalizer,
+    Answers,
     Client,
     Create,
     Declared,
     Executor,
+    Live,
     NotFound,
     NotServedKind,
     Object,
@@ -59,13 +61,19 @@ def present(*finalizers: str) -> Seen[ConfigMap]:
     return seen(Object.of(ConfigMap, tree))
 
 
+def snapshot(source: Seen[ConfigMap], copy: Seen[Secret]) -> Snapshot:
+    """What the decision knows once it has asked for the Secret."""
+    asked = Answers.of({Live(Secret, "colours", "apps"): copy}, at=NOW)
+    return Snapshot(source=source, to="apps", last=Outcome(), answers=asked)
+
+
 def test_the_finalizer_comes_before_the_secret() -> None:
-    plan = decide(Snapshot(present(), Absent(confirmed=True), "apps", Outcome()), now=NOW)
+    plan = decide(snapshot(present(), Absent(confirmed=True)), now=NOW)
     assert [type(action) for action in plan.actions] == [AddFinalizer]
 
 
 def test_then_the_secret_has_the_data_of_the_config_map() -> None:
-    plan = decide(Snapshot(present(FINALIZER), Absent(confirmed=True), "apps", Outcome()), now=NOW)
+    plan = decide(snapshot(present(FINALIZER), Absent(confirmed=True)), now=NOW)
     [create] = plan.actions
     assert isinstance(create, Create)
     assert create.body["data"] == {"sky": encoded("blue")}
@@ -76,7 +84,7 @@ def test_a_secret_that_cannot_be_read_is_not_taken_for_absent() -> None:
     unknown = NotServedKind("secrets are not served")
     for metadata in ({}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}):
         source = seen(Object.of(ConfigMap, settings(finalizers=[FINALIZER], **metadata)))
-        assert decide(Snapshot(source, unknown, "apps", Outcome()), now=NOW) == Plan.nothing().retry(unknown.why)
+        assert decide(snapshot(source, unknown), now=NOW) == Plan.nothing().retry(unknown.why)
 
 
 # The controller: its rounds, on a model of the API server in memory.

@@ -2222,7 +2222,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/identity/controller.py",
         "openstack/identity/test_controller.py",
-        ("            yield from self._named(watches.by_cluster_identity(identity.name))\n", ""),
+        ("            yield from named(watches.by_cluster_identity(identity.name))\n", ""),
         ("for kind in USERS:\n            for found", "for kind in USERS[:1]:\n            for found"),
         ("    if not seen.users:", "    if secret.deleting or not seen.users:"),
     ),

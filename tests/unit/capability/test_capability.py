@@ -75,6 +75,10 @@ def test_it_can_be_planned_for(said: Said, tmp_path: Path) -> None:
         '    + status.text: "Hello, world!"',
         "  then look again at once",
     ]
+    asked = said("plan", "toy", *written(tmp_path, GREETING), "--questions", code=3).splitlines()
+    assert asked[:2] == ["greeting/toys/first", "  asked: live Namespace toys"]
+    items = json.loads(said("plan", "toy", *written(tmp_path, GREETING), "--questions", "-o", "json", code=3))["items"]
+    assert [one["questions"] for one in items] == [[["live Namespace toys"]]]
     followed = json.loads(said("plan", "toy", *written(tmp_path, GREETING), "--rounds", "-o", "json", code=3))
     assert [one["status"] for one in followed["objects"]] == [{"text": "Hello, world!"}]
 

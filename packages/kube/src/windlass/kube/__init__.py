@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from windlass.kube.backoff import Exponential as Exponential
     from windlass.kube.client import Client as Client
     from windlass.kube.config import ClusterConfig as ClusterConfig
+    from windlass.kube.control.asking import Answerer as Answerer
+    from windlass.kube.control.asking import ObjectAnswerer as ObjectAnswerer
     from windlass.kube.control.controller import Controller as Controller
     from windlass.kube.control.controller import Watch as Watch
     from windlass.kube.control.executor import Executor as Executor
     from windlass.kube.control.pace import Pace as Pace
     from windlass.kube.control.permissions import Declared as Declared
     from windlass.kube.control.permissions import Permission as Permission
+    from windlass.kube.control.permissions import asks as asks
     from windlass.kube.control.permissions import calls as calls
     from windlass.kube.control.permissions import emits_events as emits_events
     from windlass.kube.control.permissions import evicts_pods as evicts_pods
@@ -62,6 +65,12 @@ if TYPE_CHECKING:
     from windlass.kube.control.plan import WaitFor as WaitFor
     from windlass.kube.control.plan import target as target
     from windlass.kube.control.plan import target_of as target_of
+    from windlass.kube.control.question import KUBERNETES as KUBERNETES
+    from windlass.kube.control.question import Answers as Answers
+    from windlass.kube.control.question import Asking as Asking
+    from windlass.kube.control.question import Confirmed as Confirmed
+    from windlass.kube.control.question import Live as Live
+    from windlass.kube.control.question import Question as Question
     from windlass.kube.control.rounds import reconcile as reconcile
     from windlass.kube.control.seen import Absent as Absent
     from windlass.kube.control.seen import IndexedReader as IndexedReader
@@ -100,6 +109,10 @@ _HOMES: Final = {
     ),
     "client": ("Client",),
     "config": ("ClusterConfig",),
+    "control.asking": (
+        "Answerer",
+        "ObjectAnswerer",
+    ),
     "control.controller": (
         "Controller",
         "Watch",
@@ -109,6 +122,7 @@ _HOMES: Final = {
     "control.permissions": (
         "Declared",
         "Permission",
+        "asks",
         "calls",
         "emits_events",
         "evicts_pods",
@@ -139,6 +153,14 @@ _HOMES: Final = {
         "WaitFor",
         "target",
         "target_of",
+    ),
+    "control.question": (
+        "KUBERNETES",
+        "Answers",
+        "Asking",
+        "Confirmed",
+        "Live",
+        "Question",
     ),
     "control.rounds": ("reconcile",),
     "control.seen": (

@@ -27,7 +27,7 @@ from windlass.kube.control.question import (
     Needs,
     Question,
 )
-from windlass.kube.control.seen import ForbiddenKind, IndexedReader, ListingReader, seen
+from windlass.kube.control.seen import ForbiddenKind, IndexedReader, ListingReader, Reader, seen
 from windlass.kube.errors import Failure, KubeError, Undeclared
 from windlass.kube.together import together
 
@@ -63,7 +63,7 @@ class Follower(Protocol):
 class ObjectAnswerer:
     """Answers questions about objects by a reader."""
 
-    def __init__(self, reader: IndexedReader) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
     async def answer(self, question: Question[Any], /) -> Any:
@@ -81,7 +81,8 @@ class ObjectAnswerer:
                 except Undeclared as error:
                     return ForbiddenKind(str(error))
             case Indexed(kind=kind, index=index, value=value):
-                return tuple(seen(each) for each in self._reader.known(kind, index, value))
+                indexed = cast(IndexedReader, self._reader)
+                return tuple(seen(each) for each in indexed.known(kind, index, value))
             case Listed(kind=kind, label_selector=labels, field_selector=fields):
                 lists = cast(ListingReader, self._reader)
                 return tuple(await lists.listed(kind, label_selector=labels, field_selector=fields))

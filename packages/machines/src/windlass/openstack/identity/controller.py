@@ -16,8 +16,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from msgspec import Struct
-
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -25,10 +23,12 @@ from windlass.api.capo_pool import OpenStackFloatingIPPool
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import emits_events, writes
 from windlass.kube.control.plan import AddFinalizer, Outcome, Plan, target
-from windlass.kube.control.seen import Absent, IndexedReader, Present, Seen, seen
+from windlass.kube.control.question import KUBERNETES, Asking, Live
+from windlass.kube.control.seen import IndexedReader, Present, Seen, seen
 from windlass.kube.control.source import spec_differs
 from windlass.kube.object import NamespacedName, Object
 from windlass.openstack.constants import SECRET_FINALIZER
@@ -46,8 +46,9 @@ USERS: Final[tuple[type[KubernetesObject], ...]] = (
 _IDENTITY_BY_NAME: Final = "own-name"
 
 
-class IdentitySnapshot(Struct, frozen=True):
-    """`users`: what needs the Secret, for people."""
+class IdentitySnapshot(Asking, frozen=True, kw_only=True):
+    """`secret` as the cache of metadata has it, which does not show our own writes. `users`: what needs the Secret, for
+    people."""
 
     secret: Seen[Secret]
     users: tuple[str, ...] = ()
@@ -56,6 +57,8 @@ class IdentitySnapshot(Struct, frozen=True):
 def decide(seen: IdentitySnapshot, *, now: datetime) -> Plan:
     """The table above."""
     secret = seen.secret
+    if isinstance(secret, Present) and (secret.deleting or is_held(secret) != bool(seen.users)):
+        secret = seen.need(Live(Secret, secret.metadata.name, secret.metadata.namespace))
     if not isinstance(secret, Present):
         return Plan.nothing("there is no such Secret")
     finalizers = tuple(secret.metadata.finalizers)
@@ -71,42 +74,29 @@ def decide(seen: IdentitySnapshot, *, now: datetime) -> Plan:
     return Plan.of(AddFinalizer(target=target(secret), observed=finalizers, finalizer=SECRET_FINALIZER, why=needed))
 
 
-class IdentityObserver:
-    """Takes snapshots. With a `namespace`, what needs an OpenStackClusterIdentity elsewhere is unknown, so the identity
-    itself counts."""
-
-    def __init__(self, reader: IndexedReader, *, namespace: str | None) -> None:
-        self._reader = reader
-        self._namespace = namespace
-
-    async def __call__(self, key: NamespacedName, _: Outcome) -> IdentitySnapshot:
-        namespace, name = key
-        cached = next(iter(self._reader.indexed(Secret, BY_NAME, f"{namespace}/{name}")), None)
-        if cached is None:
-            return IdentitySnapshot(Absent())
-        users = tuple(sorted(self._users(namespace, name)))
-        if (SECRET_FINALIZER in cached.metadata.finalizers) == bool(users) and not cached.deleting:
-            return IdentitySnapshot(seen(cached), users)
-        # The metadata in the cache do not show our own writes.
-        return IdentitySnapshot(await self._reader.see(Secret, name, namespace=namespace, live=True), users)
-
-    def _users(self, namespace: str | None, name: str) -> Iterator[str]:
-        yield from self._named(watches.by_secret(namespace, name))
-        for identity in self._reader.indexed(OpenStackClusterIdentity, watches.BY_SECRET, f"{namespace}/{name}"):
-            if self._namespace is not None:
-                yield f"OpenStackClusterIdentity {identity.name}"
-            yield from self._named(watches.by_cluster_identity(identity.name))
-
-    def _named(self, value: str) -> Iterator[str]:
-        for kind in USERS:
-            for found in self._reader.indexed(kind, watches.BY_IDENTITY, value):
-                yield f"{kind.RESOURCE.kind} {found.namespace}/{found.name}"
-
-
 def identity_controller(
     reader: IndexedReader, *, namespace: str | None = None
 ) -> Controller[NamespacedName, IdentitySnapshot]:
-    """The controller, of Secrets in `namespace` (None: all)."""
+    """The controller, of Secrets in `namespace` (None: all). With a `namespace`, what needs an OpenStackClusterIdentity
+    elsewhere is unknown, so the identity itself counts."""
+
+    async def observe(key: NamespacedName, _: Outcome) -> IdentitySnapshot:
+        """What the caches say."""
+        cached = next(iter(reader.indexed(Secret, BY_NAME, f"{key[0]}/{key[1]}")), None)
+        users = () if cached is None else tuple(sorted(users_of(*key)))
+        return IdentitySnapshot(secret=seen(cached), users=users)
+
+    def users_of(place: str | None, name: str) -> Iterator[str]:
+        yield from named(watches.by_secret(place, name))
+        for identity in reader.indexed(OpenStackClusterIdentity, watches.BY_SECRET, f"{place}/{name}"):
+            if namespace is not None:
+                yield f"OpenStackClusterIdentity {identity.name}"
+            yield from named(watches.by_cluster_identity(identity.name))
+
+    def named(value: str) -> Iterator[str]:
+        for kind in USERS:
+            for found in reader.indexed(kind, watches.BY_IDENTITY, value):
+                yield f"{kind.RESOURCE.kind} {found.namespace}/{found.name}"
 
     def of_user(found: Object[Any]) -> Iterable[NamespacedName]:
         for value in watches.identities(found):
@@ -144,7 +134,8 @@ def identity_controller(
             ),
         ),
         permissions=(writes(Secret, "patch", namespace=namespace), emits_events(namespace=namespace)),
-        observe=IdentityObserver(reader, namespace=namespace),
+        answerers={KUBERNETES: ObjectAnswerer(reader)},
+        observe=observe,
         decide=decide,
     )
 
