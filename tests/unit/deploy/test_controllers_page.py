@@ -25,7 +25,7 @@ def test_each_block_is_code_that_runs(block: str) -> None:
 
 def test_no_other_block_is_shown_as_code() -> None:
     assert PAGE.count("```") == 2 * len(BLOCKS)
-    assert len(BLOCKS) == 9
+    assert len(BLOCKS) == 10
 
 
 def test_the_table_has_every_action_of_a_plan() -> None:
