@@ -6,7 +6,8 @@ from typing import Final
 
 from msgspec import structs
 
-from windlass.api.config import ClusterOperator, OperatorCondition, UpdateHistory
+from windlass.api.config import ClusterOperator, UpdateHistory
+from windlass.api.meta import PlainCondition
 from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR, PAYLOAD_ANNOTATIONS
 from windlass.update_status.report import ControlPlane, Health, Operator, State, Versions
 from windlass.update_status.sources import Known, Sources, Unknown
@@ -59,12 +60,12 @@ def platform_operators(operators: Iterable[ClusterOperator]) -> list[ClusterOper
     return [one for one in operators if any(key.startswith(PAYLOAD_ANNOTATIONS) for key in one.metadata.annotations)]
 
 
-def condition(conditions: Iterable[OperatorCondition], name: str) -> OperatorCondition | None:
+def condition(conditions: Iterable[PlainCondition], name: str) -> PlainCondition | None:
     """The first condition of a type."""
     return next((one for one in conditions if one.type == name), None)
 
 
-def last_condition(conditions: Sequence[OperatorCondition], name: str) -> OperatorCondition | None:
+def last_condition(conditions: Sequence[PlainCondition], name: str) -> PlainCondition | None:
     """The last condition of a type: of operators it is the last that counts."""
     return condition(reversed(conditions), name)
 
@@ -135,7 +136,7 @@ def _operator(operator: ClusterOperator, *, target: str, image: Known[str]) -> O
     )
 
 
-_NONE: Final = OperatorCondition(type="", status="")
+_NONE: Final = PlainCondition(type="", status="")
 
 
 def _is_updated(operator: ClusterOperator, *, target: str, image: Known[str]) -> bool:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from windlass.api.core import PodCondition
-from windlass.api.meta import Condition
+from windlass.api.meta import Condition, PlainCondition
 
-C = TypeVar("C", Condition, PodCondition)
+C = TypeVar("C", Condition, PlainCondition)
 
 
 def find(conditions: Iterable[C], name: str) -> C | None:
