@@ -810,18 +810,22 @@ _MIRRORING = (
         ("{MACHINE_ANNOTATION: seen.name} if infra_machine_name(seen) != seen.name else {}", "{}"),
     ),
     *_in(
-        "machine_sync/mirroring/synchronized.py",
+        "machine_sync/mirroring/reports.py",
         "machine_sync/machine/test_oversized.py",
-        ("        if size > ANNOTATIONS_LIMIT:", "        if False:"),
+        ("            if size > ANNOTATIONS_LIMIT:", "            if False:"),
         ("return Fault(reason, text, retry=False, remedy=remedy)", "return Fault(reason, text, remedy=remedy)"),
     ),
     *_in(
-        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/mirroring/metadata.py",
         "machine_sync/machine/test_mirror_in_cluster_api.py",
         (
             'MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}',
             "MARKS: Final = {AUTHORITY_ANNOTATION: MACHINE_API}",
         ),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_mirror_in_cluster_api.py",
         ('    spec["infrastructureRef"]["name"] = infra_machine_name(seen)\n', ""),
     ),
     *_in(
