@@ -1847,8 +1847,12 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/controller.py",
         "openstack/pool/test_whose.py",
-        ("            return each\n        address", "            pass\n        address"),
-        ("if first is None or first.metadata.uid == found.metadata.uid:", "if True:"),
+        ("            return each\n        other", "            pass\n        other"),
+    ),
+    *_in(
+        "openstack/owners.py",
+        "openstack/pool/test_whose.py",
+        ("return None if first is None or first.metadata.uid == found.metadata.uid else first", "return None"),
     ),
     *_in(
         "openstack/ownership.py",
@@ -2294,7 +2298,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/recorded.py",
         "openstack/cluster/test_copied.py",
-        ("if first is None or first.metadata.uid == found.metadata.uid else", "if True else"),
+        ('return "" if other is None else', 'return "" if True else'),
         ("networks=_without(owner, unmarked.networks)", "networks=unmarked.networks"),
         ("balancers=_without(owner, unmarked.balancers)", "balancers=unmarked.balancers"),
     ),
@@ -3228,7 +3232,7 @@ _OWNING = (
         ("        if claim.standing in (Standing.HOLDS, Standing.MOVED):", "        if False:"),
         ("(Standing.HOLDS, Standing.MOVED)", "(Standing.HOLDS,)"),
         ("(Standing.HOLDS, Standing.MOVED)", "(Standing.MOVED,)"),
-        ("first is None or first.metadata.uid == found.metadata.uid", "first is None"),
+        ('return "" if first is None or first.metadata.uid == found.metadata.uid', 'return "" if first is None'),
         ("roots = [each for each in marks_there if each and not marks.place_of(each)]", "roots: list[str] = []"),
         ("if at == but or kind is not type(found.object)", "if kind is not type(found.object)"),
         ("kind is not type(found.object) or", "kind is None or"),

@@ -35,6 +35,14 @@ def oldest_recorder(
     return first_of(holders, names=lambda _: True) if holders else None
 
 
+def other_recorder(
+    reader: IndexedReader, found: Present[Any], index: str, which: str, *, has: Callable[[Any], bool] = lambda _: True
+) -> Present[Any] | None:
+    """The same for the kind of `found`; None if the resource belongs to `found` itself."""
+    first = oldest_recorder(reader, (type(found.object),), index, which, has=has)
+    return None if first is None or first.metadata.uid == found.metadata.uid else first
+
+
 def in_words(found: Present[Any]) -> str:
     """The object's kind, namespace and name, for people."""
     return f"{type(found.object).RESOURCE.kind} {found.metadata.namespace}/{found.metadata.name}"

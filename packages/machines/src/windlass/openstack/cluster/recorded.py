@@ -19,7 +19,7 @@ from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventor
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server, Volume
 from windlass.openstack.cluster.bastion_address import addresses_of, pinned
 from windlass.openstack.cluster.snapshot import recorded
-from windlass.openstack.owners import oldest_recorder
+from windlass.openstack.owners import other_recorder
 from windlass.openstack.ownership import presumed_mark
 
 BY_RESOURCE: Final = "resource"
@@ -83,10 +83,8 @@ def counted(reader: IndexedReader, found: Present[OpenStackCluster], inventory: 
         which = each.floating_ip_address if isinstance(each, FloatingIp) else each.id
         if mark_of(each) or which in users:
             return ""
-        first = oldest_recorder(
-            reader, (OpenStackCluster,), BY_RESOURCE, which, has=lambda cluster: which in _had(cluster.object)
-        )
-        return "" if first is None or first.metadata.uid == found.metadata.uid else presumed_mark(first)
+        other = other_recorder(reader, found, BY_RESOURCE, which, has=lambda cluster: which in _had(cluster.object))
+        return "" if other is None else presumed_mark(other)
 
     def with_owner(each: T) -> T:
         mark = owner(each)

@@ -33,7 +33,7 @@ from windlass.openstack.filters import EXTERNAL, network_query
 from windlass.openstack.identity.find import IdentityTrouble, credentials_of
 from windlass.openstack.identity.watches import BY_IDENTITY, identities, identity_watches
 from windlass.openstack.objects import BY_MARK, FreshMarks, is_held, marked
-from windlass.openstack.owners import Owners, oldest_recorder
+from windlass.openstack.owners import Owners, other_recorder
 from windlass.openstack.ownership import claim_of, presumed_mark, replaced
 from windlass.openstack.pool.decide import decide, without_cloud
 from windlass.openstack.pool.snapshot import TAG, External, FloatingIPPoolCloudFacts, FloatingIPPoolSnapshot
@@ -241,10 +241,7 @@ def counted(
     def with_owner(each: FloatingIp) -> FloatingIp:
         if mark_of(each) or each.floating_ip_address in users:
             return each
-        address = each.floating_ip_address
-        first = oldest_recorder(reader, (OpenStackFloatingIPPool,), BY_ADDRESS, address, has=lambda _: True)
-        if first is None or first.metadata.uid == found.metadata.uid:
-            return each
-        return replace(each, description=described(each.description, presumed_mark(first)))
+        other = other_recorder(reader, found, BY_ADDRESS, each.floating_ip_address)
+        return each if other is None else replace(each, description=described(each.description, presumed_mark(other)))
 
     return replace(inventory, floating_ips=tuple(map(with_owner, inventory.floating_ips)))
