@@ -2668,7 +2668,7 @@ _IN_THE_CLOUD = (
         ("        tags=without_added_tags(spec.tags),", "        tags=spec.tags,"),
     ),
     *_in(
-        "machine_sync/platforms/openstack/port_losses.py",
+        "machine_sync/platforms/openstack/network_losses.py",
         "machine_sync/conversion/test_openstack_to_cluster_api.py",
         ("        if port.security_groups and port.port_security is not False and not", "        if False and not"),
     ),
