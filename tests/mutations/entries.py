@@ -550,15 +550,22 @@ _DECIDING = (
         ("without_two_sets(infra_owner.without_others(seen))", "without_two_sets(seen)"),
     ),
     *_in(
+        "machine_sync/mirroring/collector.py",
+        "machine_sync/machine/test_deletion.py",
+        ("return isinstance(found, Absent) and found.confirmed", "return isinstance(found, Absent)"),
+    ),
+    *_in(
         "machine_sync/machine/deletion.py",
         "machine_sync/machine/test_deletion.py",
         ("if MACHINE_API_FINALIZER in source.finalizers:", "if False:"),
         ("if infra is not None and not _paused(infra) and _provider_at_work(infra):", "if False:"),
         ("    if CLUSTER_API_FINALIZER in source.finalizers:", "    if False:"),
-        ("Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None", "Delete(target=aim, why=why)"),
+        (
+            "Delete(target=aim, why=why) if is_confirmed_absent(seen.cluster_api) else None",
+            "Delete(target=aim, why=why)",
+        ),
         ("    if infra is not None and _provider_at_work(infra):", "    if False:"),
         ("if mirror is not None and not _paused(mirror) and CLUSTER_API_FINALIZER in mirror.finalizers:", "if False:"),
-        ("return isinstance(found, Absent) and found.confirmed", "return isinstance(found, Absent)"),
         ("        if collected.in_cluster_api(seen, mirror):", "        if False:"),
         ("    if not collected.in_machine_api(seen, mirror):", "    if True:"),
         ("        _disowned_infra(seen),\n", ""),
@@ -924,9 +931,13 @@ _MIRRORING = (
 
 _ASSESSING = (
     *_in(
+        "update_status/conditions.py",
+        "update_status/assessment/test_control_plane.py",
+        ("return find(reversed(conditions), name)", "return find(conditions, name)"),
+    ),
+    *_in(
         "update_status/assessment/control_plane.py",
         "update_status/assessment/test_control_plane.py",
-        ("return condition(reversed(conditions), name)", "return condition(conditions, name)"),
         ("history[0].image != history[1].image", "True"),
         ("target=status.desired.version, image", "target=status.history[0].version, image"),
         ("if len(plane.operators) - plane.updated == 1:", "if True:"),
