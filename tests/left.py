@@ -1,7 +1,19 @@
-"""What is left of builds in the folder that `windlass` keeps them in on this machine."""
+"""What runs on this machine, and what is left of builds in the folder that `windlass` keeps them in."""
 
 import os
 from pathlib import Path
+
+
+def command_lines() -> dict[int, str]:
+    """The command lines of all processes but this one, by process id."""
+    lines = {}
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = file.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        lines[int(file.parent.name)] = line.strip("\0").replace("\0", " ")
+    return {pid: line for pid, line in lines.items() if pid != os.getpid()}
 
 
 def files_of_builds(folder: Path) -> list[str]:

@@ -589,15 +589,22 @@ _DECIDING = (
         ("without_two_sets(infra_owner.without_others(seen))", "without_two_sets(seen)"),
     ),
     *_in(
+        "machine_sync/mirroring/collector.py",
+        "machine_sync/machine/test_deletion.py",
+        ("return isinstance(found, Absent) and found.confirmed", "return isinstance(found, Absent)"),
+    ),
+    *_in(
         "machine_sync/machine/deletion.py",
         "machine_sync/machine/test_deletion.py",
         ("if MACHINE_API_FINALIZER in source.finalizers:", "if False:"),
         ("if infra is not None and not _paused(infra) and _provider_at_work(infra):", "if False:"),
         ("    if CLUSTER_API_FINALIZER in source.finalizers:", "    if False:"),
-        ("Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None", "Delete(target=aim, why=why)"),
+        (
+            "Delete(target=aim, why=why) if is_confirmed_absent(seen.cluster_api) else None",
+            "Delete(target=aim, why=why)",
+        ),
         ("    if infra is not None and _provider_at_work(infra):", "    if False:"),
         ("if mirror is not None and not _paused(mirror) and CLUSTER_API_FINALIZER in mirror.finalizers:", "if False:"),
-        ("return isinstance(found, Absent) and found.confirmed", "return isinstance(found, Absent)"),
         ("        if collected.in_cluster_api(seen, mirror):", "        if False:"),
         ("    if not collected.in_machine_api(seen, mirror):", "    if True:"),
         ("        _disowned_infra(seen),\n", ""),
@@ -849,18 +856,22 @@ _MIRRORING = (
         ("{MACHINE_ANNOTATION: seen.name} if infra_machine_name(seen) != seen.name else {}", "{}"),
     ),
     *_in(
-        "machine_sync/mirroring/synchronized.py",
+        "machine_sync/mirroring/reports.py",
         "machine_sync/machine/test_oversized.py",
-        ("        if size > ANNOTATIONS_LIMIT:", "        if False:"),
+        ("            if size > ANNOTATIONS_LIMIT:", "            if False:"),
         ("return Fault(reason, text, retry=False, remedy=remedy)", "return Fault(reason, text, remedy=remedy)"),
     ),
     *_in(
-        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/mirroring/metadata.py",
         "machine_sync/machine/test_mirror_in_cluster_api.py",
         (
             'MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}',
             "MARKS: Final = {AUTHORITY_ANNOTATION: MACHINE_API}",
         ),
+    ),
+    *_in(
+        "machine_sync/machine/mirror_in_cluster_api.py",
+        "machine_sync/machine/test_mirror_in_cluster_api.py",
         ('    spec["infrastructureRef"]["name"] = infra_machine_name(seen)\n', ""),
     ),
     *_in(
@@ -959,9 +970,13 @@ _MIRRORING = (
 
 _ASSESSING = (
     *_in(
+        "update_status/conditions.py",
+        "update_status/assessment/test_control_plane.py",
+        ("return find(reversed(conditions), name)", "return find(conditions, name)"),
+    ),
+    *_in(
         "update_status/assessment/control_plane.py",
         "update_status/assessment/test_control_plane.py",
-        ("return condition(reversed(conditions), name)", "return condition(conditions, name)"),
         ("history[0].image != history[1].image", "True"),
         ("target=status.desired.version, image", "target=status.history[0].version, image"),
         ("if len(plane.operators) - plane.updated == 1:", "if True:"),
@@ -1887,7 +1902,11 @@ _IN_THE_CLOUD = (
         "openstack/pool/recorded.py",
         "openstack/pool/test_whose.py",
         ("if not mark_of(each) else None\n", "if True else None\n"),
-        ("if owner is None or owner.metadata.uid == found.metadata.uid:", "if True:"),
+    ),
+    *_in(
+        "openstack/owners.py",
+        "openstack/pool/test_whose.py",
+        ("for each, one in first.items() if one.metadata.uid != found.metadata.uid}", "for each, one in ()}"),
     ),
     *_in(
         "openstack/ownership.py",
@@ -2342,7 +2361,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cluster/recorded.py",
         "openstack/cluster/test_copied.py",
-        ("if first is None or first.metadata.uid == found.metadata.uid else", "if True else"),
+        ('return "" if other is None else', 'return "" if True else'),
         ("networks=_without(owner, unmarked.networks)", "networks=unmarked.networks"),
         ("balancers=_without(owner, unmarked.balancers)", "balancers=unmarked.balancers"),
     ),
@@ -2712,7 +2731,7 @@ _IN_THE_CLOUD = (
         ("        tags=without_added_tags(spec.tags),", "        tags=spec.tags,"),
     ),
     *_in(
-        "machine_sync/platforms/openstack/port_losses.py",
+        "machine_sync/platforms/openstack/network_losses.py",
         "machine_sync/conversion/test_openstack_to_cluster_api.py",
         ("        if port.security_groups and port.port_security is not False and not", "        if False and not"),
     ),
@@ -3276,7 +3295,7 @@ _OWNING = (
         ("        if claim.standing in (Standing.HOLDS, Standing.MOVED):", "        if False:"),
         ("(Standing.HOLDS, Standing.MOVED)", "(Standing.HOLDS,)"),
         ("(Standing.HOLDS, Standing.MOVED)", "(Standing.MOVED,)"),
-        ("first is None or first.metadata.uid == found.metadata.uid", "first is None"),
+        ('return "" if first is None or first.metadata.uid == found.metadata.uid', 'return "" if first is None'),
         ("roots = [each for each in marks_there if each and not marks.place_of(each)]", "roots: list[str] = []"),
         ("if at != but and kind is", "if kind is"),
         ("kind is type(found.object) and", "kind is not None and"),

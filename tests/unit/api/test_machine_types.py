@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from windlass.api import capa, capi, capibm, capo, mapi, mapi_aws, mapi_openstack, mapi_powervs
-from windlass.api.meta import Resource
+from windlass.api.meta import Resource, SeverityCondition
 
 DATA = Path(__file__).parents[2] / "data" / "machine_sync"
 MODULES = [capa, capi, capibm, capo, mapi, mapi_aws, mapi_openstack, mapi_powervs]
@@ -56,7 +56,7 @@ def test_every_kind_knows_its_resource(kind: Any) -> None:
     [
         (mapi.Machine(), '{"metadata":{},"spec":{"metadata":{},"lifecycleHooks":{},"providerSpec":{}},"status":{}}'),
         (mapi.MachineSpec(provider_id=""), '{"metadata":{},"lifecycleHooks":{},"providerSpec":{},"providerID":""}'),
-        (mapi.Condition(type="T"), '{"type":"T","status":"","lastTransitionTime":null}'),
+        (SeverityCondition(type="T"), '{"type":"T","status":"","lastTransitionTime":null}'),
         (capi.Machine(), '{"metadata":{}}'),
         (capi.MachineSpec(bootstrap=capi.Bootstrap(data_secret_name="")), '{"bootstrap":{"dataSecretName":""}}'),
         (capa.AWSMachineSpec(), '{"ami":{},"instanceType":"","cloudInit":{}}'),

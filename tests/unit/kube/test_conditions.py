@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windlass.api import mapi
-from windlass.api.meta import Condition, tree
+from windlass.api.meta import Condition, SeverityCondition, tree
 from windlass.kube.conditions import UNKNOWN, condition, find, is_true, put, status_of
 
 EARLY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,9 +51,9 @@ def test_trees_stay_trees_and_structs_of_another_api_stay_theirs() -> None:
     assert trees == [
         {"type": "Ready", "status": "False", "reason": "Down", "message": "m", "lastTransitionTime": LATE_TEXT}
     ]
-    old = mapi.Condition(type="Ready", status="False", severity="Error", reason="Down")
+    old = SeverityCondition(type="Ready", status="False", severity="Error", reason="Down")
     (other,) = put([old], condition("Ready", True, "Up"), now=LATE)
-    assert other == mapi.Condition(type="Ready", status="True", reason="Up", last_transition_time=LATE_TEXT)
+    assert other == SeverityCondition(type="Ready", status="True", reason="Up", last_transition_time=LATE_TEXT)
 
 
 def test_missing_conditions_are_unknown() -> None:

@@ -19,7 +19,6 @@ from windlass.api.config import (
     ClusterVersion,
     ClusterVersionStatus,
     OperandVersion,
-    OperatorCondition,
     Release,
     UpdateHistory,
 )
@@ -31,7 +30,7 @@ from windlass.api.machineconfiguration import (
     MachineConfigPoolSpec,
     PoolConfiguration,
 )
-from windlass.api.meta import Condition, LabelSelector, LabelSelectorRequirement, ObjectMeta
+from windlass.api.meta import Condition, LabelSelector, LabelSelectorRequirement, ObjectMeta, PlainCondition
 from windlass.update_status.constants import (
     CURRENT_CONFIG,
     CURRENT_IMAGE,
@@ -98,7 +97,7 @@ _OPERANDS = st.builds(
 def _operator(name: str) -> st.SearchStrategy[ClusterOperator]:
     status = st.builds(
         ClusterOperatorStatus,
-        conditions=_conditions(OperatorCondition, "Available", "Progressing", "Degraded", "Upgradeable"),
+        conditions=_conditions(PlainCondition, "Available", "Progressing", "Degraded", "Upgradeable"),
         versions=st.lists(_OPERANDS, max_size=3),
     )
     annotations = st.sampled_from(({"include.release.openshift.io/x": "true"}, {}))
@@ -187,8 +186,8 @@ def clusters(draw: st.DrawFn, *, operators: int = 6, pools: int = 5, nodes: int 
         desired=Release(version=draw(st.sampled_from(_VERSIONS))),
         history=draw(_histories()),
         conditions=[
-            OperatorCondition(type="Progressing", status=draw(_STATUSES), last_transition_time=draw(_TIMES)),
-            *draw(_conditions(OperatorCondition, "Failing", "Available")),
+            PlainCondition(type="Progressing", status=draw(_STATUSES), last_transition_time=draw(_TIMES)),
+            *draw(_conditions(PlainCondition, "Failing", "Available")),
         ],
     )
     node_names = [f"node-{number}.example.com" for number in range(draw(st.integers(0, nodes)))]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from tests.left import files_of_builds, mounts_below
+from tests.left import command_lines, files_of_builds, mounts_below
 from tests.waiting import until
 from windlass.os_build.backends.local.buildah import Buildah
 from windlass.os_build.backends.local.builds import Builds
@@ -91,16 +91,16 @@ class Workshop:
 
     def processes(self) -> list[str]:
         """The command lines of its processes."""
-        return [line for line in _command_lines().values() if str(self.folder) in line or line == self.sleep]
+        return [line for line in command_lines().values() if str(self.folder) in line or line == self.sleep]
 
     def sleeping(self) -> list[str]:
         """Those of builds whose step runs."""
-        return [line for line in _command_lines().values() if line == self.sleep]
+        return [line for line in command_lines().values() if line == self.sleep]
 
     def buildah(self) -> int:
         """The process id of the oldest buildah."""
         begin = f"buildah --root {self.folder}"
-        return min(pid for pid, line in _command_lines().items() if line.startswith(begin))
+        return min(pid for pid, line in command_lines().items() if line.startswith(begin))
 
     def left(self) -> list[str]:
         """What is left of builds: processes, mounts, files."""
@@ -117,14 +117,3 @@ class Workshop:
         """The working containers of all slots."""
         files = self.folder.glob("slots/*/root/vfs-containers/containers.json")
         return [container["id"] for file in files for container in json.loads(file.read_text())]
-
-
-def _command_lines() -> dict[int, str]:
-    lines = {}
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = file.read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        lines[int(file.parent.name)] = line.strip("\0").replace("\0", " ")
-    return {pid: line for pid, line in lines.items() if pid != os.getpid()}

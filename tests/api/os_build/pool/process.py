@@ -11,7 +11,7 @@ import yaml
 
 from tests import program
 from tests.authorizer import until_allowed
-from tests.left import files_of_builds, mounts_below
+from tests.left import command_lines, files_of_builds, mounts_below
 from tests.program import Program
 from windlass.os_build.installation import HOME
 from windlass.testing import BlockingAccess
@@ -64,15 +64,7 @@ def running(
 
 def alive(folder: Path) -> list[str]:
     """The processes that have this folder of builds in their command lines, but for `windlass` itself."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = file.read_bytes().decode(errors="replace").replace("\0", " ")
-        except OSError:
-            continue
-        if str(folder) in line and "--local-builds=" not in line:
-            found.append(line)
-    return found
+    return [line for line in command_lines().values() if str(folder) in line and "--local-builds=" not in line]
 
 
 def left(folder: Path) -> list[str]:

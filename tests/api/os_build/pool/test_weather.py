@@ -10,6 +10,7 @@ import pytest
 from tests.api.os_build.pool.cluster import Cluster
 from tests.api.os_build.pool.process import left
 from tests.api.os_build.pool.stage import Stage, at_work
+from tests.left import command_lines
 from tests.waiting import until
 from windlass.os_build.builder import Deadlines
 from windlass.os_build.request import BackendName
@@ -124,12 +125,4 @@ async def test_a_builder_that_hangs_is_ended_at_its_deadline(cluster: Cluster, t
 
 def buildah(name: str) -> list[int]:
     """The processes that build this; its keeper is none of them."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = file.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if any(name.encode() in word for word in line) and not any(word.endswith(b"_keeper.py") for word in line):
-            found.append(int(file.parent.name))
-    return found
+    return [pid for pid, line in command_lines().items() if name in line and "_keeper.py " not in line]

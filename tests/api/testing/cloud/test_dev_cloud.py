@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.left import command_lines
 from tests.patience import PATIENCE
 from tests.waiting import wait_until
 from windlass.testing.cloud.services import listening
@@ -35,14 +36,7 @@ def dev(tmp_path: Path) -> Iterator[Dev]:
 
 def processes_in(folder: Path) -> list[int]:
     """The processes that have a path in that folder on their command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and str(folder).encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return [pid for pid in found if pid != os.getpid()]
+    return [pid for pid, line in command_lines().items() if str(folder) in line]
 
 
 def test_a_cloud_comes_up_fails_on_demand_and_leaves_nothing_when_its_owner_is_killed(dev: Dev, tmp_path: Path) -> None:

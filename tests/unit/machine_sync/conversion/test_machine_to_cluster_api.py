@@ -6,6 +6,7 @@ import pytest
 
 from windlass.api import capi, capo, mapi
 from windlass.api.config import Infrastructure, InfrastructureStatus
+from windlass.api.core import NodeAddress, ObjectReference, Taint
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, required
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
@@ -180,7 +181,7 @@ def test_hooks_become_annotations_that_win_and_of_one_name_the_last_counts() -> 
 def test_conditions_follow_from_the_phase(
     phase: str | None, provisioned: bool | None, bootstrapped: bool | None, true: list[str]
 ) -> None:
-    node = mapi.NodeReference(kind="Node", name="n", uid="u")
+    node = ObjectReference(kind="Node", name="n", uid="u")
     status = machine(converted(status=mapi.MachineStatus(phase=phase, node_ref=node))).status
     assert (status.phase, status.node_ref) == (phase or "", capi.NodeReference(name="n"))
     assert status.initialization == capi.MachineInitialization(
@@ -234,7 +235,7 @@ def test_failure_time_and_addresses_are_copied() -> None:
         error_reason="",
         error_message="gone",
         last_updated="2026-01-02T03:04:05+02:00",
-        addresses=[mapi.Address(type="InternalIP", address="10.0.0.1"), mapi.Address(type="Hostname", address="h")],
+        addresses=[NodeAddress(type="InternalIP", address="10.0.0.1"), NodeAddress(type="Hostname", address="h")],
     )
     result = machine(converted(status=status)).status
     assert result.last_updated == "2026-01-02T01:04:05Z"
@@ -284,8 +285,8 @@ def test_errors_come_in_the_order_of_the_parts_and_each_once() -> None:
     found = Findings(errors=[required("spec.p", "d"), required("spec.p", "d")], warnings=[required("spec.w", "d")])
     found.lose("spec.l", 1)
     result = converted(
-        spec=mapi.MachineSpec(metadata=mapi.NestedMeta(name="n"), taints=[mapi.Taint()]),
-        status=mapi.MachineStatus(addresses=[mapi.Address(type="X"), mapi.Address(type="X")]),
+        spec=mapi.MachineSpec(metadata=mapi.NestedMeta(name="n"), taints=[Taint()]),
+        status=mapi.MachineStatus(addresses=[NodeAddress(type="X"), NodeAddress(type="X")]),
         infra=part(
             found=found,
             status_errors=[required("status.s", "d")],

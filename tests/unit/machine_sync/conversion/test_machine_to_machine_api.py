@@ -3,6 +3,7 @@
 import pytest
 
 from windlass.api import capi, mapi
+from windlass.api.core import NodeAddress, ObjectReference
 from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.field_errors import Findings, required
 from windlass.machine_sync.conversion.machine_to_machine_api import (
@@ -234,7 +235,7 @@ def test_node_and_failure_are_copied() -> None:
         node_ref=capi.NodeReference(name="node-0"), deprecated=capi.MachineDeprecatedStatus(v1beta1=failure)
     )
     result = machine(converted(status=status)).status
-    assert result.node_ref == mapi.NodeReference(kind="Node", name="node-0", api_version="v1")
+    assert result.node_ref == ObjectReference(kind="Node", name="node-0", api_version="v1")
     assert (result.error_reason, result.error_message) == ("", "gone")
 
 
@@ -251,7 +252,7 @@ def test_addresses_of_the_five_types_are_copied_in_order() -> None:
     kinds = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS", "InternalIP"]
     given = [capi.Address(type=kind, address=f"{index}") for index, kind in enumerate(kinds)]
     assert machine(converted(status=capi.MachineStatus(addresses=given))).status.addresses == [
-        mapi.Address(type=kind, address=f"{index}") for index, kind in enumerate(kinds)
+        NodeAddress(type=kind, address=f"{index}") for index, kind in enumerate(kinds)
     ]
 
 

@@ -5,24 +5,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.explore import examples
-from windlass.api import capi, mapi
+from windlass.api import capi
+from windlass.api.core import Taint
 from windlass.machine_sync.conversion.field_errors import Findings
 from windlass.machine_sync.conversion.taints import cluster_api_taints, machine_api_taints
 
-GPU = mapi.Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
+GPU = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 ALWAYS_GPU = capi.Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule", propagation="Always")
 
 KEYS = st.from_regex(r"([a-z0-9]{1,5}(\.[a-z]{1,3})?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,5}[A-Za-z0-9])?", fullmatch=True)
 VALUES = st.just("") | st.from_regex(r"[A-Za-z0-9]([-_.A-Za-z0-9]{0,5}[A-Za-z0-9])?", fullmatch=True)
 EFFECTS = st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])
 TAINTS = st.lists(
-    st.builds(mapi.Taint, key=KEYS, value=VALUES, effect=EFFECTS),
+    st.builds(Taint, key=KEYS, value=VALUES, effect=EFFECTS),
     max_size=5,
     unique_by=lambda taint: (taint.key, taint.effect),
 )
 
 
-def to_cluster_api(*taints: mapi.Taint) -> tuple[list[capi.Taint], list[str], list[str]]:
+def to_cluster_api(*taints: Taint) -> tuple[list[capi.Taint], list[str], list[str]]:
     made, errors, losses = cluster_api_taints(taints)
     return made, [*map(str, errors)], [*map(str, losses)]
 
@@ -40,7 +41,7 @@ def test_one_that_cluster_api_always_puts_back_is_the_same_in_the_machine_api() 
 def test_one_that_cluster_api_puts_on_once_comes_back_in_the_machine_api_with_a_warning() -> None:
     once = capi.Taint(key="k", effect="NoExecute", propagation="OnInitialization")
     found = Findings(losses=[])
-    assert machine_api_taints([ALWAYS_GPU, once], found) == [GPU, mapi.Taint(key="k", effect="NoExecute")]
+    assert machine_api_taints([ALWAYS_GPU, once], found) == [GPU, Taint(key="k", effect="NoExecute")]
     assert [str(loss) for loss in found.losses] == [
         'spec.taints[1].propagation: Invalid value: "OnInitialization": propagation has no equivalent in the Machine '
         "API and becomes Always: a taint that is removed from the Node comes back"
@@ -49,7 +50,7 @@ def test_one_that_cluster_api_puts_on_once_comes_back_in_the_machine_api_with_a_
 
 def test_the_time_of_a_taint_is_a_loss() -> None:
     made, errors, losses = to_cluster_api(
-        mapi.Taint(key="k", effect="NoExecute", time_added="2026-05-01T12:00:00Z"),
+        Taint(key="k", effect="NoExecute", time_added="2026-05-01T12:00:00Z"),
     )
     assert made == [capi.Taint(key="k", effect="NoExecute", propagation="Always")]
     assert errors == []
@@ -60,7 +61,7 @@ def test_the_time_of_a_taint_is_a_loss() -> None:
 
 
 def test_of_two_with_one_key_and_effect_the_first_counts_as_on_the_node() -> None:
-    other = mapi.Taint(key=GPU.key, value="absent", effect=GPU.effect)
+    other = Taint(key=GPU.key, value="absent", effect=GPU.effect)
     made, errors, losses = to_cluster_api(GPU, GPU, other)
     assert (made, errors) == ([ALWAYS_GPU], [])
     assert losses == [
@@ -70,7 +71,7 @@ def test_of_two_with_one_key_and_effect_the_first_counts_as_on_the_node() -> Non
 
 
 def test_one_key_may_have_several_effects() -> None:
-    made, errors, losses = to_cluster_api(GPU, mapi.Taint(key=GPU.key, value="present", effect="NoExecute"))
+    made, errors, losses = to_cluster_api(GPU, Taint(key=GPU.key, value="present", effect="NoExecute"))
     assert [taint.effect for taint in made] == ["NoSchedule", "NoExecute"]
     assert errors == losses == []
 
@@ -78,24 +79,24 @@ def test_one_key_may_have_several_effects() -> None:
 @pytest.mark.parametrize(
     ("taint", "error"),
     [
-        (mapi.Taint(effect="NoSchedule"), 'spec.taints[0].key: Invalid value: ""'),
-        (mapi.Taint(key="a b", effect="NoSchedule"), 'spec.taints[0].key: Invalid value: "a b"'),
-        (mapi.Taint(key="A.io/k", effect="NoSchedule"), 'spec.taints[0].key: Invalid value: "A.io/k"'),
-        (mapi.Taint(key="k\n", effect="NoSchedule"), r'spec.taints[0].key: Invalid value: "k\n"'),
-        (mapi.Taint(key="k" * 318, effect="NoSchedule"), "spec.taints[0].key: Invalid value: "),
-        (mapi.Taint(key="k", value="<v>", effect="NoSchedule"), 'spec.taints[0].value: Invalid value: "<v>"'),
-        (mapi.Taint(key="k", value="v" * 64, effect="NoSchedule"), "spec.taints[0].value: Invalid value: "),
-        (mapi.Taint(key="k", effect="Evict"), 'spec.taints[0].effect: Invalid value: "Evict": must be one of '),
-        (mapi.Taint(key="k"), 'spec.taints[0].effect: Invalid value: "": must be one of '),
+        (Taint(effect="NoSchedule"), 'spec.taints[0].key: Invalid value: ""'),
+        (Taint(key="a b", effect="NoSchedule"), 'spec.taints[0].key: Invalid value: "a b"'),
+        (Taint(key="A.io/k", effect="NoSchedule"), 'spec.taints[0].key: Invalid value: "A.io/k"'),
+        (Taint(key="k\n", effect="NoSchedule"), r'spec.taints[0].key: Invalid value: "k\n"'),
+        (Taint(key="k" * 318, effect="NoSchedule"), "spec.taints[0].key: Invalid value: "),
+        (Taint(key="k", value="<v>", effect="NoSchedule"), 'spec.taints[0].value: Invalid value: "<v>"'),
+        (Taint(key="k", value="v" * 64, effect="NoSchedule"), "spec.taints[0].value: Invalid value: "),
+        (Taint(key="k", effect="Evict"), 'spec.taints[0].effect: Invalid value: "Evict": must be one of '),
+        (Taint(key="k"), 'spec.taints[0].effect: Invalid value: "": must be one of '),
     ],
 )
-def test_what_the_crds_of_cluster_api_refuse_is_an_error_that_names_the_field(taint: mapi.Taint, error: str) -> None:
+def test_what_the_crds_of_cluster_api_refuse_is_an_error_that_names_the_field(taint: Taint, error: str) -> None:
     _, (found,), _ = to_cluster_api(taint)
     assert found.startswith(error)
 
 
 def test_the_longest_key_and_value_are_taken() -> None:
-    longest = mapi.Taint(key="k" * 317, value="v" * 63, effect="NoSchedule")
+    longest = Taint(key="k" * 317, value="v" * 63, effect="NoSchedule")
     assert to_cluster_api(longest)[1] == []
 
 
@@ -103,12 +104,12 @@ def test_the_longest_key_and_value_are_taken() -> None:
     ("number", "errors"), [(64, []), (65, ["spec.taints: Too many: 65: must have at most 64 items"])]
 )
 def test_cluster_api_takes_sixty_four(number: int, errors: list[str]) -> None:
-    assert to_cluster_api(*(mapi.Taint(key=f"k{n}", effect="NoSchedule") for n in range(number)))[1] == errors
+    assert to_cluster_api(*(Taint(key=f"k{n}", effect="NoSchedule") for n in range(number)))[1] == errors
 
 
 @given(TAINTS)
 @examples(200)
-def test_what_both_apis_can_say_comes_back_as_it_was(taints: list[mapi.Taint]) -> None:
+def test_what_both_apis_can_say_comes_back_as_it_was(taints: list[Taint]) -> None:
     made, errors, losses = to_cluster_api(*taints)
     found = Findings(losses=[])
     assert machine_api_taints(made, found) == taints

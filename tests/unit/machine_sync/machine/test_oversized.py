@@ -6,7 +6,7 @@ import pytest
 
 from windlass.api import capi, mapi
 from windlass.kube.verbs import PatchType
-from windlass.machine_sync.mirroring.synchronized import ANNOTATIONS_LIMIT
+from windlass.machine_sync.mirroring.reports import ANNOTATIONS_LIMIT
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader

@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.machine_sync.mirroring.synchronized import ANNOTATIONS_LIMIT
+from windlass.machine_sync.mirroring.reports import ANNOTATIONS_LIMIT
 from windlass.model.reader import MemoryReader
 
 from .cases import BEHIND_CLUSTER_API, CAPI_SET, MAPI_SET, Tree, changed

@@ -8,13 +8,12 @@ from windlass.api.config import (
     ClusterVersion,
     ClusterVersionStatus,
     OperandVersion,
-    OperatorCondition,
     Release,
     UpdateHistory,
 )
 from windlass.api.core import Node, NodeCondition, NodeSpec, NodeStatus
 from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPoolSpec, PoolConfiguration
-from windlass.api.meta import LabelSelector, ObjectMeta
+from windlass.api.meta import LabelSelector, ObjectMeta, PlainCondition
 from windlass.update_status.sources import Known, Sources
 from windlass.update_status.times import SECOND, Moment, moment, rfc3339
 
@@ -37,12 +36,10 @@ def at(minutes: float) -> str:
     return rfc3339(after(minutes))
 
 
-def said(
-    kind: str, status: str, minutes: float | None = 0, *, reason: str = "", message: str = ""
-) -> OperatorCondition:
+def said(kind: str, status: str, minutes: float | None = 0, *, reason: str = "", message: str = "") -> PlainCondition:
     """A condition since so many minutes after START; None: without a time."""
     when = None if minutes is None else at(minutes)
-    return OperatorCondition(type=kind, status=status, last_transition_time=when, reason=reason, message=message)
+    return PlainCondition(type=kind, status=status, last_transition_time=when, reason=reason, message=message)
 
 
 CALM = (said("Available", "True"), said("Progressing", "False"), said("Degraded", "False"))
@@ -51,7 +48,7 @@ UNDER_WAY = (said("Progressing", "True"), said("Failing", "False"))
 
 def operator(
     name: str,
-    *changes: OperatorCondition,
+    *changes: PlainCondition,
     version: str = TARGET,
     images: Iterable[str] = (),
     without: str = "",
@@ -91,7 +88,7 @@ HISTORY = (BEGUN, UPDATED_BEFORE, INSTALLED)
 
 
 def cluster_version(
-    *conditions: OperatorCondition, history: Iterable[UpdateHistory] = HISTORY, desired: str = TARGET
+    *conditions: PlainCondition, history: Iterable[UpdateHistory] = HISTORY, desired: str = TARGET
 ) -> ClusterVersion:
     return ClusterVersion(
         metadata=ObjectMeta(name="version"),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from windlass.api.config import ClusterOperator, OperatorCondition, UpdateHistory
+from windlass.api.config import ClusterOperator, UpdateHistory
+from windlass.api.meta import PlainCondition
 from windlass.update_status.assessment.control_plane import Problem, assess_control_plane
 from windlass.update_status.report import ControlPlane, Health, Operator, State
 from windlass.update_status.sources import Sources, Unknown
@@ -141,7 +142,7 @@ def test_of_an_unknown_image_only_the_version_is_compared_and_the_report_says_so
         ([said("Available", "True"), said("Available", "False", reason="A")], Health.UNAVAILABLE, "A"),
     ],
 )
-def test_the_health_of_an_operator(conditions: list[OperatorCondition], health: Health, why: str) -> None:
+def test_the_health_of_an_operator(conditions: list[PlainCondition], health: Health, why: str) -> None:
     one = operator("dns", without="Available")
     one.status.conditions[:] = conditions
     found = only(assessed(sources(one)))

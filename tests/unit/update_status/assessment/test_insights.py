@@ -3,7 +3,8 @@
 import pytest
 from msgspec import structs
 
-from windlass.api.config import OperatorCondition, UpdateHistory
+from windlass.api.config import UpdateHistory
+from windlass.api.meta import PlainCondition
 from windlass.update_status.assessment import assess
 from windlass.update_status.assessment.insights import DEGRADED_DOCS, DOWN_DOCS, HISTORY_DOCS
 from windlass.update_status.report import Impact, Insight, Level, Reference, Scope
@@ -46,7 +47,7 @@ def test_an_update_that_goes_well_needs_no_attention() -> None:
     assert insights(sources()) == ()
 
 
-def of_cluster_version(*conditions: OperatorCondition) -> list[Insight]:
+def of_cluster_version(*conditions: PlainCondition) -> list[Insight]:
     return [*insights(sources(version=cluster_version(PROGRESSING, *conditions)))]
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from windlass.api.config import ClusterOperator, ClusterVersion, ClusterVersionStatus, OperatorCondition, UpdateHistory
-from windlass.api.meta import ObjectMeta
+from windlass.api.config import ClusterOperator, ClusterVersion, ClusterVersionStatus, UpdateHistory
+from windlass.api.meta import ObjectMeta, PlainCondition
 from windlass.update_status.assessment import assess
 from windlass.update_status.report import Versions
 from windlass.update_status.sources import Sources
@@ -15,7 +15,7 @@ def versions(*history: str) -> Versions | None:
         UpdateHistory(state="Partial" if item.endswith("?") else "Completed", version=item.rstrip("?"))
         for item in history
     ]
-    status = ClusterVersionStatus(conditions=[OperatorCondition(type="Progressing", status="True")], history=items)
+    status = ClusterVersionStatus(conditions=[PlainCondition(type="Progressing", status="True")], history=items)
     found = Sources(
         cluster_version=ClusterVersion(metadata=ObjectMeta(name="version"), status=status),
         operators=(ClusterOperator(metadata=ObjectMeta(name="dns")),),

@@ -5,16 +5,8 @@ from typing import Any
 
 from msgspec import structs
 
-from windlass.api.core import (
-    ContainerState,
-    ContainerStateWaiting,
-    ContainerStatus,
-    Pod,
-    PodCondition,
-    PodSpec,
-    PodStatus,
-)
-from windlass.api.meta import Condition, LabelSelector, ObjectMeta, OwnerReference
+from windlass.api.core import ContainerState, ContainerStateWaiting, ContainerStatus, Pod, PodSpec, PodStatus
+from windlass.api.meta import Condition, LabelSelector, ObjectMeta, OwnerReference, PlainCondition
 from windlass.api.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus
 from windlass.update_status.report import Node, Phase
 from windlass.update_status.times import HOUR, MINUTE, SECOND, Moment, moment, rfc3339
@@ -33,12 +25,12 @@ def draining(name: str = "n1", *, since: Moment | None = DRAINED, **changes: Any
     return structs.replace(Node(name=name, phase=Phase.DRAINING, updating=True, since=since), **changes)
 
 
-def ready(status: str = "True", minutes: float = -60) -> PodCondition:
-    return PodCondition(type="Ready", status=status, last_transition_time=at(minutes))
+def ready(status: str = "True", minutes: float = -60) -> PlainCondition:
+    return PlainCondition(type="Ready", status=status, last_transition_time=at(minutes))
 
 
-def placed(status: str = "True", minutes: float = -60, message: str = "") -> PodCondition:
-    return PodCondition(type="PodScheduled", status=status, last_transition_time=at(minutes), message=message)
+def placed(status: str = "True", minutes: float = -60, message: str = "") -> PlainCondition:
+    return PlainCondition(type="PodScheduled", status=status, last_transition_time=at(minutes), message=message)
 
 
 def waiting(reason: str, message: str = "", name: str = "app") -> ContainerStatus:
@@ -53,7 +45,7 @@ RUNNING = ContainerStatus(name="app")
 def pod(
     name: str = "shop-0",
     node: str = "n1",
-    *conditions: PodCondition,
+    *conditions: PlainCondition,
     phase: str = "Running",
     labels: dict[str, str] | None = None,
     owner: str = "ReplicaSet",

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from windlass.api.capi import Address, TemplateMeta, V1Beta1Condition
+from windlass.api.capi import Address, TemplateMeta
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import ObjectMeta, Resource, SeverityCondition, always
 
 
 class Filter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -148,7 +148,7 @@ class AWSMachineStatus(Struct, rename="camel", omit_defaults=True, kw_only=True,
     instance_state: str | None = None
     failure_reason: str | None = None
     failure_message: str | None = None
-    conditions: list[V1Beta1Condition] = field(default_factory=list)
+    conditions: list[SeverityCondition] = field(default_factory=list)
     dedicated_host: DedicatedHostStatus | None = None
 
 

@@ -4,13 +4,12 @@ Source: `sigs.k8s.io/cluster-api/api/core/v1beta2`. A nested struct that Go omit
 constant default here, and is omitted as long as it is that default.
 """
 
-from types import NoneType
 from typing import ClassVar
 
 from msgspec import Struct, field
 
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import LabelSelector, ObjectMeta, Resource, always
+from windlass.api.meta import ConvertedCondition, LabelSelector, ObjectMeta, Resource, SeverityCondition, always
 
 
 class ContractReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -97,32 +96,10 @@ class Address(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
     address: str = ""
 
 
-class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`metav1.Condition` as conversion makes it: the time is an explicit null until a controller sets it."""
-
-    type: str = always(str)
-    status: str = always(str)
-    observed_generation: Int64 = 0
-    last_transition_time: str | None = always(NoneType)
-    reason: str = always(str)
-    message: str = always(str)
-
-
-class V1Beta1Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A condition of the older contract, which has a severity."""
-
-    type: str = always(str)
-    status: str = always(str)
-    severity: str = ""
-    last_transition_time: str | None = always(NoneType)
-    reason: str = ""
-    message: str = ""
-
-
 class MachineV1Beta1Status(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """What is left of the older contract's status."""
 
-    conditions: list[V1Beta1Condition] = field(default_factory=list)
+    conditions: list[SeverityCondition] = field(default_factory=list)
     failure_reason: str | None = None
     failure_message: str | None = None
 
@@ -132,7 +109,7 @@ class MachineDeprecatedStatus(Struct, rename="camel", omit_defaults=True, kw_onl
 
 
 class MachineStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[ConvertedCondition] = field(default_factory=list)
     initialization: MachineInitialization = MachineInitialization()
     node_ref: NodeReference = NodeReference()
     last_updated: str | None = None
@@ -183,7 +160,7 @@ class MachineSetSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 class MachineSetV1Beta1Status(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """What is left of the older contract's status."""
 
-    conditions: list[V1Beta1Condition] = field(default_factory=list)
+    conditions: list[SeverityCondition] = field(default_factory=list)
     failure_reason: str | None = None
     failure_message: str | None = None
     fully_labeled_replicas: Int32 = always(int)
@@ -196,7 +173,7 @@ class MachineSetDeprecatedStatus(Struct, rename="camel", omit_defaults=True, kw_
 
 
 class MachineSetStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[ConvertedCondition] = field(default_factory=list)
     selector: str = ""
     replicas: Int32 | None = None
     ready_replicas: Int32 | None = None

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import ObjectMeta, PlainCondition, Resource, always
 
 
 class AWSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -103,16 +103,6 @@ class Release(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
     image: str = always(str)
 
 
-class OperatorCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`ClusterOperatorStatusCondition`: like `meta.Condition`, but reasons are free text and may be empty."""
-
-    type: str = always(str)
-    status: str = always(str)
-    last_transition_time: str | None = None
-    reason: str = ""
-    message: str = ""
-
-
 class UpdateHistory(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """One update, or the installation. `state` is Completed or Partial.
 
@@ -132,7 +122,7 @@ class ClusterVersionStatus(Struct, rename="camel", omit_defaults=True, kw_only=T
     desired: Release = always(Release)
     observed_generation: int = 0
     history: list[UpdateHistory] = field(default_factory=list)
-    conditions: list[OperatorCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
 
 
 class ClusterVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -156,7 +146,7 @@ class OperandVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 
 
 class ClusterOperatorStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    conditions: list[OperatorCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
     versions: list[OperandVersion] = field(default_factory=list)
 
 

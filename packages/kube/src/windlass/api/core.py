@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import ObjectMeta, PlainCondition, Resource, always
 
 
 class ObjectReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -205,19 +205,11 @@ class ContainerStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     state: ContainerState = always(ContainerState)
 
 
-class PodCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    type: str = always(str)
-    status: str = always(str)
-    last_transition_time: str | None = None
-    reason: str = ""
-    message: str = ""
-
-
 class PodStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`phase` is Pending, Running, Succeeded, Failed or Unknown."""
 
     phase: str = ""
-    conditions: list[PodCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
     reason: str = ""
     message: str = ""
     init_container_statuses: list[ContainerStatus] = field(default_factory=list)

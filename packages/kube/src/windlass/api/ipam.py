@@ -9,7 +9,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from windlass.api.integers import Int32
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import NamedReference, ObjectMeta, Resource, always
 
 GROUP = "ipam.cluster.x-k8s.io"
 
@@ -19,12 +19,6 @@ class PoolReference(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 
     api_group: str = always(str)
     kind: str = always(str)
-    name: str = always(str)
-
-
-class NameReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """An IPAddressClaim or IPAddress in the same namespace."""
-
     name: str = always(str)
 
 
@@ -38,7 +32,7 @@ class IPAddressClaimSpec(Struct, rename="camel", omit_defaults=True, kw_only=Tru
 class IPAddressClaimStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`address_ref`: the IPAddress, once there is one."""
 
-    address_ref: NameReference | None = None
+    address_ref: NamedReference | None = None
 
 
 class IPAddressClaim(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -54,7 +48,7 @@ class IPAddressClaim(Struct, rename="camel", omit_defaults=True, kw_only=True, f
 class IPAddressSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`prefix`: the length of the network's prefix."""
 
-    claim_ref: NameReference = always(NameReference)
+    claim_ref: NamedReference = always(NamedReference)
     pool_ref: PoolReference = always(PoolReference)
     address: str = always(str)
     prefix: Int32 = always(int)

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from windlass.api.config import OperatorCondition
 from windlass.api.core import ObjectReference
-from windlass.api.meta import Condition, LabelSelector, ObjectMeta, Resource, always
+from windlass.api.meta import Condition, LabelSelector, ObjectMeta, PlainCondition, Resource, always
 
 GROUP = "machineconfiguration.openshift.io"
 
@@ -37,7 +36,7 @@ class MachineConfigPoolStatus(Struct, rename="camel", omit_defaults=True, kw_onl
     """`configuration` is that of the spec when all nodes had it last: what the whole pool runs."""
 
     configuration: PoolConfiguration = always(PoolConfiguration)
-    conditions: list[OperatorCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
 
 
 class MachineConfigPool(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -9,13 +9,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from windlass.api.machineconfiguration import GROUP
-from windlass.api.meta import Condition, ObjectMeta, Resource, always
-
-
-class NamedReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A reference by a name that is always written."""
-
-    name: str = always(str)
+from windlass.api.meta import Condition, NamedReference, ObjectMeta, Resource, always
 
 
 class ImageBuilder(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -4,52 +4,13 @@ Source: `github.com/openshift/api/machine/v1beta1`. The providers' types of `pro
 `status.providerStatus` are in `mapi_aws`, `mapi_openstack` and `mapi_powervs`.
 """
 
-from types import NoneType
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from windlass.api.core import NodeAddress, ObjectReference, Taint
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference, Resource, always
-
-
-class NodeReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`v1.ObjectReference` as the Machine API uses it: the Node that a Machine became."""
-
-    kind: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    api_version: str = ""
-    resource_version: str = ""
-    field_path: str = ""
-
-
-class Address(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`v1.NodeAddress`: one address of a machine, with its type (InternalIP, Hostname, ...)."""
-
-    type: str = always(str)
-    address: str = always(str)
-
-
-class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A condition of the Machine API, which has a severity (Error, Warning, Info; empty when status is True)."""
-
-    type: str = always(str)
-    status: str = always(str)
-    severity: str = ""
-    last_transition_time: str | None = always(NoneType)
-    reason: str = ""
-    message: str = ""
-
-
-class Taint(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`v1.Taint`, applied to the Node of a Machine."""
-
-    key: str = always(str)
-    value: str = ""
-    effect: str = always(str)
-    time_added: str | None = None
+from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference, Resource, SeverityCondition, always
 
 
 class NestedMeta(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -100,15 +61,15 @@ class LastOperation(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 class MachineStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`provider_status` is a Struct when conversion made it, the plain JSON tree when it was decoded."""
 
-    node_ref: NodeReference | None = None
+    node_ref: ObjectReference | None = None
     last_updated: str | None = None
     error_reason: str | None = None
     error_message: str | None = None
     provider_status: Any = None
-    addresses: list[Address] = field(default_factory=list)
+    addresses: list[NodeAddress] = field(default_factory=list)
     last_operation: LastOperation | None = None
     phase: str | None = None
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[SeverityCondition] = field(default_factory=list)
     authoritative_api: str = field(default="", name="authoritativeAPI")
     synchronized_api: str = field(default="", name="synchronizedAPI")
     synchronized_generation: Int64 = 0
@@ -145,7 +106,7 @@ class MachineSetStatus(Struct, rename="camel", omit_defaults=True, kw_only=True,
     label_selector: str = ""
     error_reason: str | None = None
     error_message: str | None = None
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[SeverityCondition] = field(default_factory=list)
     authoritative_api: str = field(default="", name="authoritativeAPI")
     synchronized_api: str = field(default="", name="synchronizedAPI")
     synchronized_generation: Int64 = 0

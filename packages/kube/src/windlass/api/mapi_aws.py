@@ -4,12 +4,10 @@ Source: `github.com/openshift/api/machine/v1beta1` (both are `machine.openshift.
 objects: the config is `spec.providerSpec.value` of a Machine, the status its `status.providerStatus`.
 """
 
-from types import NoneType
-
 from msgspec import Struct, field
 
 from windlass.api.integers import Int32, Int64
-from windlass.api.meta import LocalReference, ObjectMeta, always
+from windlass.api.meta import ConvertedCondition, LocalReference, ObjectMeta, always
 
 
 class Filter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -120,17 +118,6 @@ class AWSMachineProviderConfig(Struct, rename="camel", omit_defaults=True, kw_on
     market_type: str = ""
 
 
-class ProviderCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`metav1.Condition` as conversion makes it: the time is an explicit null until a controller sets it."""
-
-    type: str = always(str)
-    status: str = always(str)
-    observed_generation: Int64 = 0
-    last_transition_time: str | None = always(NoneType)
-    reason: str = always(str)
-    message: str = always(str)
-
-
 class DedicatedHostStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     id: str = ""
 
@@ -140,5 +127,5 @@ class AWSMachineProviderStatus(Struct, rename="camel", omit_defaults=True, kw_on
     api_version: str = ""
     instance_id: str | None = None
     instance_state: str | None = None
-    conditions: list[ProviderCondition] = field(default_factory=list)
+    conditions: list[ConvertedCondition] = field(default_factory=list)
     dedicated_host: DedicatedHostStatus | None = None

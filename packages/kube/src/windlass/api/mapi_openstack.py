@@ -17,7 +17,9 @@ class SecretReference(Struct, rename="camel", omit_defaults=True, kw_only=True, 
     namespace: str = ""
 
 
-class SecurityGroupFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+class NeutronFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The fields that the filters of networks and security groups begin with."""
+
     id: str = ""
     name: str = ""
     description: str = ""
@@ -27,6 +29,9 @@ class SecurityGroupFilter(Struct, rename="camel", omit_defaults=True, kw_only=Tr
     tags_any: str = ""
     not_tags: str = ""
     not_tags_any: str = ""
+
+
+class SecurityGroupFilter(NeutronFilter, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     limit: Int64 = 0
     marker: str = ""
     sort_key: str = ""
@@ -39,16 +44,7 @@ class SecurityGroup(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     filter: SecurityGroupFilter = always(SecurityGroupFilter)
 
 
-class NetworkFilter(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    id: str = ""
-    name: str = ""
-    description: str = ""
-    tenant_id: str = ""
-    project_id: str = ""
-    tags: str = ""
-    tags_any: str = ""
-    not_tags: str = ""
-    not_tags_any: str = ""
+class NetworkFilter(NeutronFilter, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     status: str = ""
     admin_state_up: bool | None = None
     shared: bool | None = None

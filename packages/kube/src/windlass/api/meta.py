@@ -4,11 +4,13 @@ Source: the Kubernetes API conventions and `k8s.io/apimachinery/pkg/apis/meta/v1
 """
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
+from windlass.api.integers import Int64
 from windlass.api.schema import REQUIRED
 
 T = TypeVar("T")
@@ -103,6 +105,41 @@ class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     message: str = always(str)
 
 
+class ConvertedCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`metav1.Condition` as conversion makes it: the time is an explicit null until a controller sets it."""
+
+    type: str = always(str)
+    status: str = always(str)
+    observed_generation: Int64 = 0
+    last_transition_time: str | None = always(NoneType)
+    reason: str = always(str)
+    message: str = always(str)
+
+
+class PlainCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A condition of Pods, ClusterOperators and pools: no observed generation, and the reason may be empty."""
+
+    type: str = always(str)
+    status: str = always(str)
+    last_transition_time: str | None = None
+    reason: str = ""
+    message: str = ""
+
+
+class SeverityCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A condition of the Machine API, or of Cluster API's older contract, which has a severity.
+
+    `severity` is Error, Warning or Info; empty when `status` is True.
+    """
+
+    type: str = always(str)
+    status: str = always(str)
+    severity: str = ""
+    last_transition_time: str | None = always(NoneType)
+    reason: str = ""
+    message: str = ""
+
+
 class LabelSelectorRequirement(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     key: str = always(str)
     operator: str = always(str)  # In, NotIn, Exists or DoesNotExist
@@ -120,6 +157,12 @@ class LocalReference(Struct, rename="camel", omit_defaults=True, kw_only=True, f
     """A reference by name to an object in the same namespace."""
 
     name: str = ""
+
+
+class NamedReference(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """A reference by a name that is always written."""
+
+    name: str = always(str)
 
 
 class KubernetesObject(Protocol):

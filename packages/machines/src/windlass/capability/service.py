@@ -5,25 +5,21 @@ gates, has them for as long as its `run` lasts, also while the process stands by
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from windlass.capability.installed import NO_KINDS, Installed, Own
-from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.control.controller import Controller
-from windlass.kube.control.effects import Carrier
 from windlass.kube.process import run as process
-from windlass.kube.process.lease import Election, LeaseTimes, own_identity
+from windlass.kube.process.lease import Election, own_identity
 from windlass.kube.process.manager import Manager
-from windlass.kube.process.run import Address, Names, Work, run_process
+from windlass.kube.process.run import Address, Frame, Names, Work, run_process
 from windlass.kube.process.tasks import end
 
-__all__ = ["Address", "Frame", "Make", "ProcessSettings", "Steady", "Work", "run", "steady_frame"]
+__all__ = ["Address", "Frame", "Make", "ProcessSettings", "Steady", "Work", "configured", "run", "steady_frame"]
 
 Make: TypeAlias = Callable[[Any], Controller[Any, Any]]
 """Makes a controller from its reader."""
@@ -36,23 +32,8 @@ class ProcessSettings(process.ProcessSettings, frozen=True, kw_only=True):
     resync: float = 600.0
 
 
-class Frame(Struct, frozen=True, kw_only=True):
-    """The parts of a process that a capability provides.
-
-    elect       makes its candidate from a client without a fence
-    work        makes its work from the manager whose controllers it starts and the candidate (None without an election)
-    requests    how many requests to the API server one worker may have under way
-    is_noise    whether a warning of the API server is useless to readers of the log
-    systems     the carriers for Calls of controllers
-    holding     what the carriers need: entered before anything works, left when the last key in work has ended
-    """
-
-    elect: Callable[[Client, LeaseTimes], Election]
-    work: Callable[[Manager, Any, ProcessSettings], Work]
-    requests: int = 4
-    is_noise: Callable[[str], bool] = lambda _: False
-    systems: Mapping[str, Carrier[Any]] = {}
-    holding: AbstractAsyncContextManager[Any] = nullcontext()
+REQUESTS_OF_A_WORKER: Final = 4
+"""How many requests to the API server one worker may have under way."""
 
 
 async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame, *, own: Own = NO_KINDS) -> None:
@@ -60,15 +41,12 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame, *,
     await run_process(
         config,
         settings,
-        elect=frame.elect,
-        work=lambda manager, election: _WithOwn(
-            frame.work(manager, election, settings), Installed(own, manager.pool.unserved)
+        structs.replace(
+            frame,
+            connections=REQUESTS_OF_A_WORKER * (settings.workers + 1),
+            work=lambda manager, *rest: _WithOwn(frame.work(manager, *rest), Installed(own, manager.pool.unserved)),
         ),
         names=Names(process_log=__name__),
-        connections=frame.requests * (settings.workers + 1),
-        is_noise=frame.is_noise,
-        systems=frame.systems,
-        holding=frame.holding,
     )
 
 
@@ -94,11 +72,12 @@ class Steady(process.Steady):
     """Work that is the same on every cluster: the controllers run for as long as the process does."""
 
     def __init__(self, manager: Manager, makers: Sequence[Make], settings: ProcessSettings) -> None:
-        super().__init__(manager, [partial(_configured, make, settings) for make in makers])
+        super().__init__(manager, [configured(make, settings) for make in makers])
 
 
-def _configured(make: Make, settings: ProcessSettings, reader: Any) -> Controller[Any, Any]:
-    return structs.replace(make(reader), workers=settings.workers, resync=settings.resync)
+def configured(make: Make, settings: ProcessSettings) -> Make:
+    """`make`, with the workers and the resync of the process."""
+    return lambda reader: structs.replace(make(reader), workers=settings.workers, resync=settings.resync)
 
 
 def steady_frame(makers: Sequence[Make], *, lease: str, namespace: str) -> Frame:

@@ -50,7 +50,7 @@ def frame(namespaces: Namespaces, *, takes_taints: bool = False) -> Frame:
 
     # `workers` for Machines and a quarter of that for sets; each writes up to three objects at a time. The name of the
     # Machine API's finalizer is older than Kubernetes' warning about finalizers without a "/".
-    return Frame(elect=elect, work=work, requests=4, is_noise=lambda text: MACHINE_API_FINALIZER in text)
+    return Frame(elect=elect, work=work, is_noise=lambda text: MACHINE_API_FINALIZER in text)
 
 
 class _Work:

@@ -49,6 +49,19 @@ def oldest_recorders(
     return first
 
 
+def other_recorders(
+    seen: Asking,
+    found: Present[Any],
+    index: str,
+    which: Iterable[str],
+    *,
+    has: Callable[[Any, str], bool] = lambda _, which: True,
+) -> dict[str, Present[Any]]:
+    """The same for the kind of `found`, without the resources that belong to `found` itself."""
+    first = oldest_recorders(seen, (type(found.object),), index, which, has=has)
+    return {each: one for each, one in first.items() if one.metadata.uid != found.metadata.uid}
+
+
 def in_words(found: Present[Any]) -> str:
     """The object's kind, namespace and name, for people."""
     return f"{type(found.object).RESOURCE.kind} {found.metadata.namespace}/{found.metadata.name}"

@@ -9,11 +9,8 @@ The process has its own Lease, for which only its replicas compete.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec import structs
-
-from windlass.capability.service import Frame, Make, ProcessSettings
+from windlass.capability.service import Frame, ProcessSettings, configured
 from windlass.kube.client import Client
-from windlass.kube.control.controller import Controller
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
 from windlass.openstack.beside import Beside, cluster_api_provider, machine_api_provider
@@ -42,7 +39,7 @@ def frame(
 
         async def start() -> None:
             for make in makers(clouds, namespaces, machine_api=machine_api):
-                name = await manager.start(_configured(make, settings))
+                name = await manager.start(configured(make, settings))
                 names.append(name)
 
         async def stop() -> None:
@@ -67,10 +64,3 @@ def frame(
         systems={OPENSTACK: clouds},
         holding=clouds,
     )
-
-
-def _configured(make: Make, settings: ProcessSettings) -> Make:
-    def configured(reader: Any) -> Controller[Any, Any]:
-        return structs.replace(make(reader), workers=settings.workers, resync=settings.resync)
-
-    return configured

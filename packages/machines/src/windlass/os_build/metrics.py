@@ -21,9 +21,8 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from windlass.api.config import OperatorCondition
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.meta import KubernetesObject
+from windlass.api.meta import KubernetesObject, PlainCondition
 from windlass.kube.conditions import find, is_true
 from windlass.kube.errors import DecodeError
 from windlass.kube.object import Object
@@ -70,7 +69,7 @@ class BuildFigures(Collector):
         yield from (state, waits, start, end)
         yield GaugeMetricFamily("ocl_active_builds", "Pools whose image is being built.", value=active)
 
-    def _pools(self) -> Iterator[tuple[str, list[OperatorCondition]]]:
+    def _pools(self) -> Iterator[tuple[str, list[PlainCondition]]]:
         for found in self._cached(MachineConfigPool):
             try:
                 pool = found.decode()
@@ -80,7 +79,7 @@ class BuildFigures(Collector):
                 yield found.name, pool.status.conditions
 
 
-def _seconds(conditions: list[OperatorCondition], type_: str) -> float:
+def _seconds(conditions: list[PlainCondition], type_: str) -> float:
     found = find(conditions, type_)
     since = found.last_transition_time if found is not None else None
     return datetime.fromisoformat(since).timestamp() if since else 0.0

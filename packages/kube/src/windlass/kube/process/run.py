@@ -11,7 +11,7 @@
     process: signals, the drain and its deadline; probes and metrics beside it
 
 `run` has the same controllers for as long as the process lives. A program that starts and stops controllers, serves
-HTTP endpoints, or competes for a Lease in its own way, brings `Work` to `run_process`.
+HTTP endpoints, or competes for a Lease in its own way, brings a `Frame` with its `Work` to `run_process`.
 """
 
 import asyncio
@@ -114,6 +114,26 @@ class Work(Protocol):
         ...
 
 
+class Frame(Struct, frozen=True, kw_only=True):
+    """The parts of a process that its program provides.
+
+    elect         makes the candidate from a client without a fence
+    work          makes the work from the manager whose controllers it starts, the candidate (None: no election) and
+                  the settings that the process was given
+    connections   how many requests to the API server may be under way
+    is_noise      whether a warning of the API server is useless to readers of the log
+    systems       the carriers for Calls of controllers
+    holding       what the carriers need: entered before anything works, left when the last key in work has ended
+    """
+
+    elect: Callable[[Client, LeaseTimes], Election]
+    work: Callable[[Manager, Any, Any], Work]
+    connections: int = 128
+    is_noise: Callable[[str], bool] = lambda _: False
+    systems: Mapping[str, Carrier[Any]] = {}
+    holding: AbstractAsyncContextManager[Any] = nullcontext()
+
+
 _SETTINGS = ProcessSettings()
 _NAMES = Names()
 
@@ -156,38 +176,18 @@ async def run(
     await run_process(
         cluster,
         settings if lease else replace(settings, times=None),
-        elect=elect,
-        work=lambda manager, _: Steady(manager, controllers),
+        Frame(elect=elect, work=lambda manager, *_: Steady(manager, controllers)),
         names=names,
     )
 
 
-async def run_process(
-    config: ClusterConfig,
-    settings: ProcessSettings,
-    *,
-    elect: Callable[[Client, LeaseTimes], Election],
-    work: Callable[[Manager, Any], Work],
-    names: Names = _NAMES,
-    connections: int = 128,
-    is_noise: Callable[[str], bool] = lambda _: False,
-    systems: Mapping[str, Carrier[Any]] | None = None,
-    holding: AbstractAsyncContextManager[Any] | None = None,
-) -> None:
-    """Run until SIGTERM or SIGINT.
-
-    elect         makes the candidate from a client without a fence
-    work          makes the work from the manager whose controllers it starts and the candidate (None: no election)
-    connections   how many requests to the API server may be under way
-    is_noise      whether a warning of the API server is useless to readers of the log
-    systems       the carriers for Calls of controllers
-    holding       what the carriers need: entered before anything works, left when the last key in work has ended
-    """
+async def run_process(config: ClusterConfig, settings: ProcessSettings, frame: Frame, *, names: Names = _NAMES) -> None:
+    """Run until SIGTERM or SIGINT."""
     log = Logger(names.process_log)
     metrics = Metrics(host=config.server, prefix=names.metric_prefix)
 
     def log_warning(text: str) -> None:
-        log.log(logging.DEBUG if is_noise(text) else logging.WARNING, "the API server warns", warning=text)
+        log.log(logging.DEBUG if frame.is_noise(text) else logging.WARNING, "the API server warns", warning=text)
 
     async with AsyncExitStack() as stack:
         process = await stack.enter_async_context(
@@ -196,20 +196,20 @@ async def run_process(
         lease_client = await stack.enter_async_context(
             Client(config, observer=metrics.request, user_agent=names.user_agent)
         )
-        election = elect(lease_client, settings.times) if settings.times else None
+        election = frame.elect(lease_client, settings.times) if settings.times else None
         client = await stack.enter_async_context(
             Client(
                 config,
                 field_manager=names.field_manager,
                 user_agent=names.user_agent,
                 timeout=settings.request_timeout,
-                connections=connections,
+                connections=frame.connections,
                 fence=election,
                 observer=metrics.request,
                 warned=once(log_warning),
             )
         )
-        await stack.enter_async_context(holding or nullcontext())
+        await stack.enter_async_context(frame.holding)
         manager = await stack.enter_async_context(
             Manager(
                 client,
@@ -219,11 +219,11 @@ async def run_process(
                 reconcile_log=names.reconcile_log,
                 linger_seconds=settings.drain,
                 inactivity=settings.inactivity,
-                systems=systems,
+                systems=frame.systems,
             )
         )
         process.add(manager)
-        worked = work(manager, election)
+        worked = frame.work(manager, election, settings)
 
         def ready() -> dict[str, str]:
             return {**worked.report(), **process.report_ready()}

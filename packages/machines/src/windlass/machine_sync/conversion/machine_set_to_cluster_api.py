@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference
+from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference, SeverityCondition
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import dropped
 from windlass.machine_sync.conversion.machine_to_cluster_api import (
@@ -41,8 +41,8 @@ _SCALING_DOWN: Final = condition_pair("ScalingDown", "NotScalingDown", "ScalingD
 _SCALING_UP: Final = condition_pair("ScalingUp", "NotScalingUp", "ScalingUp")
 
 
-def _old_pair(kind: str) -> tuple[capi.V1Beta1Condition, capi.V1Beta1Condition]:
-    return capi.V1Beta1Condition(type=kind, status="False"), capi.V1Beta1Condition(type=kind, status="True")
+def _old_pair(kind: str) -> tuple[SeverityCondition, SeverityCondition]:
+    return SeverityCondition(type=kind, status="False"), SeverityCondition(type=kind, status="True")
 
 
 _OLD_MACHINES_CREATED: Final = _old_pair("MachinesCreated")

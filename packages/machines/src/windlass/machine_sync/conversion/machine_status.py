@@ -4,21 +4,22 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from windlass.api import capi, mapi
+from windlass.api import capi
+from windlass.api.core import NodeAddress
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid
 
-A = TypeVar("A", capi.Address, mapi.Address)
+A = TypeVar("A", capi.Address, NodeAddress)
 
 _ADDRESS_TYPES: Final = frozenset({"Hostname", "ExternalIP", "InternalIP", "ExternalDNS", "InternalDNS"})
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 
 
 def converted_addresses(
-    addresses: Iterable[capi.Address | mapi.Address], kind: type[A]
+    addresses: Iterable[capi.Address | NodeAddress], kind: type[A]
 ) -> tuple[list[A], list[FieldError]]:
     """The addresses whose types both APIs know, converted to `kind`; an error for each of the others.
 
-    >>> [str(error) for error in converted_addresses([mapi.Address(type="Fax", address="1")], capi.Address)[1]]
+    >>> [str(error) for error in converted_addresses([NodeAddress(type="Fax", address="1")], capi.Address)[1]]
     ['status.addresses: Invalid value: "Fax": Fax unrecognized address type']
     """
     converted: list[A] = []

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import ConvertedCondition, ObjectMeta, SeverityCondition
 from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import CLUSTER_API_FINALIZER, CLUSTER_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid
@@ -212,18 +212,18 @@ def unsupported_names(path: str, metadata: mapi.NestedMeta) -> list[FieldError]:
     return errors
 
 
-def condition_pair(kind: str, when_false: str, when_true: str) -> tuple[capi.Condition, capi.Condition]:
+def condition_pair(kind: str, when_false: str, when_true: str) -> tuple[ConvertedCondition, ConvertedCondition]:
     """The condition of this type when False and when True, with the reason of each: index it with a bool."""
     return (
-        capi.Condition(type=kind, status="False", reason=when_false),
-        capi.Condition(type=kind, status="True", reason=when_true),
+        ConvertedCondition(type=kind, status="False", reason=when_false),
+        ConvertedCondition(type=kind, status="True", reason=when_true),
     )
 
 
-def _old_condition_pair(kind: str, severity: str, reason: str = "") -> tuple[capi.V1Beta1Condition, ...]:
+def _old_condition_pair(kind: str, severity: str, reason: str = "") -> tuple[SeverityCondition, ...]:
     return (
-        capi.V1Beta1Condition(type=kind, status="False", severity=severity, reason=reason),
-        capi.V1Beta1Condition(type=kind, status="True"),
+        SeverityCondition(type=kind, status="False", severity=severity, reason=reason),
+        SeverityCondition(type=kind, status="True"),
     )
 
 

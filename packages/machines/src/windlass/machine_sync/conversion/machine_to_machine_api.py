@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from windlass.api import capi, mapi
+from windlass.api.core import NodeAddress, ObjectReference
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_FINALIZER, MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid
@@ -107,11 +108,11 @@ def machine_api_machine(source: capi.Machine, provider: ProviderPart) -> Convert
 
 
 def _status(status: capi.MachineStatus, provider_status: Any) -> tuple[mapi.MachineStatus, list[FieldError]]:
-    addresses, errors = converted_addresses(status.addresses, mapi.Address)
+    addresses, errors = converted_addresses(status.addresses, NodeAddress)
     deprecated = status.deprecated.v1beta1 if status.deprecated else None
     node = status.node_ref.name
     converted = mapi.MachineStatus(
-        node_ref=mapi.NodeReference(api_version="v1", kind="Node", name=node) if node else None,
+        node_ref=ObjectReference(api_version="v1", kind="Node", name=node) if node else None,
         last_updated=printed_time(status.last_updated) if status.last_updated else None,
         error_reason=deprecated.failure_reason if deprecated else None,
         error_message=deprecated.failure_message if deprecated else None,

@@ -14,7 +14,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from windlass.api import capi, mapi
+from windlass.api import capi
+from windlass.api.core import Taint
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, dropped, invalid, too_many
 
 PATH: Final = "spec.taints"
@@ -31,7 +32,7 @@ _VALUE: Final = re.compile(_NAME)
 
 
 def cluster_api_taints(
-    taints: Sequence[mapi.Taint],
+    taints: Sequence[Taint],
 ) -> tuple[list[capi.Taint], list[FieldError], list[FieldError]]:
     """The taints of a Machine of Cluster API, what is wrong with those that were given, and what is lost of them."""
     made: dict[tuple[str, str], capi.Taint] = {}
@@ -52,16 +53,16 @@ def cluster_api_taints(
     return [*made.values()], errors, losses
 
 
-def machine_api_taints(taints: Sequence[capi.Taint], found: Findings) -> list[mapi.Taint]:
+def machine_api_taints(taints: Sequence[capi.Taint], found: Findings) -> list[Taint]:
     """The taints of a Machine of the Machine API; `found` gets what is lost."""
     for place, taint in enumerate(taints):
         if taint.propagation != ALWAYS:
             path, what = f"{PATH}[{place}].propagation", f"{ALWAYS}: a taint that is removed from the Node comes back"
             found.lose(path, taint.propagation, by="the Machine API", becomes=what)
-    return [mapi.Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in taints]
+    return [Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in taints]
 
 
-def _invalid(path: str, taint: mapi.Taint) -> list[FieldError]:
+def _invalid(path: str, taint: Taint) -> list[FieldError]:
     errors = []
     if len(taint.key) > _KEY_LENGTH or not _KEY.fullmatch(taint.key):
         errors.append(invalid(f"{path}.key", taint.key, "Cluster API takes only keys that labels can have"))

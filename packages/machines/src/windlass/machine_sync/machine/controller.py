@@ -21,6 +21,7 @@ from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Nam
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.observe import BY_INFRA_MACHINE, BY_MACHINE, MachineObserver
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
+from windlass.machine_sync.mirroring import references
 from windlass.machine_sync.mirroring.belongs import was_mirrored
 from windlass.machine_sync.mirroring.removal import looks_at
 from windlass.machine_sync.platforms import Platform
@@ -64,13 +65,17 @@ def machine_controller(
         return {*of_cluster_api(BY_CLUSTER)(found), *of_this_cluster(found)}
 
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
-    indexes = {BY_INFRA_MACHINE: _infra_machine, BY_CLUSTER: _cluster, BY_SET: set_names(capi.MachineSet)}
+    indexes = {
+        BY_INFRA_MACHINE: references.infra_machine,
+        BY_CLUSTER: references.cluster,
+        BY_SET: set_names(capi.MachineSet),
+    }
     own_indexes = {BY_SET: set_names(mapi.MachineSet), BY_AUTHORITY: _authority}
     return Controller(
         name=NAME,
         watches=(
-            Watch(capi.Machine, _own_name, namespace=theirs, indexes=indexes),
-            Watch(mapi.Machine, _own_name, namespace=ours, indexes=own_indexes),
+            Watch(capi.Machine, references.own_name, namespace=theirs, indexes=indexes),
+            Watch(mapi.Machine, references.own_name, namespace=ours, indexes=own_indexes),
             Watch(platform.infra_machine, of_infra, namespace=theirs, indexes={BY_MACHINE: _machines}),
             # Each of these concerns hundreds of machines, and its status changes with each of them.
             Watch(platform.infra_cluster, of_infra_cluster, namespace=theirs, when=spec_differs),
@@ -119,10 +124,6 @@ def _mirrored_differs(old: Object[Any] | None, new: Object[Any] | None) -> bool:
     return was_mirrored(old.metadata) != was_mirrored(new.metadata)
 
 
-def _own_name(found: Object[Any]) -> Iterable[str]:
-    return (found.name,)
-
-
 def _machines(infra: Object[Any]) -> Iterable[str]:
     """The machines of an infra machine, by its owners or by our annotation.
 
@@ -132,34 +133,6 @@ def _machines(infra: Object[Any]) -> Iterable[str]:
     owners = (one for one in meta.owner_references if one.api_version.split("/")[0] == group)
     noted = meta.annotations.get(MACHINE_ANNOTATION)
     return {*(owner.name for owner in owners if owner.kind == "Machine"), *([noted] if noted else [])}
-
-
-class _Reference(Struct, rename="camel", gc=False):
-    name: str = ""
-
-
-class _Spec(Struct, rename="camel", gc=False):
-    cluster_name: str = ""
-    infrastructure_ref: _Reference = field(default_factory=_Reference)
-
-
-class _References(Struct, gc=False):
-    """The fields of a Machine that indexes need, so that one whose other fields are unreadable is found too."""
-
-    spec: _Spec = field(default_factory=_Spec)
-
-
-def _spec(machine: Object[capi.Machine]) -> _Spec:
-    seen = machine.glimpse(_References)
-    return seen.spec if seen is not None else _Spec()
-
-
-def _infra_machine(machine: Object[capi.Machine]) -> Iterable[str]:
-    return (_spec(machine).infrastructure_ref.name,)
-
-
-def _cluster(machine: Object[capi.Machine]) -> Iterable[str]:
-    return (_spec(machine).cluster_name,)
 
 
 class _Authority(Struct, rename="camel", gc=False):

@@ -59,7 +59,7 @@ from windlass.machine_sync.machine.reasons import failed, removed
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_owner
 from windlass.machine_sync.mirroring.belongs import is_paused_mirror
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
-from windlass.machine_sync.mirroring.collector import ORPHAN, has_other_owner, is_going
+from windlass.machine_sync.mirroring.collector import ORPHAN, has_other_owner, is_confirmed_absent, is_going
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 _NO_MIRROR = "it has no mirror any more"
@@ -113,7 +113,7 @@ def of_both(seen: MachineSnapshot, source: ObjectMeta, mirror: ObjectMeta, *, no
 
 def of_source_alone(seen: MachineSnapshot) -> Plan:
     """The Cluster API Machine is being deleted and has no mirror (any more): remove our finalizers."""
-    if not _confirmed_absent(seen.machine_api):
+    if not is_confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API Machine exist?"))
     source = metadata_of(seen.cluster_api)
     if source is not None and is_paused_mirror(source):
@@ -161,9 +161,9 @@ def of_mirror_alone(seen: MachineSnapshot, *, now: datetime) -> Plan:
             # Nothing else deletes it if no Machine ever owned it.
             why = "the Machine API Machine is being deleted, and there is no Cluster API Machine"
             aim = target_of(seen.platform.infra_machine, infra)
-            return Plan.of(Delete(target=aim, why=why) if _confirmed_absent(seen.cluster_api) else None).then(waiting)
+            return Plan.of(Delete(target=aim, why=why) if is_confirmed_absent(seen.cluster_api) else None).then(waiting)
         return Plan.of(_off_infra(seen) if not _provider_at_work(infra) else None).then(waiting)
-    if not (_confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra_machine)):
+    if not (is_confirmed_absent(seen.cluster_api) and is_confirmed_absent(seen.infra_machine)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
     return Plan.of(_off_machine_api_mirror(seen))
 
@@ -179,7 +179,7 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) 
         return Plan.of(
             Delete(target=target_of(mapi.Machine, source), why="its Cluster API mirror is being deleted")
         ).then(WaitFor("the Machine API to delete the machine"))
-    if _confirmed_absent(seen.cluster_api) and _confirmed_absent(seen.infra_machine):
+    if is_confirmed_absent(seen.cluster_api) and is_confirmed_absent(seen.infra_machine):
         return Plan.of(let_go(mapi.Machine, seen.machine_api, why=_NO_MIRROR))
     deletions = [
         Delete(
@@ -197,7 +197,7 @@ def of_machine_api(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) 
     if isinstance(seen.infra_machine, NotServedKind) or isinstance(seen.cluster_api, NotServedKind):
         return Plan().then(WaitFor("the kinds of Cluster API to be served"))
     absent = [side for side in (seen.cluster_api, seen.infra_machine) if isinstance(side, Absent)]
-    if not all(map(_confirmed_absent, absent)):
+    if not all(map(is_confirmed_absent, absent)):
         return Plan().then(WaitFor("a look at the API server: are the Cluster API objects gone?"))
     if infra is not None and not _paused(infra) and _provider_at_work(infra):
         return Plan().then(WaitFor(f"the infrastructure provider, which is not paused, to delete {infra.name}"))
@@ -348,7 +348,3 @@ def _off_paused_infra(seen: MachineSnapshot, infra: ObjectMeta) -> RemoveFinaliz
 
 def _off_cluster_api(seen: MachineSnapshot) -> tuple[Action | None, Action | None]:
     return _off_infra(seen), _off_source(seen)
-
-
-def _confirmed_absent(found: object) -> bool:
-    return isinstance(found, Absent) and found.confirmed

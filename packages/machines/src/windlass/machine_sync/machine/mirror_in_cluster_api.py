@@ -34,15 +34,13 @@ from windlass.kube.control.seen import Absent, Present, metadata_of
 from windlass.machine_sync.constants import (
     AUTHORITY_ANNOTATION,
     CLUSTER_API_FINALIZER,
-    MACHINE_API,
-    PAUSED_ANNOTATION,
     SET_NAME_LABEL,
     SYNC_FINALIZER,
 )
 from windlass.machine_sync.conversion.template_name import fnv1a
 from windlass.machine_sync.machine import infra_machine, infra_owner, infra_resources, owners
 from windlass.machine_sync.machine.propagation import claimed_metadata, owned_spec
-from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed
+from windlass.machine_sync.machine.reasons import FROM_MACHINE_API, Reason, failed, stopped
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, infra_machine_name, set_owner
 from windlass.machine_sync.mirroring import conditions, metadata, taints
 from windlass.machine_sync.mirroring.collector import is_going
@@ -56,9 +54,6 @@ from windlass.machine_sync.mirroring.synchronized import (
     verdict_write,
     with_warnings,
 )
-
-MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
-"""Annotations of the Cluster API Machine while it is the mirror."""
 
 _GRACE: Final = 30.0
 """Seconds that a new machine waits for the mirror of its MachineSet before the condition reports a failure."""
@@ -76,7 +71,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
         return failed(seen, fault, now=now)
     made = _made(seen, source, adoptable=False, now=now)
     if not isinstance(made, _Made):
-        return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
+        return stopped(seen, made, now=now)
     if infra_owner.made_beforehand(seen) and (fault := _made_otherwise(seen, made, source)):
         return failed(seen, fault, now=now)
     finalizers = hold(
@@ -85,7 +80,7 @@ def create_or_update(seen: MachineSnapshot, source: Present[mapi.Machine], *, no
         (seen.platform.infra_machine, seen.infra_machine),
     )
     if not isinstance(seen.cluster_api, Present):
-        body = _body(seen, made, marks=MARKS)
+        body = _body(seen, made, marks=metadata.MARKS)
         create = Create(target=_aim(seen), body=body, why="mirror of the Machine API Machine")
         return with_warnings(source, made.warnings, *finalizers, create)
     content = _update(seen, seen.cluster_api, made)
@@ -139,7 +134,7 @@ def create_unpaused(seen: MachineSnapshot, source: Present[mapi.Machine], *, now
         return Plan().then(WaitFor(f"the infrastructure provider to delete {infra.name}, which had this name before"))
     made = _made(seen, source, adoptable=True, now=now)
     if not isinstance(made, _Made):
-        return Plan().then(made) if isinstance(made, WaitFor) else failed(seen, made, now=now)
+        return stopped(seen, made, now=now)
     if withheld := taints.withheld(seen.platform, source.object.spec.taints):
         # The mirror in the Machine API follows from it, so they would be lost in both.
         fault = Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_MACHINE}: {withheld[0]}")
@@ -249,7 +244,7 @@ def _update(seen: MachineSnapshot, mirror: Present[capi.Machine], made: _Made) -
         target=target(mirror),
         observed={"metadata": metadata.compared(observed), "spec": extent(spec, owned)},
         desired={
-            "metadata": _metadata(observed, made, marks=MARKS, claimed=claimed),
+            "metadata": _metadata(observed, made, marks=metadata.MARKS, claimed=claimed),
             "spec": extent(_spec(seen, made.machine), owned),
         },
         why="the Machine API Machine changed",

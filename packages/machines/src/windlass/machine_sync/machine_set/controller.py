@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject
@@ -24,6 +24,7 @@ from windlass.machine_sync.machine_set.decide import decide
 from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of
 from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, MachineSetObserver
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
+from windlass.machine_sync.mirroring import references
 from windlass.machine_sync.mirroring.removal import looks_at
 from windlass.machine_sync.platforms import Platform
 
@@ -58,12 +59,12 @@ def machine_set_controller(
         return [machine_set.name for machine_set in reader.known(mapi.MachineSet, ALL, ALL)]
 
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
-    indexes = {BY_TEMPLATE: _template, BY_CLUSTER: _cluster}
+    indexes = {BY_TEMPLATE: references.infra_template, BY_CLUSTER: references.cluster}
     return Controller(
         name=NAME,
         watches=(
-            Watch(mapi.MachineSet, _own_name, namespace=ours, indexes={ALL: lambda _: (ALL,)}),
-            Watch(capi.MachineSet, _own_name, namespace=theirs, indexes=indexes),
+            Watch(mapi.MachineSet, references.own_name, namespace=ours, indexes={ALL: lambda _: (ALL,)}),
+            Watch(capi.MachineSet, references.own_name, namespace=theirs, indexes=indexes),
             # A set that is being deleted waits for its last Machine.
             *(
                 Watch(
@@ -108,10 +109,6 @@ def permissions(platform: Platform, namespaces: Namespaces) -> tuple[Permission,
     )
 
 
-def _own_name(found: Object[Any]) -> Iterable[str]:
-    return (found.name,)
-
-
 class _Owner(Struct, frozen=True):
     """The MachineSet of this kind that a Machine belongs to."""
 
@@ -124,39 +121,3 @@ class _Owner(Struct, frozen=True):
     def leaves(self, old: Object[Any] | None, new: Object[Any] | None) -> bool:
         """The Machine no longer belongs to the set that it belonged to."""
         return old is not None and (new is None or self.uids(old) != self.uids(new))
-
-
-class _Reference(Struct, rename="camel", gc=False):
-    name: str = ""
-
-
-class _MachineSpec(Struct, rename="camel", gc=False):
-    infrastructure_ref: _Reference = field(default_factory=_Reference)
-
-
-class _Template(Struct, gc=False):
-    spec: _MachineSpec = field(default_factory=_MachineSpec)
-
-
-class _Spec(Struct, rename="camel", gc=False):
-    cluster_name: str = ""
-    template: _Template = field(default_factory=_Template)
-
-
-class _References(Struct, gc=False):
-    """The fields of a MachineSet that indexes need, so that one whose other fields are unreadable is found too."""
-
-    spec: _Spec = field(default_factory=_Spec)
-
-
-def _spec(machine_set: Object[capi.MachineSet]) -> _Spec:
-    seen = machine_set.glimpse(_References)
-    return seen.spec if seen is not None else _Spec()
-
-
-def _template(machine_set: Object[capi.MachineSet]) -> Iterable[str]:
-    return (_spec(machine_set).template.spec.infrastructure_ref.name,)
-
-
-def _cluster(machine_set: Object[capi.MachineSet]) -> Iterable[str]:
-    return (_spec(machine_set).cluster_name,)

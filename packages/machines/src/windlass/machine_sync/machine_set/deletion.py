@@ -44,14 +44,21 @@ from datetime import datetime
 from windlass.api import capi, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.plan import Delete, Emit, Plan, RemoveFinalizers, WaitFor, target_of
-from windlass.kube.control.seen import Absent, metadata_of
+from windlass.kube.control.seen import metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, PAUSED_ANNOTATION, SYNC_FINALIZER
 from windlass.machine_sync.machine.owners import cluster_owner
 from windlass.machine_sync.machine_set import infra_templates
 from windlass.machine_sync.machine_set.reasons import failed, removed
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
-from windlass.machine_sync.mirroring.collector import has_other_owner, is_going, is_gone, is_newer, propagation
+from windlass.machine_sync.mirroring.collector import (
+    has_other_owner,
+    is_confirmed_absent,
+    is_going,
+    is_gone,
+    is_newer,
+    propagation,
+)
 from windlass.machine_sync.mirroring.finalizers import let_go
 
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
@@ -94,7 +101,7 @@ def of_machine_api(seen: MachineSetSnapshot, source: ObjectMeta, *, now: datetim
 
 def of_machine_api_alone(seen: MachineSetSnapshot) -> Plan:
     """The Machine API MachineSet is being deleted, and there is none in Cluster API (any more)."""
-    if not _confirmed_absent(seen.cluster_api):
+    if not is_confirmed_absent(seen.cluster_api):
         return Plan().then(WaitFor("a look at the API server: is the Cluster API MachineSet gone?"))
     if removals := infra_templates.removable(seen):
         return _until_templates_are_gone(removals)
@@ -141,7 +148,7 @@ def of_cluster_api_alone(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
     """The Cluster API MachineSet is being deleted and has no mirror (any more)."""
     if SYNC_FINALIZER not in source.finalizers:
         return Plan.nothing("an independent Cluster API MachineSet is being deleted")
-    if not _confirmed_absent(seen.machine_api):
+    if not is_confirmed_absent(seen.machine_api):
         return Plan().then(WaitFor("a look at the API server: does the Machine API MachineSet exist?"))
     if AUTHORITY_ANNOTATION in source.annotations and PAUSED_ANNOTATION in source.annotations:
         removals = infra_templates.removable(seen)
@@ -258,7 +265,3 @@ def _off_cluster_api(seen: MachineSetSnapshot) -> RemoveFinalizers | None:
 
 def _off_machine_api(seen: MachineSetSnapshot, *, why: str) -> RemoveFinalizers | None:
     return let_go(mapi.MachineSet, seen.machine_api, why=why)
-
-
-def _confirmed_absent(found: object) -> bool:
-    return isinstance(found, Absent) and found.confirmed

@@ -28,9 +28,6 @@ from windlass.api.meta import OwnerReference, tree
 from windlass.kube.control.plan import AddFinalizer, Create, Merge, Plan, Target, WaitFor, target
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.machine_sync.constants import (
-    AUTHORITY_ANNOTATION,
-    MACHINE_API,
-    PAUSED_ANNOTATION,
     SET_NAME_LABEL,
     SYNC_FINALIZER,
 )
@@ -38,15 +35,12 @@ from windlass.machine_sync.conversion.field_errors import invalid_json
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_api_machine_set
 from windlass.machine_sync.machine.owners import OwnerNotFound, not_found, of_cluster
 from windlass.machine_sync.machine_set import infra_templates, selectors
-from windlass.machine_sync.machine_set.reasons import FROM_MACHINE_API, Reason, failed
+from windlass.machine_sync.machine_set.reasons import FROM_MACHINE_API, Reason, failed, stopped
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import conditions, metadata, taints
 from windlass.machine_sync.mirroring.extent import extent, generation_after
 from windlass.machine_sync.mirroring.finalizers import hold
 from windlass.machine_sync.mirroring.synchronized import Fault, change, status_write, with_warnings
-
-MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
-"""Annotations of the Cluster API MachineSet while it is the mirror."""
 
 OWNED: Final[Mapping[str, Any]] = {
     "clusterName": None,
@@ -86,10 +80,10 @@ def create_or_update(seen: MachineSetSnapshot, source: Present[mapi.MachineSet],
     """The plan that makes the mirror equal to the converted MachineSet, or that reports why it cannot be made."""
     made = _made(seen, source, paused=True)
     if not isinstance(made, _Made):
-        return _stopped(seen, made, now=now)
+        return stopped(seen, made, now=now)
     mirror = seen.cluster_api
     if not isinstance(mirror, Present):
-        return _create(seen, source, made, marks=MARKS, why="mirror of the Machine API MachineSet")
+        return _create(seen, source, made, marks=metadata.MARKS, why="mirror of the Machine API MachineSet")
     content = _content(seen, mirror, made)
     return with_warnings(
         source,
@@ -113,15 +107,11 @@ def create_unpaused(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], 
     """Cluster API is authoritative and has no MachineSet: create its first, on which its controllers act at once."""
     made = _made(seen, source, paused=False)
     if not isinstance(made, _Made):
-        return _stopped(seen, made, now=now)
+        return stopped(seen, made, now=now)
     if withheld := taints.withheld(seen.platform, source.object.spec.template.spec.taints):
         # The mirror in the Machine API follows from it, so they would be lost in both.
         return failed(seen, Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {withheld[0]}"), now=now)
     return _create(seen, source, made, marks={}, why="Cluster API is authoritative and has no MachineSet yet")
-
-
-def _stopped(seen: MachineSetSnapshot, by: Fault | WaitFor, *, now: datetime) -> Plan:
-    return Plan().then(by) if isinstance(by, WaitFor) else failed(seen, by, now=now)
 
 
 def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused: bool) -> _Made | Fault | WaitFor:
@@ -208,7 +198,7 @@ def _content(seen: MachineSetSnapshot, mirror: Present[capi.MachineSet], made: _
     return Merge(
         target=target(mirror),
         observed={"metadata": metadata.compared(observed), "spec": extent(observed_spec, OWNED)},
-        desired={"metadata": _metadata(observed, made, marks=MARKS), "spec": extent(spec, OWNED)},
+        desired={"metadata": _metadata(observed, made, marks=metadata.MARKS), "spec": extent(spec, OWNED)},
         why="the Machine API MachineSet changed",
     )
 

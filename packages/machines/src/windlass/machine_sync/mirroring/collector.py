@@ -35,7 +35,7 @@ def is_gone(owner: OwnerReference, found: Seen[Any]) -> bool:
     """No object with the owner's uid exists: `found`, the object of its name, has another uid or is confirmed
     absent."""
     meta = metadata_of(found)
-    return isinstance(found, Absent) and found.confirmed if meta is None else meta.uid != owner.uid
+    return is_confirmed_absent(found) if meta is None else meta.uid != owner.uid
 
 
 def has_other_owner(mirror: ObjectMeta, *kinds: type[KubernetesObject]) -> bool:
@@ -61,3 +61,8 @@ def is_going(found: Seen[Any]) -> bool:
     """It exists and is being deleted."""
     meta = metadata_of(found)
     return meta is not None and meta.deletion_timestamp is not None
+
+
+def is_confirmed_absent(found: Seen[Any]) -> bool:
+    """The API server itself said that it does not exist."""
+    return isinstance(found, Absent) and found.confirmed

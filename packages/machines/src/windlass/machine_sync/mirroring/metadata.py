@@ -14,14 +14,17 @@ Owner references are replaced whole.
 """
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from windlass.api.meta import OwnerReference, tree
 from windlass.machine_sync.constants import (
+    AUTHORITY_ANNOTATION,
+    MACHINE_API,
     MIRRORED_ANNOTATIONS_ANNOTATION,
     MIRRORED_LABELS_ANNOTATION,
+    PAUSED_ANNOTATION,
 )
 
 Tree = Mapping[str, Any]
@@ -41,6 +44,9 @@ class Claimed(Struct, frozen=True):
 
 
 NOTHING_CLAIMED = Claimed()
+
+MARKS: Final = {PAUSED_ANNOTATION: "", AUTHORITY_ANNOTATION: MACHINE_API}
+"""Annotations of a Machine or MachineSet of Cluster API while it is the mirror."""
 
 COMPARED = ("labels", "annotations", "ownerReferences")
 """The metadata that is copied to a mirror."""

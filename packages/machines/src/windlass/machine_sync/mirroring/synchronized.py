@@ -12,28 +12,16 @@ patch with the observed resourceVersion, so that it is never True before everyth
 if nothing changed.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api import mapi
-from windlass.api.meta import KubernetesObject, ObjectMeta
+from windlass.api.meta import ObjectMeta
 from windlass.kube.conditions import find, put
-from windlass.kube.control.plan import (
-    Action,
-    AddFinalizer,
-    Create,
-    Emit,
-    Merge,
-    Plan,
-    RemoveFinalizers,
-    Result,
-    Target,
-    target,
-    target_of,
-)
+from windlass.kube.control.plan import Action, Emit, Merge, Plan, Target, target, target_of
 from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.kube.shorten import shortened
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, EVENT_SOURCE, MACHINE_API, MIGRATING
@@ -47,9 +35,6 @@ MESSAGE_LIMIT = 32_768
 
 The Machine API has no limit, so a message of megabytes would be stored with every machine.
 """
-
-ANNOTATIONS_LIMIT = 262_144
-"""The bytes of all keys and values of an object's annotations that an API server accepts."""
 
 KEPT = ("conditions", "lastOperation", "authoritativeAPI", "synchronizedAPI", "synchronizedGeneration")
 """Status fields that conversion does not set."""
@@ -94,59 +79,6 @@ class Fault(Struct, frozen=True):
 def authority(found: MachineApiObject) -> str:
     """The authority: from status, or from spec while status is empty."""
     return found.status.authoritative_api or found.spec.authoritative_api
-
-
-class Written(NamedTuple):
-    """An object that we write: its name in messages, and the reasons of a refused create or change."""
-
-    name: str
-    not_created: str
-    not_changed: str
-
-
-def blame(result: Result, written: Written) -> Fault:
-    """The fault of a refused write: which write it was, and the API server's message."""
-    action, name = result.action, written.name
-    match action:
-        case Create():
-            return Fault(written.not_created, f"unable to ensure {name}: failed to create {name}: {result.error}")
-        case AddFinalizer():
-            text = f"failed to ensure sync finalizer on {action.target}"
-        case Merge():
-            text = f"unable to ensure {name}: failed to update {'status' if action.part else name}"
-        case RemoveFinalizers():
-            text = f"failed to remove finalizers from {action.target}"
-        case _:
-            text = f"failed to {action.verb} {action.target}"
-    return Fault(written.not_changed, f"{text}: {result.error}")
-
-
-def oversized(plan: Plan, written: Callable[[type[KubernetesObject]], Written]) -> Fault | None:
-    """The fault of a `plan` that gives a mirror more annotations than an API server accepts; None if it does not.
-
-    A mirror has the authority's annotations, those of others, and our records. The write is not tried again until some
-    of them are removed. `written` has the names of kinds in messages.
-    """
-    for action in plan.needed:
-        match action:
-            case Create(body={"metadata": {"annotations": annotations}}):
-                pass
-            case Merge(desired={"metadata": {"annotations": annotations}}):
-                pass
-            case _:
-                continue
-        size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
-        if size > ANNOTATIONS_LIMIT:
-            one = written(action.target.kind)
-            text = (
-                f"unable to ensure {one.name}: its annotations would have {size} bytes, and {ANNOTATIONS_LIMIT} are "
-                f"admitted; they are those that are copied, those that others put on {action.target}, and the names of "
-                "all that is copied"
-            )
-            reason = one.not_created if isinstance(action, Create) else one.not_changed
-            remedy = "Remove annotations or labels where the authority is; until then nothing is copied."
-            return Fault(reason, text, retry=False, remedy=remedy)
-    return None
 
 
 def disagree(machine_api: Seen[Any], cluster_api: ObjectMeta) -> bool:

@@ -20,7 +20,8 @@ API, `timeAdded` in the Machine API. So nothing of a taint is lost when authorit
 from collections.abc import Sequence
 from typing import Any, Final
 
-from windlass.api import capi, mapi
+from windlass.api import capi
+from windlass.api.core import Taint
 from windlass.api.meta import tree
 from windlass.machine_sync.conversion.field_errors import invalid_json
 from windlass.machine_sync.conversion.taints import PATH
@@ -43,7 +44,7 @@ def of_cluster_api(
     return [{**tree(one), "propagation": there.get((one.key, one.effect)) or one.propagation} for one in converted]
 
 
-def of_machine_api(converted: Sequence[mapi.Taint], mirror: Sequence[mapi.Taint]) -> list[dict[str, Any]]:
+def of_machine_api(converted: Sequence[Taint], mirror: Sequence[Taint]) -> list[dict[str, Any]]:
     """The taints that a mirror in the Machine API is to have; `mirror` are those that it has."""
     there = {_said(one): one for one in mirror}
     return [tree(there.get(_said(one), one)) for one in converted]
@@ -57,7 +58,7 @@ def put(spec: dict[str, Any], taints: list[dict[str, Any]]) -> dict[str, Any]:
     return spec
 
 
-def withheld(platform: Platform, taints: Sequence[mapi.Taint]) -> list[str]:
+def withheld(platform: Platform, taints: Sequence[Taint]) -> list[str]:
     """The warning that the taints of a Machine are not mirrored: one text, or none."""
     if not taints or platform.takes_taints:
         return []
@@ -70,7 +71,7 @@ def needs_gate(taints: Sequence[capi.Taint]) -> list[str]:
     return [str(invalid_json(PATH, taints, f"{_NEEDED}, and refuses this object without it"))] if taints else []
 
 
-def lost(source: Sequence[mapi.Taint], mirror: Sequence[capi.Taint]) -> str:
+def lost(source: Sequence[Taint], mirror: Sequence[capi.Taint]) -> str:
     """Why authority may not move to Cluster API: the mirror lacks taints. Empty if it has all of them."""
     there = {(one.key, one.value, one.effect) for one in mirror}
     firsts = {(one.key, one.effect): one for one in reversed(source)}
@@ -82,7 +83,7 @@ def lost(source: Sequence[mapi.Taint], mirror: Sequence[capi.Taint]) -> str:
     return str(invalid_json(PATH, missing, detail))
 
 
-def added(source: Sequence[mapi.Taint], mirror: Sequence[capi.Taint]) -> str:
+def added(source: Sequence[Taint], mirror: Sequence[capi.Taint]) -> str:
     """The warning that Nodes get taints when authority moves to Cluster API. Empty if they get none."""
     there = {_said(one) for one in source}
     new = [one for one in mirror if (one.key, one.value, one.effect) not in there]
@@ -91,5 +92,5 @@ def added(source: Sequence[mapi.Taint], mirror: Sequence[capi.Taint]) -> str:
     return str(invalid_json(PATH, new, "on the object in Cluster API alone: its MachineSet puts them on its Nodes"))
 
 
-def _said(taint: mapi.Taint) -> tuple[str, str, str]:
+def _said(taint: Taint) -> tuple[str, str, str]:
     return taint.key, taint.value, taint.effect

@@ -20,7 +20,7 @@ from windlass.openstack.cloud.network_inventory import Balancer, NetworkInventor
 from windlass.openstack.cloud.resources import FloatingIp, Markable, Server, Volume
 from windlass.openstack.cluster.bastion_address import addresses_of, pinned
 from windlass.openstack.cluster.snapshot import recorded
-from windlass.openstack.owners import oldest_recorders
+from windlass.openstack.owners import other_recorders
 from windlass.openstack.ownership import presumed_mark
 
 BY_RESOURCE: Final = "resource"
@@ -89,18 +89,12 @@ def counted(seen: Asking, found: Present[OpenStackCluster], inventory: NetworkIn
         *unmarked.balancers,
     )
     unowned = {_id(each) for each in there if not mark_of(each)} - users
-    recorders = oldest_recorders(
-        seen,
-        (OpenStackCluster,),
-        BY_RESOURCE,
-        sorted(unowned),
-        has=_has_recorded,
-    )
+    recorders = other_recorders(seen, found, BY_RESOURCE, sorted(unowned), has=_has_recorded)
 
     def owner(each: Markable) -> str:
         """The mark that the resource counts as having; empty if it has no other owner."""
-        first = recorders.get(_id(each)) if not mark_of(each) else None
-        return "" if first is None or first.metadata.uid == found.metadata.uid else presumed_mark(first)
+        other = recorders.get(_id(each)) if not mark_of(each) else None
+        return "" if other is None else presumed_mark(other)
 
     def with_owner(each: T) -> T:
         mark = owner(each)

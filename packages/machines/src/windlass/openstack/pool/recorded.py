@@ -17,7 +17,7 @@ from windlass.kube.object import Object
 from windlass.openstack.cloud.marks import described, mark_of
 from windlass.openstack.cloud.network_inventory import NetworkInventory
 from windlass.openstack.cloud.resources import FloatingIp
-from windlass.openstack.owners import oldest_recorders
+from windlass.openstack.owners import other_recorders
 from windlass.openstack.ownership import presumed_mark
 
 BY_ADDRESS: Final = "address"
@@ -47,12 +47,10 @@ def counted(seen: Asking, found: Present[OpenStackFloatingIPPool], inventory: Ne
     users = found.object.spec.pre_allocated_floating_ips
     addresses = [each.floating_ip_address for each in inventory.floating_ips if not mark_of(each)]
     unowned = [each for each in addresses if each not in users]
-    first = oldest_recorders(seen, (OpenStackFloatingIPPool,), BY_ADDRESS, unowned)
+    others = other_recorders(seen, found, BY_ADDRESS, unowned)
 
     def with_owner(each: FloatingIp) -> FloatingIp:
-        owner = first.get(each.floating_ip_address) if not mark_of(each) else None
-        if owner is None or owner.metadata.uid == found.metadata.uid:
-            return each
-        return replace(each, description=described(each.description, presumed_mark(owner)))
+        other = others.get(each.floating_ip_address) if not mark_of(each) else None
+        return each if other is None else replace(each, description=described(each.description, presumed_mark(other)))
 
     return replace(inventory, floating_ips=tuple(map(with_owner, inventory.floating_ips)))

@@ -10,8 +10,8 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from windlass.api.config import OperatorCondition
 from windlass.api.core import Event
+from windlass.api.meta import PlainCondition
 from windlass.capability.conventions import complaints
 from windlass.capability.conventions.ages import age
 from windlass.capability.conventions.complaints import harmless
@@ -214,9 +214,9 @@ class _Page:
             yield harmless(f"{INDENT}{each.reason}: {first}")
             yield from indented(harmless(f"{INDENT}{line}") for line in rest)
 
-    def conditions(self, found: Iterable[OperatorCondition]) -> Iterator[str]:
+    def conditions(self, found: Iterable[PlainCondition]) -> Iterator[str]:
         yield from self._heading("Conditions", empty=not found)
-        columns: list[Column[OperatorCondition]] = [
+        columns: list[Column[PlainCondition]] = [
             Column("TYPE", lambda one: Cell(one.type)),
             Column("STATUS", lambda one: Cell(one.status, _COLOURS.get(one.status))),
             Column("REASON", lambda one: Cell(one.reason or NOTHING)),
@@ -250,7 +250,7 @@ def _up_to_date(sight: PoolInspection) -> bool:
     return sight.row.up_to_date if sight.situation is None else isinstance(sight.situation, of.Built)
 
 
-def _ours(sight: PoolInspection) -> list[OperatorCondition]:
+def _ours(sight: PoolInspection) -> list[PlainCondition]:
     """The conditions about the image, and those of others that keep a build back."""
     found = sight.pool.status.conditions
     ours = VECTOR if sight.claim is None else (IMAGE_BUILD_DEGRADED,)

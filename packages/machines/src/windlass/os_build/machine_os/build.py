@@ -11,10 +11,9 @@ from windlass.api.machineosconfig import (
     MachineOSBuildSpec,
     MachineOSConfig,
     MachineOSConfigStatus,
-    NamedReference,
     ResourceReference,
 )
-from windlass.api.meta import ObjectMeta, owner_reference, tree
+from windlass.api.meta import NamedReference, ObjectMeta, owner_reference, tree
 from windlass.os_build.request import Request
 
 CURRENT: Final = f"{GROUP}/current-machine-os-build"

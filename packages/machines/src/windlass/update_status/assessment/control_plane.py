@@ -6,7 +6,9 @@ from typing import Final
 
 from msgspec import structs
 
-from windlass.api.config import ClusterOperator, OperatorCondition, UpdateHistory
+from windlass.api.config import ClusterOperator, UpdateHistory
+from windlass.api.meta import PlainCondition
+from windlass.update_status.conditions import find, find_last
 from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR, PAYLOAD_ANNOTATIONS
 from windlass.update_status.report import ControlPlane, Health, Operator, State, Versions
 from windlass.update_status.sources import Known, Sources, Unknown
@@ -27,7 +29,7 @@ def assess_control_plane(sources: Sources) -> tuple[ControlPlane, list[str]]:
             "no cluster operator information available - you must be connected to an OpenShift version 4 server"
         )
     status = sources.cluster_version.status
-    progressing = condition(status.conditions, "Progressing")
+    progressing = find(status.conditions, "Progressing")
     if progressing is None:
         raise Problem("no current Progressing info, see `oc describe clusterversion` for more details.")
     operators = [
@@ -57,16 +59,6 @@ def assess_control_plane(sources: Sources) -> tuple[ControlPlane, list[str]]:
 def platform_operators(operators: Iterable[ClusterOperator]) -> list[ClusterOperator]:
     """Those that come with the release; others have no part in an update."""
     return [one for one in operators if any(key.startswith(PAYLOAD_ANNOTATIONS) for key in one.metadata.annotations)]
-
-
-def condition(conditions: Iterable[OperatorCondition], name: str) -> OperatorCondition | None:
-    """The first condition of a type."""
-    return next((one for one in conditions if one.type == name), None)
-
-
-def last_condition(conditions: Sequence[OperatorCondition], name: str) -> OperatorCondition | None:
-    """The last condition of a type: of operators it is the last that counts."""
-    return condition(reversed(conditions), name)
 
 
 def is_multi_arch(history: Sequence[UpdateHistory]) -> bool:
@@ -109,9 +101,9 @@ def _versions(history: Sequence[UpdateHistory]) -> Versions | None:
 
 def _operator(operator: ClusterOperator, *, target: str, image: Known[str]) -> Operator:
     conditions = operator.status.conditions
-    progressing = last_condition(conditions, "Progressing") or _NONE
-    available = last_condition(conditions, "Available") or _NONE
-    degraded = last_condition(conditions, "Degraded") or _NONE
+    progressing = find_last(conditions, "Progressing") or _NONE
+    available = find_last(conditions, "Available") or _NONE
+    degraded = find_last(conditions, "Degraded") or _NONE
     if _is_updated(operator, target=target, image=image):
         state = State.UPDATED
     else:
@@ -135,7 +127,7 @@ def _operator(operator: ClusterOperator, *, target: str, image: Known[str]) -> O
     )
 
 
-_NONE: Final = OperatorCondition(type="", status="")
+_NONE: Final = PlainCondition(type="", status="")
 
 
 def _is_updated(operator: ClusterOperator, *, target: str, image: Known[str]) -> bool:

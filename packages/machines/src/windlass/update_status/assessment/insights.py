@@ -7,7 +7,8 @@ from msgspec import structs
 
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.update_status.assessment.alerts import insights_of_alerts
-from windlass.update_status.assessment.control_plane import condition, last_condition, platform_operators
+from windlass.update_status.assessment.control_plane import platform_operators
+from windlass.update_status.conditions import find, find_last
 from windlass.update_status.report import ControlPlane, Impact, Insight, Level, Reference, Report
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import MINUTE, ZERO, Duration, Moment, known_moment, moment
@@ -43,7 +44,7 @@ def find_insights(report: Report, sources: Sources, of_pools: tuple[Insight, ...
 
 
 def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insight]:
-    failing = condition(version.status.conditions, "Failing")
+    failing = find(version.status.conditions, "Failing")
     name = version.metadata.name
     resources = (Reference("config.openshift.io", "clusterversions", name),)
     if failing is None:
@@ -75,7 +76,7 @@ def _of_operator(operator: ClusterOperator, now: Moment) -> Iterator[Insight]:
         ("Available", "False", "unavailable", UNAVAILABLE_TOO_LONG, DOWN_DOCS),
         ("Degraded", "True", "degraded", DEGRADED_TOO_LONG, DEGRADED_DOCS),
     ):
-        found = last_condition(operator.status.conditions, kind)
+        found = find_last(operator.status.conditions, kind)
         if found is None or found.status != status:
             continue
         started = moment(found.last_transition_time)

@@ -7,8 +7,9 @@ from msgspec import Struct, field
 
 from windlass.api import core
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.update_status.assessment.control_plane import Problem, condition, is_multi_arch
+from windlass.update_status.assessment.control_plane import Problem, is_multi_arch
 from windlass.update_status.assessment.nodes import NodeFound, Update, assess_node, paused_pool
+from windlass.update_status.conditions import find
 from windlass.update_status.constants import MASTER, WORKER
 from windlass.update_status.report import Insight, Node, Phase, Pool, Summary
 from windlass.update_status.selectors import Selects, selects
@@ -119,7 +120,7 @@ def _by_precedence(pools: Sequence[MachineConfigPool]) -> list[tuple[str, Select
 
 def _update(sources: Sources, wall: Moment) -> Update:
     status = sources.cluster_version.status
-    progressing = condition(status.conditions, "Progressing")
+    progressing = find(status.conditions, "Progressing")
     return Update(
         target=status.history[0].version if status.history else None,
         began=moment(status.history[0].started_time) if status.history else ZERO,

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from windlass.api.core import Pod
 from windlass.api.policy import PodDisruptionBudget
-from windlass.update_status.causes.conditions import find
+from windlass.update_status.conditions import find
 from windlass.update_status.selectors import selects
 
 

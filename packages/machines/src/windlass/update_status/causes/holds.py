@@ -7,9 +7,9 @@ from msgspec import Struct
 from windlass.api.core import Pod
 from windlass.api.policy import PodDisruptionBudget
 from windlass.update_status.causes.budgets import refusal
-from windlass.update_status.causes.conditions import find
 from windlass.update_status.causes.names import budget_reference, listed, name_of, node_reference, pod_reference
 from windlass.update_status.causes.starts import Trouble
+from windlass.update_status.conditions import find
 from windlass.update_status.report import Cause, CauseKind, Level, Node, Reference
 from windlass.update_status.times import Duration, Moment, known_moment, rfc3339, short
 

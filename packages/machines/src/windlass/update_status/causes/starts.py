@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.api.core import Pod
-from windlass.update_status.causes.conditions import find
+from windlass.update_status.conditions import find
 from windlass.update_status.report import CauseKind
 from windlass.update_status.times import MINUTE, Duration, Moment, known_moment
 

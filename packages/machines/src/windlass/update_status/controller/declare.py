@@ -6,9 +6,10 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from windlass.api.apps import Deployment
-from windlass.api.config import ClusterOperator, ClusterVersion, OperatorCondition
+from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node, Pod, Taint
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.meta import PlainCondition
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
 from windlass.api.update_informer import UpdateInformer
@@ -90,7 +91,7 @@ class _Spec(Struct, frozen=True, gc=False):
 
 
 class _Status(Struct, frozen=True, gc=False):
-    conditions: list[OperatorCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
 
 
 class _Seen(Struct, frozen=True, gc=False):

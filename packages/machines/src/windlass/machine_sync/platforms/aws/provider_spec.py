@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from windlass.api import mapi_aws
-from windlass.api.meta import LocalReference, ObjectMeta, OwnerReference
+from windlass.api.meta import ConvertedCondition, LocalReference, ObjectMeta, OwnerReference
 from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
 
 GO_NAMES: Final = GoNames(
@@ -16,7 +16,7 @@ GO_NAMES: Final = GoNames(
         mapi_aws.DynamicHostAllocation: "v1beta1.DynamicHostAllocationSpec",
         mapi_aws.EBSVolume: "v1beta1.EBSBlockDeviceSpec",
         mapi_aws.LoadBalancer: "v1beta1.LoadBalancerReference",
-        mapi_aws.ProviderCondition: "v1.Condition",
+        ConvertedCondition: "v1.Condition",
         mapi_aws.ResourceReference: "v1beta1.AWSResourceReference",
         mapi_aws.Tag: "v1beta1.TagSpecification",
     },
@@ -33,8 +33,8 @@ GO_NAMES: Final = GoNames(
         (mapi_aws.LoadBalancer, "type"): "v1beta1.AWSLoadBalancerType",
         (mapi_aws.MetadataServiceOptions, "authentication"): "v1beta1.MetadataServiceAuthentication",
         (mapi_aws.Placement, "tenancy"): "v1beta1.InstanceTenancy",
-        (mapi_aws.ProviderCondition, "lastTransitionTime"): TIME,
-        (mapi_aws.ProviderCondition, "status"): "v1.ConditionStatus",
+        (ConvertedCondition, "lastTransitionTime"): TIME,
+        (ConvertedCondition, "status"): "v1.ConditionStatus",
     },
 )
 

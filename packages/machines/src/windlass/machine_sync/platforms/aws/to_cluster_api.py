@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from windlass.api import capa, capi, mapi, mapi_aws
 from windlass.api.config import AWSPlatformStatus, Infrastructure
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import ObjectMeta, SeverityCondition
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.machine_status import converted_addresses
 from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
@@ -53,12 +53,12 @@ _UNKNOWN: Final = {
     "message": "See Machine API Machine.Status.Providerstatus conditions",
 }
 _IS_RUNNING: Final = [
-    capi.V1Beta1Condition(type="Ready", status="True"),
-    capi.V1Beta1Condition(type="InstanceReady", status="True"),
+    SeverityCondition(type="Ready", status="True"),
+    SeverityCondition(type="InstanceReady", status="True"),
 ]
 _NOT_RUNNING: Final = [
-    capi.V1Beta1Condition(type="Ready", **_UNKNOWN),
-    capi.V1Beta1Condition(type="InstanceReady", **_UNKNOWN),
+    SeverityCondition(type="Ready", **_UNKNOWN),
+    SeverityCondition(type="InstanceReady", **_UNKNOWN),
 ]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from windlass.api import capa, capi, mapi_aws
 from windlass.api.config import Infrastructure
 from windlass.api.integers import MAX_INT32
-from windlass.api.meta import LocalReference, ObjectMeta
+from windlass.api.meta import ConvertedCondition, LocalReference, ObjectMeta
 from windlass.capability.goquote import quote
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
@@ -37,13 +37,13 @@ _NO_CLOUD_INIT: Final = capa.CloudInit()
 _NO_METADATA: Final = ObjectMeta()
 _NO_REFERENCE: Final = mapi_aws.ResourceReference()
 
-_CREATED: Final = mapi_aws.ProviderCondition(
+_CREATED: Final = ConvertedCondition(
     type="MachineCreation",
     status="True",
     reason="MachineCreationSucceeded",
     message="Machine successfully created",
 )
-_NOT_CREATED: Final = mapi_aws.ProviderCondition(
+_NOT_CREATED: Final = ConvertedCondition(
     type="MachineCreation",
     status="False",
     reason="MachineCreationFailed",

@@ -15,8 +15,7 @@ from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
 from windlass.machine_sync.conversion.field_errors import Findings, invalid, required
 from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
 from windlass.machine_sync.conversion.provider_spec import PATH
-from windlass.machine_sync.platforms.openstack.network_losses import examine_networks
-from windlass.machine_sync.platforms.openstack.port_losses import examine_ports
+from windlass.machine_sync.platforms.openstack.network_losses import examine_networks, examine_ports
 from windlass.openstack import provider_spec_reading as reading
 
 _NO_METADATA: Final = ObjectMeta()
