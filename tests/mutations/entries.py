@@ -133,10 +133,9 @@ _CALLING = (
         ("if before is not None or self.stop is not None:", "if before is not None:"),
         ("if before is not None or self.stop is not None:", "if self.stop is not None:"),
         ("if result.error is not None and (result.error.transient or result.error.unknown_outcome):", "if False:"),
-        ("*others), self.unread)", "*others))"),
         (
-            "return Outcome((*failed, *(each for each in self.kept_pods if each not in others), *others), self.unread)",
-            "return Outcome(last.results, self.unread)",
+            "return Outcome((*failed, *(each for each in self.kept_pods if each not in others), *others))",
+            "return Outcome(last.results)",
         ),
         ("if _vanished(last) or _is_call(last.failed):", "if _vanished(last):"),
         ("isinstance(each.error, Fenced | Withheld)", "isinstance(each.error, Withheld)"),
@@ -310,7 +309,10 @@ _IN_TURN = (
             "        self._expiry = since + 2 * self.times.duration",
         ),
         ("if record.holder_identity != self.identity:", "if False:"),
-        ("        finally:\n            self._leading = False\n", "        finally:\n            pass\n"),
+        (
+            '            self._leading = False\n        self._log.warning("leadership lost"',
+            '            pass\n        self._log.warning("leadership lost"',
+        ),
         ("        if not self._rival.gone:", "        if False:"),
         ('{"metadata": {"resourceVersion": version}, "spec": spec}', '{"spec": spec}'),
     ),
@@ -1901,7 +1903,7 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/pool/recorded.py",
         "openstack/pool/test_whose.py",
-        ("if not mark_of(each) else None\n", "if True else None\n"),
+        ("for each in inventory.floating_ips if not mark_of(each)]", "for each in inventory.floating_ips]"),
     ),
     *_in(
         "openstack/owners.py",

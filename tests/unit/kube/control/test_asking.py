@@ -238,6 +238,18 @@ async def test_a_kept_answer_outlives_the_attempt_and_not_the_term() -> None:
     assert (world.asked, world.phase) == ([Height()] * 2, "2")
 
 
+async def test_a_kept_answer_outlives_a_call_to_its_system() -> None:
+    world = World()
+
+    def decide(seen: Snapshot) -> Plan:
+        height, weather = seen.need(Height(), Weather())
+        rung = seen.last.of(RingBell) or seen.phase
+        return Plan.of(say(seen, f"{height} {weather}") if rung else Call(target=seen.aim, request=RingBell()))
+
+    await world.attempt(decide)
+    assert world.asked == [Height(), Weather(), Weather()]
+
+
 async def test_it_is_forgotten_when_an_attempt_has_no_use_for_it() -> None:
     world = World()
     await world.attempt(lambda seen: Plan.nothing(str(seen.need(Height()))))

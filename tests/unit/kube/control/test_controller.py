@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from itertools import pairwise
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct
@@ -13,8 +13,9 @@ from msgspec import Struct
 from windlass.kube.control.controller import Controller, text_of
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.metrics import Metrics
-from windlass.kube.control.permissions import Declared, writes
+from windlass.kube.control.permissions import Declared, asks, writes
 from windlass.kube.control.plan import Create, Done, Outcome, Plan, RequeueAfter, Retry, Target, WaitFor
+from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.source import Mailbox
 from windlass.kube.control.worker import Budget, Running
 from windlass.kube.errors import (
@@ -171,6 +172,10 @@ def test_a_key_comes_back_when_its_plan_says(bench: Bench, coming: Any, outcome:
     assert bench.count("controller_runtime_reconcile_total", result="requeue_after") == 1
 
 
+class Load(Question[int | Failure], frozen=True):
+    SYSTEM: ClassVar[str] = "service"
+
+
 class Throttled(Failure):
     """Another system wants to hear nothing for half a minute."""
 
@@ -183,18 +188,23 @@ class Throttled(Failure):
     [lambda error: Retry(str(error)), lambda _: RequeueAfter(5.0, "soon"), lambda _: WaitFor("a change", safety=5.0)],
 )
 def test_no_key_comes_back_earlier_than_another_system_asked_for(bench: Bench, coming: Callable[..., Any]) -> None:
-    async def throttled(key: str, last: Outcome) -> Snapshot:
-        if last.unread is None and len(bench.seen) == 1:
-            raise Throttled("slow down")
-        return Snapshot(key, last)
+    class Service:
+        async def answer(self, question: "Load", /) -> int:
+            if len(bench.seen) == 1:
+                raise Throttled("slow down")
+            return 0
 
-    def decide(snapshot: Snapshot, *, now: datetime) -> Plan:
-        unread = snapshot.last.unread
-        return Plan.nothing() if unread is None else Plan(next=coming(unread))
+    async def asking(key: str, last: Outcome) -> Asking:
+        return Asking()
 
-    logs = bench.run("a", seconds=40, observe=throttled, decide=decide)
+    def decide(seen: Asking, *, now: datetime) -> Plan:
+        load = seen.need(Load())
+        return Plan(next=coming(load)) if isinstance(load, Failure) else Plan.nothing()
+
+    answers = {"answerers": {"service": Service()}, "permissions": (asks(Load),)}
+    logs = bench.run("a", seconds=40, observe=asking, decide=decide, **answers)
     assert logs[0]["again_in"] == 30.0
-    assert bench.times("a") == pytest.approx([0, 0, 30])
+    assert bench.times("a") == pytest.approx([0, 30])
 
 
 def test_a_failure_of_another_system_that_observe_does_not_go_without_is_an_error_and_no_defect(bench: Bench) -> None:

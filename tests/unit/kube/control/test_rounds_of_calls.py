@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from msgspec import Struct
 
 from tests.unit.kube.control.tower import Cracked, Gate, RingBell, Tower
 from tests.unit.kube.widgets import NAMESPACE, Widget, widget
+from windlass.kube.control.asking import Asker
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.plan import Action, Call, Done, Merge, Outcome, Plan, Request, RequeueAfter, Retry, Target
+from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.errors import Failure, Fenced, Unanswered, Withheld
 from windlass.model import MemoryApi
@@ -28,7 +29,7 @@ class Deaf(Failure):
         self.retry_after = retry_after
 
 
-class Seen(Struct, frozen=True):
+class Seen(Asking, frozen=True, kw_only=True):
     aim: Target
     phase: str
     last: Outcome
@@ -59,11 +60,14 @@ class World:
 
     async def observe(self, key: str, last: Outcome) -> Seen:
         self.looks.append(last)
-        if self.unseen and last.unread is None:
-            raise self.unseen.pop(0)
         found = self.api.peek(Widget, "w", namespace=NAMESPACE)
         assert found is not None
-        return Seen(Target(Widget, "w", NAMESPACE, "u", found.resource_version), self.phase, last)
+        return Seen(aim=Target(Widget, "w", NAMESPACE, "u", found.resource_version), phase=self.phase, last=last)
+
+    async def answer(self, question: "Sight", /) -> str:
+        if self.unseen:
+            raise self.unseen.pop(0)
+        return "clear"
 
     async def attempt(self, decide: Callable[[Seen], Plan], **settings: Any) -> Ending:
         usual: dict[str, Any] = {"systems": {"tower": self.tower}}
@@ -73,6 +77,7 @@ class World:
             decide=lambda seen, *, now: decide(seen),
             executor=Executor(self.api, **{**usual, **settings}),
             now=lambda: NOW,
+            asker=Asker({"tower": self}),
         )
 
 
@@ -188,16 +193,15 @@ async def test_what_was_done_is_looked_at_before_the_next_decision() -> None:
     assert [[result.answer for result in last.of(RingBell)] for last in world.looks] == [[], ["ding"], []]
 
 
+class Sight(Question[str | Failure], frozen=True):
+    SYSTEM: ClassVar[str] = "tower"
+
+
 class TestALookThatFails:
     async def test_is_a_fact_for_the_decision_and_nothing_is_called_blindly(self) -> None:
-        def decide(seen: Seen) -> Plan:
-            if seen.last.unread is not None:
-                return Plan.of(say(seen, str(seen.last.unread)), ring(seen))
-            return Plan.of(ring(seen))
-
         world = World()
         world.unseen = [Deaf("fog", retry_after=9.0)] * 3
-        ending = await world.attempt(decide)
+        ending = await world.attempt(lambda seen: Plan.of(say(seen, str(seen.need(Sight()))), ring(seen)))
         assert world.phase == "fog"
         assert world.tower.rung == []
         assert ending.failed
@@ -207,22 +211,21 @@ class TestALookThatFails:
     async def test_is_not_repeated_in_the_attempt(self) -> None:
         world = World()
         world.unseen = [Deaf("fog")] * 3
-        ending = await world.attempt(lambda seen: Plan.of(say(seen, str(seen.last.unread))).then(RequeueAfter(5.0)))
+        ending = await world.attempt(lambda seen: Plan.of(say(seen, str(seen.need(Sight())))).then(RequeueAfter(5.0)))
         assert (world.phase, ending.next, ending.rounds) == ("fog", RequeueAfter(5.0), 2)
         assert len(world.unseen) == 2
 
     async def test_stands_beside_the_failure_that_it_was_to_clear_up(self) -> None:
         world = World(Unanswered("no answer"))
 
-        async def observe(key: str, last: Outcome) -> Seen:
-            if last.results and not world.unseen and last.unread is None:
-                raise Deaf("fog")
-            return await World.observe(world, key, last)
+        def decide(seen: Seen) -> Plan:
+            if not seen.last.failures:
+                return Plan.of(ring(seen))
+            world.unseen.append(Deaf("fog"))
+            return Plan.of(say(seen, f"{seen.last.error}, {seen.need(Sight())}"))
 
-        world.observe = observe  # type: ignore[method-assign]
-        await world.attempt(lambda seen: Plan.nothing() if seen.last.unread else Plan.of(ring(seen)))
-        assert str(world.looks[-1].unread) == "fog"
-        assert isinstance(world.looks[-1].error, Unanswered)
+        await world.attempt(decide)
+        assert world.phase == "no answer, fog"
 
     async def test_ends_the_attempt_if_the_observation_does_not_go_without_it(self) -> None:
         async def stubborn(key: str, last: Outcome) -> Seen:

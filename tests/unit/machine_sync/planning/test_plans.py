@@ -1,13 +1,15 @@
 """The plan of each key."""
 
-from typing import Any
+from typing import ClassVar
 
 from msgspec import structs
 
 from windlass.api import mapi
 from windlass.capability.planning import ClusterListing, KeyPlan, plan_of, plans, select
 from windlass.kube.control.executor import Executor
+from windlass.kube.control.permissions import asks
 from windlass.kube.control.plan import Done, Emit, Outcome, Plan, target
+from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.seen import Present
 from windlass.kube.errors import Failure
 from windlass.model.reader import MemoryReader
@@ -30,21 +32,27 @@ async def test_one_key_that_cannot_be_looked_at_does_not_hinder_the_others() -> 
     assert not first.idle
 
 
-async def test_where_another_system_cannot_be_looked_at_the_plan_is_what_would_be_done_then() -> None:
-    reader = MemoryReader(world(machine("a")))
-    decider = deciding(lambda seen: Plan.nothing(str(seen)), reader)
+class Sight(Question[Failure], frozen=True):
+    SYSTEM: ClassVar[str] = "tower"
 
-    async def observe(name: str, last: Outcome) -> Any:
-        return last.unread or await foggy()
 
-    async def foggy() -> Any:
+class Fog:
+    async def answer(self, question: Sight, /) -> None:
         raise Failure("fog")
 
-    planned = await plan_of(
-        structs.replace(decider, controller=structs.replace(decider.controller, observe=observe)), "a", reader, now=NOW
-    )
+
+async def test_where_another_system_cannot_be_looked_at_the_plan_is_what_would_be_done_then() -> None:
+    reader = MemoryReader(world(machine("a")))
+    decider = deciding(lambda seen: Plan.nothing(str(seen.need(Sight()))), reader)
+
+    async def observe(name: str, last: Outcome) -> Asking:
+        return Asking()
+
+    foggy = structs.replace(decider.controller, observe=observe, answerers={"tower": Fog()}, permissions=(asks(Sight),))
+    planned = await plan_of(structs.replace(decider, controller=foggy), "a", reader, now=NOW)
 
     assert (planned.error, planned.next) == (None, Done("fog"))
+    assert planned.questions == (("sight (tower)",),)
 
 
 async def test_what_is_so_already_is_no_action() -> None:

@@ -24,12 +24,13 @@ def test_a_doubt_that_was_forgotten_needs_a_list_from_after_that() -> None:
 
 
 def test_a_mark_that_is_asked_about_is_not_forgotten() -> None:
-    process = Clocked("m")
-    never = process.knowledge.needed("m")
+    process = Clocked()
+    process.now = 200.0
+    process.knowledge.doubt("m")
     for _ in range(3):
         process.now += FORGOTTEN - 1
         process.knowledge.needed(f"another at {process.now}")
-        assert process.knowledge.needed("m") == never
+        assert process.knowledge.needed("m").since == 200.0
 
 
 def test_as_long_as_nothing_is_forgotten_a_list_of_this_term_is_enough() -> None:

@@ -106,8 +106,6 @@ def calls(found: Present[Any], requests: Sequence[CloudRequest], why: str) -> li
 
 def _has_failed(last: Outcome) -> bool:
     """Another system failed in this attempt, so no further request is sent in it."""
-    if last.unread is not None:
-        return True
     return any(
         isinstance(each.action, Call) and (each.error.transient or each.error.unknown_outcome)
         for each in last.failures

@@ -10,8 +10,9 @@ from tests.unit.kube.control.buckets.service import Bucket
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.kube.backoff import Constant
 from windlass.kube.control.controller import Controller
-from windlass.kube.control.permissions import calls, reads, writes
+from windlass.kube.control.permissions import asks, calls, reads, writes
 from windlass.kube.control.plan import AddFinalizer, Call, Merge, Outcome, Plan, RemoveFinalizers, target
+from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.seen import Present, Reader, Seen
 from windlass.kube.control.source import Mailbox
 from windlass.kube.errors import Failure
@@ -42,11 +43,16 @@ def vault(name: str, *, bucket: bool = True, uid: str = "") -> dict[str, Any]:
     return {"apiVersion": "buckets.windlass.dev/v1", "kind": "Vault", "metadata": meta, "spec": {"bucket": bucket}}
 
 
-class Snapshot(Struct, frozen=True):
-    """`buckets` are those with the mark of the vault; not looked for before the intent is persisted."""
+class Marked(Question[tuple[Bucket, ...] | Failure], frozen=True):
+    """The buckets with this mark."""
 
+    SYSTEM: ClassVar[str] = "buckets"
+
+    mark: str
+
+
+class Snapshot(Asking, frozen=True, kw_only=True):
     vault: Seen[Vault]
-    buckets: tuple[Bucket, ...] | Failure
     last: Outcome
 
 
@@ -61,9 +67,10 @@ def decide(seen: Snapshot, *, now: datetime) -> Plan:
         if not wanted:
             return Plan.nothing("no bucket wanted")
         return Plan.of(AddFinalizer(target=target(found), observed=held, finalizer=FINALIZER))
-    if isinstance(seen.buckets, Failure):
-        return Plan.of(_status(found, reason="Unreachable", message=str(seen.buckets))).retry(seen.buckets)
-    keep, *rest = seen.buckets if wanted and seen.buckets else (None, *seen.buckets)
+    buckets = seen.need(Marked(found.metadata.uid))
+    if isinstance(buckets, Failure):
+        return Plan.of(_status(found, reason="Unreachable", message=str(buckets))).retry(buckets)
+    keep, *rest = buckets if wanted and buckets else (None, *buckets)
     if (error := seen.last.error) is not None and (rest or (wanted and keep is None)):
         return Plan.of(_status(found, reason=type(error).__name__, message=str(error))).retry(error)
     if rest:
@@ -82,12 +89,19 @@ def _status(found: Present[Vault], **status: str) -> Merge:
     return Merge(target=target(found), observed=observed, desired={"status": desired}, part="status")
 
 
+class Buckets:
+    """Answers by looking at the service."""
+
+    def __init__(self, carrier: BucketCarrier) -> None:
+        self._carrier = carrier
+
+    async def answer(self, question: Marked, /) -> tuple[Bucket, ...]:
+        return await self._carrier.marked(question.mark)
+
+
 def vaults(reader: Reader, carrier: BucketCarrier, mailbox: Mailbox[str]) -> Controller[str, Snapshot]:
     async def observe(key: str, last: Outcome) -> Snapshot:
-        found = await reader.see(Vault, key, namespace=NAMESPACE)
-        if not isinstance(found, Present) or FINALIZER not in found.metadata.finalizers:
-            return Snapshot(found, (), last)
-        return Snapshot(found, last.unread or await carrier.marked(found.metadata.uid), last)
+        return Snapshot(vault=await reader.see(Vault, key, namespace=NAMESPACE), last=last)
 
     return Controller(
         name="vaults",
@@ -97,7 +111,9 @@ def vaults(reader: Reader, carrier: BucketCarrier, mailbox: Mailbox[str]) -> Con
             writes(Vault, "patch", namespace=NAMESPACE),
             writes(Vault, "patch", subresource="status", namespace=NAMESPACE),
             calls(CreateBucket, DeleteBucket),
+            asks(Marked),
         ),
+        answerers={"buckets": Buckets(carrier)},
         observe=observe,
         decide=decide,
         workers=2,

@@ -194,6 +194,7 @@ class Reflector(Generic[K]):
 
     async def run(self) -> NoReturn:
         """Follow until cancelled. May be run again afterwards; then it begins with a list."""
+        # What was deleted between two runs is in no watch any more: only a list shows it.
         self._version = ""
         self._enter(FollowStage.LISTING)
         try:
@@ -235,7 +236,7 @@ class Reflector(Generic[K]):
         async with aclosing(pages):
             async for page in pages:
                 self._sign_of_life()
-                if page.first:
+                if page.first:  # the pages expired while they were read, and the list begins again
                     objects.clear()
                     version = page.resource_version
                 for item in page.items:
@@ -275,7 +276,7 @@ class Reflector(Generic[K]):
                         self._gather(gathered, event)
         finally:
             self._open_since = None
-        if gathered is not None:
+        if gathered is not None:  # what it has gathered is part of the objects, and would delete the others
             raise TransportError("the stream ended before the list was complete")
         if not heard and self._clock.monotonic() - began < _SHORTEST_WATCH:
             raise TransportError("the server ended the watch as soon as it began")
@@ -296,6 +297,7 @@ class Reflector(Generic[K]):
             raise TransportError("the server's list has no resourceVersion to watch from")
         order = ordinal(version)
         if order is not None and self._reached is not None and order < self._reached:
+            # One of several API servers may lag behind the others. A restored etcd makes all of them repeat it.
             self._old_lists += 1
             if self._old_lists < _PATIENCE_WITH_OLD_LISTS:
                 raise _Rewound(f"the list is of version {version}, but {self._reached} was seen before")
@@ -303,6 +305,7 @@ class Reflector(Generic[K]):
             await self._sink.rewind(objects, version)
         else:
             await self._sink.replace(objects, version)
+        # Only now: if this is cancelled while listeners are told, the next run has to list again.
         self._version, self._reached = version, order
         self._old_lists = self._failed_lists = self._silences = 0
         self._lists += 1
@@ -313,6 +316,8 @@ class Reflector(Generic[K]):
         """Take one event of a watch."""
         told = event.object
         order = ordinal(told.resource_version)
+        # A watch that was opened at another API server may repeat events from before the version that was reached. The
+        # store knows what it has; the version to watch on from must not go back.
         late = order is not None and self._reached is not None and order < self._reached
         match event.type:
             case EventType.BOOKMARK if late:

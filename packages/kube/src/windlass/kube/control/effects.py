@@ -22,10 +22,10 @@ no answer comes. So everything that exists in the other system must always be fi
 2. **Mark what is created, from its first request on.** The mark names the owner, and the other system stores it with
    the resource itself: a tag, a unique name. Step 1 persists it. A name that people can give to other resources is no
    mark. Use the object's uid only if the object never moves to another cluster.
-3. **Look before a create.** `observe` looks for the mark whenever the intent is persisted and a result is not: in the
-   first attempt of a process, and after every Call. It must ask the system: an absence that leads to a create is never
-   taken from memory. This also covers a change of leader. A Call may outlast the Lease, so the outcome of an earlier
-   leader's Call is unknown until the system is asked.
+3. **Look before a create.** `decide` asks for what has the mark whenever the intent is persisted and a result is not:
+   in the first attempt of a process, and after every Call. It must ask the system: an absence that leads to a create is
+   never taken from memory. This also covers a change of leader. A Call may outlast the Lease, so the outcome of an
+   earlier leader's Call is unknown until the system is asked.
 4. **Persist the result before the next step,** and remove the finalizer only when a look has confirmed that nothing
    with the mark is left.
 5. **Expect a late arrival.** A system that carries out a request after our time-out can create a duplicate, unless it

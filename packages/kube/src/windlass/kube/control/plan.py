@@ -428,11 +428,10 @@ class Outcome(Struct, frozen=True):
     """The outcome of one round's plan: a result for each action that was tried, up to the first error.
 
     The outcome that `observe` gets begins with the Calls and the evictions that failed in earlier rounds of the
-    attempt; `unread` says why another system could not be read. All stay until the attempt ends.
+    attempt.
     """
 
     results: tuple[Result, ...] = ()
-    unread: Failure | None = None
 
     @property
     def failed(self) -> Result | None:

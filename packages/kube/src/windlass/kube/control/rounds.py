@@ -2,33 +2,28 @@
 
     while the plan has something to do:  observe -> decide, with the answers that it needs -> apply
 
-The outcome of a round is part of the next observation, so `decide` sees what the API server refused and can turn it
-into a condition or an Event. Four kinds of outcome never reach it, because it could not decide anything about them:
-a conflict (another writer was first: observe again, later), an observed object that is gone by now (observe again, at
-once), a transient failure of a write (retry later), and a fenced or withheld action. An admission webhook that cannot
-be called is no such failure, although the API server answers 500: it may be gone for days.
+The outcome of a round is part of the next observation, so `decide` sees what was refused and can turn it into a
+condition or an Event. Other systems fail more often and for longer than the API server: `decide` gets all their
+failures, transient or not. What a failure means for the rest of the attempt:
 
-Every other refusal is passed to `decide` once. If the next round ends with the same action refused with the same
-message, the attempt ends with that error, and the key comes back with growing delays.
-
-Other systems fail more often and for longer than the API server. So `decide` gets all their failures, transient or not,
-and can report them in a condition:
-
-| what happened | the rest of the attempt |
-|---|---|
-| a Call failed | every later `last` has it; the same request is not sent again |
-| its failure is transient, or its outcome unknown | no other Call is sent before a pause |
-| `observe` raised a Failure that is no KubeError | called again, with it in `last.unread`; no Call before a pause |
-| a question of `decide` was answered so | it is the answer (`windlass.kube.control.question`); no Call before a pause |
-| a Call was made, and is planned again | not sent: either `observe` does not show its result, or `decide` must wait |
+| failure | the next observation and decision have | the attempt ends |
+|---|---|---|
+| a write meets a conflict: another writer was first | | at once; the key comes back soon |
+| a write to an object that is gone by now | an empty outcome, at once | |
+| a write gets no answer, or a transient error | | at once; the object is read live next time |
+| a write is fenced or withheld | | at once |
+| a write is refused otherwise, also by a webhook that cannot be called | it, in `last` | if the same is refused again |
+| an eviction is refused | it, in every later `last` | |
+| a Call fails | it, in every later `last`; its system is asked again | if it is planned again |
+| the same, transient or with an unknown outcome | the same | if any Call is planned |
+| a Call was made, and is planned again | | before it: a look must show its result |
+| a question is not answered by the API server, or `observe` raises | | at once, by that error |
+| a question is not answered by another system | it, as the answer | if a Call is planned |
 
 So a request is sent once in an attempt. A plan with a Call that may not be sent is carried out up to that Call; then
 the attempt ends as a `Retry`. The pause is that of `decide` or the backoff, and never shorter than the `retry_after`
-of the failure. A snapshot can hold a failed look:
-
-    async def observe(key: str, last: Outcome) -> Snapshot:
-        ...
-        bucket = last.unread or await buckets.marked(mark)      # Bucket | None | Failure
+of the failure. An admission webhook that cannot be called is no transient failure, although the API server answers
+500: it may be gone for days.
 
 The first round of an attempt has no failure in `last`: `decide` must leave a failure condition as it is until then.
 
@@ -47,13 +42,12 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from windlass.kube.control.asking import Asker, Inquiry
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.pace import Pace
 from windlass.kube.control.plan import Action, Call, Emit, Next, Outcome, Plan, RequeueAfter, Result, Retry
-from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, KubeError, NotFound, Unevictable, Withheld
+from windlass.kube.errors import AlreadyExists, Conflict, Failure, Fenced, NotFound, Unevictable, Withheld
 from windlass.kube.object import Object
 
 MAX_ROUNDS = 20
@@ -134,8 +128,7 @@ async def _reconcile(
     before = plan = Plan()
     writes, rest = 0, pace.rest(0.0)
     for number in range(1, max_rounds + 1):
-        snapshot, unread = await look(observe, key, attempt.shown(Outcome() if _vanished(last) else last))
-        attempt.keep(unread)
+        snapshot = await observe(key, attempt.shown(Outcome() if _vanished(last) else last))
         before, plan = plan, await inquiry.decide(snapshot, lambda seen: decide(seen, now=now()))
         attempt.mind(inquiry.failure)
         plan, pending, held = attempt.admitted(plan, executor.pending(plan))
@@ -167,26 +160,11 @@ async def _reconcile(
     return Ending(Retry(text), max_rounds, writes, refused.error, rest)
 
 
-async def look(
-    observe: Callable[[KeyT, Outcome], Awaitable[SnapshotT]], key: KeyT, last: Outcome
-) -> tuple[SnapshotT, Failure | None]:
-    """Observe; if another system cannot be read, again without it. The second value is that failure."""
-    try:
-        return await observe(key, last), last.unread
-    except KubeError:
-        raise
-    except Failure as error:
-        if last.unread is not None:
-            raise
-        return await observe(key, replace(last, unread=error)), error
-
-
 class _Attempt(Struct):
     """The Calls of one attempt, the failure after which it makes no more, and the evictions that were refused."""
 
     calls: list[tuple[Call, Result]] = field(default_factory=list)
     kept_pods: list[Result] = field(default_factory=list)
-    unread: Failure | None = None
     stop: Failure | None = None
 
     @property
@@ -199,13 +177,7 @@ class _Attempt(Struct):
         that could not be evicted."""
         failed = [result for _, result in self.calls if result.error is not None]
         others = [result for result in last.results if result.error is None or not _is_call(result)]
-        return Outcome((*failed, *(each for each in self.kept_pods if each not in others), *others), self.unread)
-
-    def keep(self, unread: Failure | None) -> None:
-        """Record that another system could not be read."""
-        if unread is not None and self.unread is None:
-            self.unread = unread
-            self.mind(unread)
+        return Outcome((*failed, *(each for each in self.kept_pods if each not in others), *others))
 
     def mind(self, failure: Failure | None) -> None:
         """Record that another system did not answer."""

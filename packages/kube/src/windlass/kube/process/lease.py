@@ -126,6 +126,7 @@ class Election:
         """Raise Fenced unless a write that takes up to `seconds` ends while the lease is surely ours."""
         if not self._leading:
             raise Fenced(f"not the leader: lease {self.namespace}/{self.name} is held by {self.holder or 'nobody'}")
+        # A write that is under way when the lease ends may be carried out while a successor writes.
         left = self._expiry - self.times.margin - self._clock.monotonic()
         if seconds >= left:
             why = f"is sure for {max(left, 0):.1f} s more, and the write may take {seconds:g} s"
@@ -137,6 +138,7 @@ class Election:
         trouble = ahead = ""
         while True:
             try:
+                # An attempt that is cut off may still arrive: then the next one finds our identity in the record.
                 async with asyncio.timeout(self._attempt_timeout):
                     took = await self._try_to_take()
                 if took:
@@ -161,6 +163,7 @@ class Election:
         try:
             why = await self._renew_while_possible()
         finally:
+            # Before controllers hear of it: a write that one of them is about to send meets a closed gate.
             self._leading = False
         self._log.warning("leadership lost", reason=why)
         return why
@@ -213,6 +216,7 @@ class Election:
             except _Lost as lost:
                 return str(lost)
             except (KubeError, TimeoutError) as error:
+                # It may have been carried out, which makes the lease longer than we count: the safe direction.
                 self._log.warning("renewal failed, trying again", error=_describe(error))
             else:
                 deadline = self._expiry - self.times.duration + self.times.renew_deadline
@@ -234,6 +238,8 @@ class Election:
         if not self._rival.gone:
             return False
         sent = self._clock.monotonic()
+        # Two candidates may see the lease expire at the same moment: both send the version that they read, so the
+        # second one gets a conflict.
         try:
             await self._patch(self._claim((found.spec.lease_transitions or 0) + 1))
         except Conflict:
@@ -251,7 +257,7 @@ class Election:
         }
         try:
             self._seen = await self._api.create(Lease, body, namespace=self.namespace, field_manager=self._manager)
-        except AlreadyExists:
+        except AlreadyExists:  # another candidate was first
             return False
         self._hold(since=sent)
         return True
@@ -266,9 +272,11 @@ class Election:
             if record.holder_identity != self.identity:
                 raise _Lost(f"taken by {record.holder_identity or 'nobody'}") from None
             sent = self._clock.monotonic()
+            # If somebody takes it between the two requests, this one conflicts too, and the next renewal tells.
             await self._patch({"renewTime": rfc3339_micro(self._clock.now())})
         except NotFound:
             raise _Lost("the Lease object was deleted") from None
+        # From the time it was sent: the answer may have come late, and others count from the server's write.
         self._expiry = sent + self.times.duration
 
     def _hold(self, *, since: float) -> None:

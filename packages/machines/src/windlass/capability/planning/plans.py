@@ -13,7 +13,6 @@ from windlass.capability.planning.decider import Decider, PlanReader
 from windlass.kube.control.asking import Inquiry
 from windlass.kube.control.executor import event_name
 from windlass.kube.control.plan import Action, Done, Emit, Next, Outcome
-from windlass.kube.control.rounds import look
 from windlass.kube.control.seen import Present, Reader, Unreadable
 from windlass.kube.errors import Failure, KubeError
 from windlass.kube.together import together
@@ -64,7 +63,7 @@ async def plan_of(decider: Decider, key: Any, reader: Reader, *, now: datetime) 
     controller = decider.controller
     inquiry = controller.asker(now=lambda: now).inquiry(key)
     try:
-        snapshot, _ = await look(controller.observe, key, Outcome())
+        snapshot = await controller.observe(key, Outcome())
         plan = await inquiry.decide(snapshot, partial(controller.decide, now=now))
     except Failure as error:
         return KeyPlan(decider.kind, decider.name(key), questions=_texts(inquiry), error=error)

@@ -146,6 +146,7 @@ class Account:
         if any(each.began < need.since for each in (*lists, self._trunks)) and "trunk" in await self.extensions():
             lists.append(self._trunks)
         await asyncio.gather(*(each.since(need.since) for each in lists))
+        # While the lists were on their way a request of this owner may have ended the doubt, or begun one.
         self.knowledge.compare(mark, self._like)
         need = self.knowledge.needed(mark)
         found = self._inventory(mark, recorded, certain=all(each.began >= need.certain for each in lists))
@@ -299,6 +300,7 @@ class Account:
     async def ask(self, http: Http, *, agent: str = "", creates: bool = False, seconds: float = READ_SECONDS) -> Answer:
         """Send a request, unless a gate is closed; wait first while another one tries it. Raises CloudFailure."""
         deadline = self._clock() + seconds
+        # A gate that opens lets one request try the service: were all that waited sent at once, it would fail again.
         while (rest := deadline - self._clock()) > 0 and self.gates.on_trial(http, self._now(), creates=creates):
             with suppress(TimeoutError):
                 async with asyncio.timeout(rest):
@@ -309,13 +311,14 @@ class Account:
         except CloudFailure as failure:
             self.gates.settle(http, failure, self._now(), creates=creates)
             raise
-        except BaseException:
+        except BaseException:  # cancelled: the next one tries, or the gate would stay on trial for ever
             self.gates.abandon(http, self._now(), creates=creates)
             raise
         else:
             self.gates.settle(http, None, self._now(), creates=creates)
             return answer
         finally:
+            # A new event for those who begin to wait from now on; the old one wakes each waiter once.
             self._one_ended.set()
             self._one_ended = asyncio.Event()
 
@@ -335,6 +338,7 @@ class Account:
         if isinstance(request, CreateServer):
             if not self.gates.on_trial(request.http, self._now(), creates=True):
                 self.gates.check(request.http, self._now(), creates=True)
+            # No more at once than the quota leaves room for: the others would be refused.
             async with self._room.taken():
                 return await self._carry(request)
         if isinstance(request, CreateServerGroup):
@@ -375,12 +379,13 @@ class Account:
         if isinstance(request, Creation):
             self.knowledge.sending(request, self._like(request))
         self.balancers.sending(request)
+        # From here to `accepted` the process may be cancelled: `doubt` of the carrier follows, and the next look asks.
         try:
             answer = await self.ask(request.http, agent=_sender(), creates=request.CREATES, seconds=self._patience)
         except NotSent:
             raise
         except CloudFailure as failure:
-            if request.is_done(failure):
+            if request.is_done(failure):  # by another request, whose answer the lists do not have
                 self.knowledge.accepted(request)
                 self.knowledge.doubt(request.mark)
                 return None

@@ -80,6 +80,7 @@ class Knowledge:
 
     def begin_term(self, at: float) -> None:
         """This process began to work then. Requests of earlier leaders are unknown."""
+        # The leader before may have sent requests until now. Without its memory, all of them may still be under way.
         self._term = at
         self._known.clear()
 
@@ -88,6 +89,7 @@ class Knowledge:
 
         `before`: the IDs of what is known to exist under its name.
         """
+        # Before it leaves: if this is cancelled from here on, nobody learns whether the request was carried out.
         self._of(request.mark).sent[request.verb, request.subject] = _Sent(request, before)
         self._unsent.discard(request.mark)
 
@@ -97,6 +99,7 @@ class Knowledge:
     def needed(self, mark: str, *, fresh: bool = False) -> Need:
         known = self._of(mark)
         now, certain = self._clock(), self._certain(known)
+        # A list from before `certain` may lack what a late request makes, so once that time is over one more is needed.
         since = max(certain, known.since) if now >= certain else known.since
         return Need(now if fresh else since, certain)
 
@@ -107,6 +110,7 @@ class Knowledge:
     def compare(self, mark: str, there: Callable[[Creation], frozenset[str]]) -> None:
         """End the doubt about requests whose result is `there`: the IDs of what exists under the name of each."""
         for each in self._of(mark).sent.values():
+            # Something that was there before has the same name: only what came since is the result of the request.
             if each.until > NEVER and there(each.request) - each.before:
                 each.until = NEVER
 
@@ -117,7 +121,7 @@ class Knowledge:
     def doubted(self, request: CloudRequest) -> None:
         """The outcome is unknown. If the cloud's answer is the reason, `refused` has counted it already."""
         known = self._of(request.mark)
-        if known.quick:
+        if known.quick:  # the carrier doubts every unknown outcome, also one whose answer was counted
             known.quick = False
         else:
             self._late(request)

@@ -93,7 +93,7 @@ def counted(seen: Asking, found: Present[OpenStackCluster], inventory: NetworkIn
 
     def owner(each: Markable) -> str:
         """The mark that the resource counts as having; empty if it has no other owner."""
-        other = recorders.get(_id(each)) if not mark_of(each) else None
+        other = recorders.get(_id(each))
         return "" if other is None else presumed_mark(other)
 
     def with_owner(each: T) -> T:

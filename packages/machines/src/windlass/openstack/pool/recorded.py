@@ -50,7 +50,7 @@ def counted(seen: Asking, found: Present[OpenStackFloatingIPPool], inventory: Ne
     others = other_recorders(seen, found, BY_ADDRESS, unowned)
 
     def with_owner(each: FloatingIp) -> FloatingIp:
-        other = others.get(each.floating_ip_address) if not mark_of(each) else None
+        other = others.get(each.floating_ip_address)
         return each if other is None else replace(each, description=described(each.description, presumed_mark(other)))
 
     return replace(inventory, floating_ips=tuple(map(with_owner, inventory.floating_ips)))
