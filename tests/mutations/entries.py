@@ -859,6 +859,17 @@ _MIRRORING = (
     ),
     *_in(
         "machine_sync/mirroring/reports.py",
+        "machine_sync/machine/test_removal.py",
+        ("if is_of_machine_api(kind) == removal.of_machine_api", "if is_of_machine_api(kind)"),
+        ("self.removed(seen) if seen.removal.cause else self.blame(result)", "self.blame(result)"),
+    ),
+    *_in(
+        "machine_sync/mirroring/reports.py",
+        "machine_sync/machine/test_reasons.py",
+        ("if self.reported_on is not None and source is not None else None", "if False else None"),
+    ),
+    *_in(
+        "machine_sync/mirroring/reports.py",
         "machine_sync/machine/test_oversized.py",
         ("            if size > ANNOTATIONS_LIMIT:", "            if False:"),
         ("return Fault(reason, text, retry=False, remedy=remedy)", "return Fault(reason, text, remedy=remedy)"),

@@ -22,7 +22,7 @@ from windlass.api.config import (
     Release,
     UpdateHistory,
 )
-from windlass.api.core import Node, NodeCondition, NodeSpec, NodeStatus
+from windlass.api.core import Node, NodeSpec, NodeStatus
 from windlass.api.machineconfiguration import (
     MachineConfigNode,
     MachineConfigNodeStatus,
@@ -146,7 +146,7 @@ def _node(name: str) -> st.SearchStrategy[Node]:
         labels=roles.map(lambda found: {f"node-role.kubernetes.io/{role}": "" for role in found}),
         annotations=_some(annotations),
     )
-    conditions = _conditions(NodeCondition, "Ready", "DiskPressure", "NetworkUnavailable", "MemoryPressure")
+    conditions = _conditions(PlainCondition, "Ready", "DiskPressure", "NetworkUnavailable", "MemoryPressure")
     return st.builds(
         Node,
         metadata=metadata,

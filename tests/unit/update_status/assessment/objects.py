@@ -11,7 +11,7 @@ from windlass.api.config import (
     Release,
     UpdateHistory,
 )
-from windlass.api.core import Node, NodeCondition, NodeSpec, NodeStatus
+from windlass.api.core import Node, NodeSpec, NodeStatus
 from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPoolSpec, PoolConfiguration
 from windlass.api.meta import LabelSelector, ObjectMeta, PlainCondition
 from windlass.update_status.sources import Known, Sources
@@ -125,15 +125,15 @@ def pool(
 MASTER, WORKER = pool("master"), pool("worker")
 
 
-def bad(kind: str, status: str, minutes: float | None = 0, *, message: str = "") -> NodeCondition:
+def bad(kind: str, status: str, minutes: float | None = 0, *, message: str = "") -> PlainCondition:
     """A condition of a node since so many minutes after START."""
     when = None if minutes is None else at(minutes)
-    return NodeCondition(type=kind, status=status, last_transition_time=when, reason="R", message=message)
+    return PlainCondition(type=kind, status=status, last_transition_time=when, reason="R", message=message)
 
 
 def node(
     name: str = "n1",
-    *conditions: NodeCondition,
+    *conditions: PlainCondition,
     current: str | None = "old",
     desired: str | None = "old",
     state: str | None = "Done",

@@ -2,8 +2,9 @@
 
 import pytest
 
-from windlass.api.core import Node, NodeCondition
+from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.meta import PlainCondition
 from windlass.update_status.assessment.availability import Unavailability, unavailability
 
 from .objects import MCO, WORKER, after, bad, node, pool
@@ -18,7 +19,7 @@ def short(one: Node, of: MachineConfigPool = WORKER) -> str:
     return why.short if why else ""
 
 
-def why(*conditions: NodeCondition, unschedulable: bool = False) -> Unavailability:
+def why(*conditions: PlainCondition, unschedulable: bool = False) -> Unavailability:
     found = unavailability(node("n1", *conditions, unschedulable=unschedulable), WORKER)
     assert found is not None
     return found
@@ -41,7 +42,7 @@ def why(*conditions: NodeCondition, unschedulable: bool = False) -> Unavailabili
         (bad("PIDPressure", "True"), ""),
     ],
 )
-def test_the_conditions_that_count(condition: NodeCondition, reason: str) -> None:
+def test_the_conditions_that_count(condition: PlainCondition, reason: str) -> None:
     assert short(node("n1", condition)) == reason
 
 
@@ -159,5 +160,5 @@ def test_the_description_quotes_the_messages() -> None:
         ([], None),
     ],
 )
-def test_it_is_unavailable_since_the_earliest_known_time(conditions: list[NodeCondition], since: float | None) -> None:
+def test_it_is_unavailable_since_the_earliest_known_time(conditions: list[PlainCondition], since: float | None) -> None:
     assert why(*conditions, unschedulable=True).since == (None if since is None else after(since))

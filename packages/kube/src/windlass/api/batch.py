@@ -4,25 +4,13 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from windlass.api.meta import ObjectMeta, Resource, always
+from windlass.api.meta import ObjectMeta, PlainCondition, Resource, always
 
 
 class JobSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`suspend`: its Pods are deleted, and none is created. (The template is not read.)"""
 
     suspend: bool | None = None
-
-
-class JobCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`type` Complete or Failed ends the Job. Reasons of Failed: DeadlineExceeded, BackoffLimitExceeded,
-    PodFailurePolicy."""
-
-    type: str = always(str)
-    status: str = always(str)
-    last_probe_time: str | None = None
-    last_transition_time: str | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class UncountedTerminatedPods(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -33,9 +21,10 @@ class UncountedTerminatedPods(Struct, rename="camel", omit_defaults=True, kw_onl
 
 
 class JobStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`active` counts Pods that are pending or running."""
+    """A condition Complete or Failed ends the Job. Reasons of Failed: DeadlineExceeded, BackoffLimitExceeded,
+    PodFailurePolicy. `active` counts Pods that are pending or running."""
 
-    conditions: list[JobCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
     start_time: str | None = None
     completion_time: str | None = None
     active: int = 0

@@ -132,15 +132,6 @@ class NodeSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=
     taints: list[Taint] = field(default_factory=list)
 
 
-class NodeCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    type: str = always(str)
-    status: str = always(str)
-    last_heartbeat_time: str | None = None
-    last_transition_time: str | None = None
-    reason: str = ""
-    message: str = ""
-
-
 class NodeAddress(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     type: str = always(str)
     address: str = always(str)
@@ -154,7 +145,7 @@ class NodeInfo(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=
 
 
 class NodeStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    conditions: list[NodeCondition] = field(default_factory=list)
+    conditions: list[PlainCondition] = field(default_factory=list)
     addresses: list[NodeAddress] = field(default_factory=list)
     node_info: NodeInfo = always(NodeInfo)
 

@@ -117,7 +117,7 @@ class ConvertedCondition(Struct, rename="camel", omit_defaults=True, kw_only=Tru
 
 
 class PlainCondition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A condition of Pods, ClusterOperators and pools: no observed generation, and the reason may be empty."""
+    """A condition of Nodes, Pods, Jobs, ClusterOperators or pools: no observed generation, and perhaps no reason."""
 
     type: str = always(str)
     status: str = always(str)

@@ -107,7 +107,7 @@ def _unmirrored(seen: MachineSnapshot, source: ObjectMeta, *, now: datetime) -> 
     if source.deletion_timestamp is not None:
         return deletion.of_source_alone(seen)
     if belongs.may_be_left_over(source):
-        return deletion.of_left_behind(seen, source)
+        return deletion.of_left_behind(source)
     owner = set_owner(source, capi.MachineSet.RESOURCE.api_version)
     if owner is None:
         return Plan.nothing("an independent Cluster API machine: no v1beta2 MachineSet owns it")

@@ -61,6 +61,7 @@ from windlass.machine_sync.mirroring.belongs import is_paused_mirror
 from windlass.machine_sync.mirroring.collector import FINALIZERS as COLLECTORS
 from windlass.machine_sync.mirroring.collector import ORPHAN, has_other_owner, is_confirmed_absent, is_going
 from windlass.machine_sync.mirroring.finalizers import let_go
+from windlass.machine_sync.mirroring.synchronized import left_behind
 
 _NO_MIRROR = "it has no mirror any more"
 _MIRRORS_NOTHING = "nothing is left that it mirrors"
@@ -124,24 +125,12 @@ def of_source_alone(seen: MachineSnapshot) -> Plan:
     return Plan.of(*_off_cluster_api(seen))
 
 
-def of_left_behind(seen: MachineSnapshot, mirror: ObjectMeta) -> Plan:
+def of_left_behind(mirror: ObjectMeta) -> Plan:
     """The Cluster API Machine says that it is a mirror, and the Machine API has no Machine: deleted by force.
 
     If we unpaused it, Cluster API would run it, which never had the instance. A user has to decide what to do with it.
     """
-    note = (
-        f"This is the copy of Machine {seen.name} of the Machine API, which is gone: it was deleted without its "
-        "finalizers. The copy stays paused. Delete it, or create that Machine again in the Machine API."
-    )
-    return Plan.of(
-        Emit(
-            target=target_of(capi.Machine, mirror),
-            type="Warning",
-            reason="SynchronizationError",
-            note=note,
-            source=EVENT_SOURCE,
-        )
-    )
+    return left_behind(capi.Machine, mirror)
 
 
 def of_mirror_alone(seen: MachineSnapshot, *, now: datetime) -> Plan:

@@ -52,7 +52,7 @@ def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
     if source.deletion_timestamp is not None:
         return deletion.of_cluster_api_alone(seen, source)
     if AUTHORITY_ANNOTATION in source.annotations:
-        return deletion.of_left_behind(seen, source)
+        return deletion.of_left_behind(source)
     return Plan.nothing("an independent Cluster API MachineSet: the Machine API has none of this name")
 
 

@@ -60,6 +60,7 @@ from windlass.machine_sync.mirroring.collector import (
     propagation,
 )
 from windlass.machine_sync.mirroring.finalizers import let_go
+from windlass.machine_sync.mirroring.synchronized import left_behind
 
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
 """Cluster API's own on its MachineSets."""
@@ -156,17 +157,12 @@ def of_cluster_api_alone(seen: MachineSetSnapshot, source: ObjectMeta) -> Plan:
     return _after_cluster_api(seen, source)
 
 
-def of_left_behind(seen: MachineSetSnapshot, mirror: ObjectMeta) -> Plan:
+def of_left_behind(mirror: ObjectMeta) -> Plan:
     """The Cluster API MachineSet says that it is a mirror, and the Machine API has no set: deleted by force.
 
     If we unpaused it, Cluster API would scale it. A user has to decide what to do with it.
     """
-    note = (
-        f"This is the copy of MachineSet {seen.name} of the Machine API, which is gone: it was deleted without its "
-        "finalizers. The copy stays paused. Delete it, or create that MachineSet again in the Machine API."
-    )
-    aim = target_of(capi.MachineSet, mirror)
-    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
+    return left_behind(capi.MachineSet, mirror)
 
 
 def _off_paused_mirror(seen: MachineSetSnapshot, mirror: ObjectMeta) -> Plan:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from windlass.api import mapi
-from windlass.api.meta import ObjectMeta
+from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.conditions import find, put
 from windlass.kube.control.plan import Action, Emit, Merge, Plan, Target, target, target_of
 from windlass.kube.control.seen import Present, Seen, Unreadable
@@ -131,6 +131,17 @@ def unreadable(kind: type[MachineApiObject], found: Unreadable) -> Plan:
     name = kind.RESOURCE.kind
     note = f"This {name} cannot be read, so it is not synchronized: {found.why}. Fix the field or delete the {name}."
     aim = target_of(kind, found.metadata)
+    return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
+
+
+def left_behind(kind: type[KubernetesObject], mirror: ObjectMeta) -> Plan:
+    """The Event of a mirror in Cluster API, of this `kind`, whose authority was deleted by force."""
+    name = kind.RESOURCE.kind
+    note = (
+        f"This is the copy of {name} {mirror.name} of the Machine API, which is gone: it was deleted without its "
+        f"finalizers. The copy stays paused. Delete it, or create that {name} again in the Machine API."
+    )
+    aim = target_of(kind, mirror)
     return Plan.of(Emit(target=aim, type="Warning", reason="SynchronizationError", note=note, source=EVENT_SOURCE))
 
 

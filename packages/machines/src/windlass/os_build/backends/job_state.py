@@ -25,8 +25,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from windlass.api.batch import Job, JobCondition
+from windlass.api.batch import Job
 from windlass.api.core import ContainerStateTerminated, Pod
+from windlass.api.meta import PlainCondition
 from windlass.os_build import log
 from windlass.os_build.backends.owned import moment
 from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Failed, Phase
@@ -74,18 +75,18 @@ def says(job: Job, known: BuildState, *, pods: Sequence[Pod]) -> BuildState:
     return replace(state, phase=phase, note=_note(pods))
 
 
-def _condition(job: Job, type: str) -> JobCondition | None:  # noqa: A002 - the word of the field
+def _condition(job: Job, type: str) -> PlainCondition | None:  # noqa: A002 - the word of the field
     return next((each for each in job.status.conditions if each.type == type and each.status == "True"), None)
 
 
-def _succeeded(state: BuildState, job: Job, pods: Iterable[Pod], end: JobCondition | None) -> BuildState:
+def _succeeded(state: BuildState, job: Job, pods: Iterable[Pod], end: PlainCondition | None) -> BuildState:
     messages = [each.message.strip() for each in _terminated(pods) if each.exit_code == 0]
     digest = next((message for message in messages if DIGEST.fullmatch(message)), "")
     ended = job.status.completion_time or (end.last_transition_time if end is not None else None)
     return replace(state, phase=Phase.SUCCEEDED, digest=digest, ended=moment(ended))
 
 
-def _over(state: BuildState, job: Job, failed: Failed, end: JobCondition | None) -> BuildState:
+def _over(state: BuildState, job: Job, failed: Failed, end: PlainCondition | None) -> BuildState:
     return replace(
         state,
         phase=Phase.FAILED,
@@ -96,7 +97,7 @@ def _over(state: BuildState, job: Job, failed: Failed, end: JobCondition | None)
     )
 
 
-def _failed(end: JobCondition | None, pods: Iterable[Pod]) -> Failed:
+def _failed(end: PlainCondition | None, pods: Iterable[Pod]) -> Failed:
     said = f"{end.reason}: {end.message}" if end is not None else ""
     failures = [each for each in _terminated(pods) if each.exit_code != 0]
     last = max(failures, key=lambda each: each.finished_at or "", default=None)
