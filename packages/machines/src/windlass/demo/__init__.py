@@ -5,7 +5,8 @@ has the command that a user would type, and is done only when its effect is visi
 
 | module | what it holds |
 |---|---|
-| `story` | the parts of a demo: steps, their expectations, and observations |
+| `story` | the parts of a demo: steps and their expectations |
+| `scene` | a snapshot: the objects of the story by kind, and what expectations ask of them |
 | `stage` | the control plane, processes, caches of objects; a capability's stage adds what its users do |
 | `looks` | how a scene looks: as rows, or as a text |
 | `performance` | the steps in order, against the clock |

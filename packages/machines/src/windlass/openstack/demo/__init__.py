@@ -15,9 +15,11 @@ from typing import Any, Final
 
 from rich.text import Text
 
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
 from windlass.demo.looks import Columns
 from windlass.demo.performance import Demo
-from windlass.openstack.demo.scene import BASTION, CLUSTER, Scene, condition_of
+from windlass.openstack.demo.scene import BASTION, CLUSTER, Scene
 from windlass.openstack.demo.stage import Stage, prepare
 from windlass.openstack.demo.story import STORY
 
@@ -41,18 +43,20 @@ def rows(scene: Scene) -> list[list[Text]]:
 
 
 def _cluster(scene: Scene) -> list[tuple[str, ...]]:
-    if scene.network is None:
+    if (network := scene.get(OpenStackCluster, CLUSTER)) is None:
         return []
-    endpoint = scene.network.object.spec.control_plane_endpoint
-    ready = condition_of(scene.network, "Ready")
+    endpoint = network.object.spec.control_plane_endpoint
+    ready = scene.condition(OpenStackCluster, CLUSTER, "Ready")
     return [(CLUSTER, "", _said(ready), "", "", "", "", endpoint.host if endpoint else "-")]
 
 
 def _bastion(scene: Scene) -> list[tuple[str, ...]]:
-    if BASTION not in scene.instances and scene.server(BASTION) is None:
+    server = scene.server(BASTION)
+    if server is None and scene.get(OpenStackServer, BASTION) is None:
         return []
-    status = scene.network.object.status.bastion if scene.network else None
-    server, ready = scene.server(BASTION), scene.condition(BASTION, "Ready")
+    network = scene.get(OpenStackCluster, CLUSTER)
+    status = network.object.status.bastion if network else None
+    ready = scene.condition(OpenStackServer, BASTION, "Ready")
     address = status.floating_ip if status else ""
     return [(BASTION, server.status if server else "-", _said(ready), "", "", "", "", address or "-")]
 

@@ -6,7 +6,6 @@ machine changes hands and changes back, and the bastion gets another flavor. In 
 """
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from windlass.api import capi, mapi
@@ -15,11 +14,11 @@ from windlass.demo import story
 from windlass.machine_sync.constants import CLUSTER_API, CLUSTER_API_NAMESPACE, MACHINE_API, MACHINE_API_NAMESPACE
 from windlass.openstack.demo import cluster
 from windlass.openstack.demo import expectations as expect
-from windlass.openstack.demo.scene import BASTION, CLUSTER, POOL, WORKERS, Scene
+from windlass.openstack.demo.scene import BASTION, CLUSTER, POOL, WORKERS, Moment, Scene
 from windlass.openstack.demo.stage import ENTRY, POLL, Stage
 
-Moment: TypeAlias = story.Moment[Scene]
 Step: TypeAlias = story.Step[Stage, Scene]
+Act: TypeAlias = story.Act[Stage, Scene]
 
 _THERE: Final = f"kubectl -n {CLUSTER_API_NAMESPACE}"
 _HERE: Final = f"kubectl -n {MACHINE_API_NAMESPACE}"
@@ -39,24 +38,13 @@ async def _scale_while_neutron_fails(stage: Stage, _: Moment) -> None:
     await stage.scale(capi.MachineSet, WORKERS, namespace=CLUSTER_API_NAMESPACE, replicas=4)
 
 
-async def _change_flavor(stage: Stage, _: Moment) -> None:
-    await stage.merge(OpenStackCluster, CLUSTER, _FLAVOR, namespace=CLUSTER_API_NAMESPACE)
-
-
 async def _delete_sets(stage: Stage, _: Moment) -> None:
     await stage.delete(capi.MachineSet, WORKERS, namespace=CLUSTER_API_NAMESPACE)
     await stage.delete(mapi.MachineSet, POOL, namespace=MACHINE_API_NAMESPACE)
 
 
-def _migrate(to: str) -> Callable[[Stage, Moment], Awaitable[None]]:
-    async def act(stage: Stage, moment: Moment) -> None:
-        await stage.begin(f"migrate-to-{to}", "migrate", f"machine/{moment.name}", "--to", to)
-
-    return act
-
-
-async def _look_on(_: Stage, __: Moment) -> None:
-    """Do nothing: Windlass looks at the cloud."""
+def _migrate(to: str) -> Act:
+    return lambda stage, moment: stage.begin(f"migrate-to-{to}", "migrate", f"machine/{moment.name}", "--to", to)
 
 
 def first_worker(scene: Scene) -> str:
@@ -165,14 +153,13 @@ STORY = (
     Step(
         "Change the flavor",
         (_PATCH,),
-        act=_change_flavor,
+        act=lambda stage, _: stage.merge(OpenStackCluster, CLUSTER, _FLAVOR, namespace=CLUSTER_API_NAMESPACE),
         expect=cluster.bastion_is_replaced,
         pictured=True,
     ),
     Step(
         "The deleted server is told of on both sides, and not created again",
         (f"{_THERE} describe machine.cluster.x-k8s.io/NAME",),
-        act=_look_on,
         expect=expect.loss_is_told,
         about=lost_machine,
     ),
