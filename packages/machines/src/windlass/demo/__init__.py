@@ -12,8 +12,7 @@ has the command that a user would type, and is done only when its effect is visi
 | `performance` | the steps in order, against the clock |
 | `view` | the output on a terminal and in a log |
 | `picture` | a few steps of it as an SVG, for a README |
-| `showing` | these parts put together |
-| `keeping` | `--keep`: the stage stays when the command has ended |
+| `showing` | these parts put together, and `--keep`: the stage stays when the command has ended |
 | `manifests/` | an OpenShift cluster, which demos share |
 
 A capability's demo is its package `demo`, which has `DEMO`.

@@ -27,7 +27,7 @@ class Demo(Struct, Generic[T, S], frozen=True):
     programs, or builds them, before any deadline begins; it raises BinariesError or PlaneError.
     """
 
-    stage: Callable[..., T]
+    stage: type[T]
     story: Sequence[Step[T, S]]
     look: Look[S]
     command: str

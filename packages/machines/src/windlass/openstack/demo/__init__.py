@@ -3,8 +3,7 @@
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations` | the expected results of the steps, about machines, also those that move to the other API |
-| `cluster` | about the cluster and its bastion |
+| `expectations` | the expected results of the steps, about machines, then about the cluster and its bastion |
 | `scene` | a snapshot of the cluster and of the project in OpenStack |
 | `stage` | the cloud, the cluster, the Machine API, and both `windlass run` |
 | `manifests/` | the cluster and its MachineSets |
@@ -39,42 +38,33 @@ _STYLES: Final = {
 
 def rows(scene: Scene) -> list[list[Text]]:
     """The OpenStackCluster, the bastion, and each machine of either API, by name."""
-    return [_styled(*cells) for cells in (*_cluster(scene), *_bastion(scene), *_machines(scene))]
-
-
-def _cluster(scene: Scene) -> list[tuple[str, ...]]:
-    if (network := scene.get(OpenStackCluster, CLUSTER)) is None:
-        return []
-    endpoint = network.object.spec.control_plane_endpoint
-    ready = scene.condition(OpenStackCluster, CLUSTER, "Ready")
-    return [(CLUSTER, "", _said(ready), "", "", "", "", endpoint.host if endpoint else "-")]
-
-
-def _bastion(scene: Scene) -> list[tuple[str, ...]]:
-    server = scene.server(BASTION)
-    if server is None and scene.get(OpenStackServer, BASTION) is None:
-        return []
+    shown: list[tuple[str, ...]] = []
     network = scene.get(OpenStackCluster, CLUSTER)
-    status = network.object.status.bastion if network else None
-    ready = scene.condition(OpenStackServer, BASTION, "Ready")
-    address = status.floating_ip if status else ""
-    return [(BASTION, server.status if server else "-", _said(ready), "", "", "", "", address or "-")]
-
-
-def _machines(scene: Scene) -> list[tuple[str, ...]]:
-    return [
-        (
-            row.name,
-            server.status if (server := scene.server(row.name)) else "-",
-            _said(scene.ready_of(row)),
-            row.authority or "-",
-            (row.cluster_api.phase if row.cluster_api else "") or "-",
-            (row.machine_api.phase if row.machine_api else "") or "-",
-            row.synchronized.status if row.synchronized else "-",
-            scene.address(row.name) or "-",
+    if network is not None:
+        endpoint = network.object.spec.control_plane_endpoint
+        ready = scene.condition(OpenStackCluster, CLUSTER, "Ready")
+        shown.append((CLUSTER, "", _said(ready), "", "", "", "", endpoint.host if endpoint else "-"))
+    if BASTION in scene.servers or scene.get(OpenStackServer, BASTION) is not None:
+        status = network.object.status.bastion if network else None
+        ready = scene.condition(OpenStackServer, BASTION, "Ready")
+        address = (status.floating_ip if status else "") or "-"
+        shown.append((BASTION, _server(scene, BASTION), _said(ready), "", "", "", "", address))
+    for row in scene.rows:
+        cells = (
+            _server(scene, row.name),
+            _said(scene.condition(scene.ready_kind(row), row.name, "Ready")),
+            row.authority,
+            row.cluster_api.phase if row.cluster_api else "",
+            row.machine_api.phase if row.machine_api else "",
+            row.synchronized.status if row.synchronized else "",
+            scene.address(row.name),
         )
-        for row in scene.rows
-    ]
+        shown.append((row.name, *(cell or "-" for cell in cells)))
+    return [_styled(*cells) for cells in shown]
+
+
+def _server(scene: Scene, name: str) -> str:
+    return scene.servers[name].status if name in scene.servers else "-"
 
 
 def _said(ready: Mapping[str, Any]) -> str:

@@ -1,16 +1,15 @@
 """An immutable snapshot of the cluster and of the project in OpenStack, which the expectations check."""
 
-from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from windlass.api import mapi
 from windlass.api.capo_server import OpenStackServer
+from windlass.api.meta import KubernetesObject
 from windlass.demo import story
 from windlass.demo.story import need
 from windlass.machine_sync.constants import MACHINE_API
-from windlass.machine_sync.conversion.metadata import INSTANCE_STATE
 from windlass.machine_sync.demo.scene import Machines
 from windlass.machine_sync.overview import MachineRow
 
@@ -71,26 +70,17 @@ class Scene(Machines, frozen=True, kw_only=True):
         """The servers by name, as Nova lists them."""
         return {one.name: one for one in self.project if one.kind == "server"}
 
-    def server(self, name: str) -> Held | None:
-        """The server of a machine, or the bastion, as Nova lists it."""
-        return self.servers.get(name)
-
     def held(self, kind: str, name: str = "") -> Held | None:
         """What the project has of this kind, and of this name if one is given."""
         return next((one for one in sorted(self.project) if one.kind == kind and name in ("", one.name)), None)
 
     def lost(self, row: MachineRow) -> bool:
         """Whether a machine had a server, which Nova does not list any more."""
-        return bool(row.cluster_api and row.cluster_api.provider_id) and self.server(row.name) is None
+        return bool(row.cluster_api and row.cluster_api.provider_id) and row.name not in self.servers
 
-    def instance_state(self, name: str) -> str:
-        """The state of a machine's server as the Machine API shows it in the column STATE, empty if it does not."""
-        mirror = self.get(mapi.Machine, name)
-        return mirror.metadata.annotations.get(INSTANCE_STATE, "") if mirror else ""
-
-    def ready_of(self, row: MachineRow) -> Mapping[str, Any]:
-        """`Ready` of a machine's server: in its Machine under the Machine API, else in its OpenStackServer."""
-        return self.condition(mapi.Machine if row.authority == MACHINE_API else OpenStackServer, row.name, "Ready")
+    def ready_kind(self, row: MachineRow) -> type[KubernetesObject]:
+        """The kind whose `Ready` is about a machine's server: Machine under the Machine API, else OpenStackServer."""
+        return mapi.Machine if row.authority == MACHINE_API else OpenStackServer
 
     # what expectations ask for
 
@@ -104,7 +94,7 @@ class Scene(Machines, frozen=True, kw_only=True):
         """A machine that runs under this authority, on its ACTIVE server."""
         self.needs_running(row, authority)
         server = self.needs_active("server", row.name)
-        self.needs_condition(mapi.Machine if authority == MACHINE_API else OpenStackServer, row.name, "Ready")
+        self.needs_condition(self.ready_kind(row), row.name, "Ready")
         for side in row.sides:
             need(
                 side.provider_id.endswith(server.id),

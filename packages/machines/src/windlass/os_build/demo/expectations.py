@@ -5,14 +5,12 @@ Pure functions of a scene and of the step's beginning: each says what happened, 
 
 from typing import Final
 
-from windlass.demo.story import Missing, need
+from windlass.demo.story import need
 from windlass.os_build.builder import Cause
-from windlass.os_build.constants import IMAGE
-from windlass.os_build.demo.columns import shortened
-from windlass.os_build.demo.scene import POOLS, Expectation, Moment, Scene
+from windlass.os_build.demo.scene import POOLS, Expectation, Moment, Scene, said, shortened
 from windlass.os_build.demo.stage import EDITION, MOTD
 from windlass.os_build.failure import REMEDIES
-from windlass.os_build.pool.conditions import BUILDING, FAILED
+from windlass.os_build.overview import State
 
 CHANGED: Final = "worker"
 """The pool whose Containerfile the story changes."""
@@ -33,7 +31,7 @@ def slow(edition: int) -> str:
 def configs_are_rendered(scene: Scene, _: Moment) -> str:
     scene.needs_kinds()
     for name in POOLS:
-        need(scene.config(name), f"MachineConfigPool {name} has no rendered MachineConfig")
+        need(scene.row(name).config, f"MachineConfigPool {name} has no rendered MachineConfig")
     need(scene.base, "the registry has no base image")
     rendered = f"the operator's controller rendered {_configs(scene)}"
     return f"kube-apiserver {scene.version} runs, {rendered}, and a base is pushed"
@@ -50,8 +48,7 @@ def both_pools_are_built(scene: Scene, _: Moment) -> str:
         scene.needs_built(name)
         count = len(scene.images_of(name))
         need(count == 1, f"{name}: the registry has {count} images of it, not 1")
-    image = scene.recorded(POOLS[0])[IMAGE]
-    return f"2 images are pushed, and each pool names its own; {POOLS[0]}: {image}"
+    return f"2 images are pushed, and each pool names its own; {POOLS[0]}: {scene.row(POOLS[0]).image}"
 
 
 def file_is_in_the_image(scene: Scene, _: Moment) -> str:
@@ -61,16 +58,16 @@ def file_is_in_the_image(scene: Scene, _: Moment) -> str:
 
 
 def failure_is_told(scene: Scene, moment: Moment) -> str:
-    told = scene.told(CHANGED)
-    if told is None or (told.true, told.reason) != (FAILED, Cause.STEP):
-        raise Missing(f"{scene.said(CHANGED)}; expected: {FAILED} {Cause.STEP}")
+    row = scene.row(CHANGED)
+    need((row.state, row.reason) == (State.FAILED, Cause.STEP), f"{said(row)}; expected: {Cause.STEP}")
     for part in (BROKEN_STEP, "exit code 1", "attempt 1 of 4", COMPLAINT, REMEDIES[Cause.STEP]):
-        need(part in told.message, f"{CHANGED}: the message does not have {part!r}: {told.message}")
+        need(part in row.message, f"{CHANGED}: the message does not have {part!r}: {row.message}")
     same = scene.recorded(CHANGED) == moment.before.recorded(CHANGED)
     need(same, f"{CHANGED}: the image of before is not recorded any more")
     need(scene.images_of(CHANGED) == moment.before.images_of(CHANGED), f"{CHANGED}: something was pushed")
-    said = [line for line in told.message.splitlines() if line.startswith(COMPLAINT)]
-    return f"BuildFailed=True {told.reason}: {told.message.splitlines()[0]} ... {said[-1]}"
+    first, *lines = row.message.splitlines()
+    last = [line for line in lines if line.startswith(COMPLAINT)][-1]
+    return f"BuildFailed=True {row.reason}: {first} ... {last}"
 
 
 def one_more_image(edition: int) -> Expectation:
@@ -88,7 +85,7 @@ def one_more_image(edition: int) -> Expectation:
 
 def build_runs(scene: Scene, moment: Moment) -> str:
     """A build of the pool is in the step that takes long."""
-    need(scene.told(CHANGED) != moment.before.told(CHANGED), f"{scene.said(CHANGED)}, as before")
+    need(scene.row(CHANGED) != moment.before.row(CHANGED), f"{said(scene.row(CHANGED))}, as before")
     _needs_running_build(scene)
     return f"Building=True; its {len(scene.builders)} processes are in the step that takes longer"
 
@@ -96,7 +93,8 @@ def build_runs(scene: Scene, moment: Moment) -> str:
 def build_of_new_configs_runs(scene: Scene, moment: Moment) -> str:
     """Both pools have a new rendered MachineConfig, and a build is in the step that takes long."""
     for name in POOLS:
-        need(scene.config(name) != moment.before.config(name), f"{name} still wants {shortened(scene.config(name))}")
+        config = scene.row(name).config
+        need(config != moment.before.row(name).config, f"{name} still wants {shortened(config)}")
     _needs_running_build(scene)
     return f"the operator rendered {_configs(scene)}; Building=True"
 
@@ -109,8 +107,8 @@ def build_was_resumed(scene: Scene, moment: Moment) -> str:
     need(scene.needs_windlass() not in moment.before.leaders, "the next process does not lead yet")
     for name in POOLS:
         scene.needs_built(name).needs_file(MOTD, NEXT_GREETING)
-        tags = [each.tag for each in scene.images if (each.pool, each.config) == (name, scene.config(name))]
-        need(len(tags) == 1, f"{name}: {len(tags)} images were pushed for {scene.config(name)}, not 1")
+        tags = [each.tag for each in scene.images if (each.pool, each.config) == (name, scene.row(name).config)]
+        need(len(tags) == 1, f"{name}: {len(tags)} images were pushed for {scene.row(name).config}, not 1")
     scene.needs_tidiness()
     return (
         f"all {len(scene.killed)} processes of the killed build are gone, with their files; the next process "
@@ -129,11 +127,11 @@ def nothing_is_left(scene: Scene, moment: Moment) -> str:
 
 
 def _needs_running_build(scene: Scene) -> None:
-    told = scene.told(CHANGED)
-    need(told and told.true == BUILDING, scene.said(CHANGED))
+    row = scene.row(CHANGED)
+    need(row.state is State.BUILDING, said(row))
     asleep = any(_SLEEP in command for command in scene.builders.values())
     need(asleep, f"no process of the build of {CHANGED} is in the step {_SLEEP!r}")
 
 
 def _configs(scene: Scene) -> str:
-    return " and ".join(shortened(scene.config(name)) for name in POOLS)
+    return " and ".join(shortened(scene.row(name).config) for name in POOLS)
