@@ -72,16 +72,7 @@ def scene(*names: str) -> Scene:
     ("now", "said"),
     [
         (lacking(scene(M), capi.Machine, mapi.Machine), "there are 0 machines, not 1"),
-        (lacking(scene(M), mapi.Machine), "w-m does not exist in the Machine API"),
-        (lacking(scene(M), capi.Machine), "w-m does not exist in Cluster API"),
         (having(scene(M), mirror(M, authoritativeAPI=MACHINE_API)), "w-m has authority MachineAPI, not ClusterAPI"),
-        (having(scene(M), machine(M, "Provisioned")), "w-m has phase Provisioned in there"),
-        (having(scene(M), mirror(M, phase="Provisioned")), "w-m has phase Provisioned in here"),
-        (having(scene(M), mirror(M, addresses=[])), "w-m has no address in the Machine API"),
-        (
-            having(scene(M), mirror(M, {**SYNCHRONIZED, "status": "False"})),
-            "w-m has Synchronized=False ResourceSynchronized: ok",
-        ),
         (
             having(scene(M), instance(M, "False")),
             "OpenStackServer.infrastructure.cluster.x-k8s.io w-m: Ready is False Ready: as Nova says",

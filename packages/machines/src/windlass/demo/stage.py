@@ -102,9 +102,9 @@ class Stage(Generic[C]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            errand = [self._errand] if self._errand else []
-            await asyncio.to_thread(self._processes.stop, *errand, *self._companions)
-            await self._ending.aclose()
+            async with self._ending:
+                errand = [self._errand] if self._errand else []
+                await asyncio.to_thread(self._processes.stop, *errand, *self._companions)
         finally:
             await asyncio.to_thread(self._processes.close)
 
@@ -220,8 +220,6 @@ class Stage(Generic[C]):
     def _user(self) -> Client:
         assert self._client is not None, "there is no control plane yet"
         return self._client
-
-    # what the scene shows
 
     # what the scene shows
 

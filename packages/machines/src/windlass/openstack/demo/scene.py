@@ -85,7 +85,7 @@ class Scene(Machines, frozen=True, kw_only=True):
     # what expectations ask for
 
     def needs_active(self, kind: str, name: str = "") -> Held:
-        """Something that the project has to have; ACTIVE."""
+        """Something ACTIVE that the project has to have."""
         found = need(self.held(kind, name), f"the project has no {kind} {name}".rstrip())
         need(found.status == "ACTIVE", f"the {kind} {found.name} is {found.status}")
         return found
