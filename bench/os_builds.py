@@ -15,7 +15,7 @@ from bench.machine import NoiseMeter
 from bench.os_build_place import ADMIN, REPOSITORY, USER, Place, Starts, until
 from bench.requests import Request, RequestLog
 from bench.tables import Cell, Table, against
-from windlass.os_build.demo.builders import processes
+from windlass.os_build.demo.scene import processes
 from windlass.os_build.pool.conditions import FAILED, SUCCESS
 from windlass.testing.registry.front import Asked
 

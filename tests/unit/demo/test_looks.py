@@ -11,17 +11,13 @@ from rich.console import Console
 from windlass.demo.looks import Page
 from windlass.demo.performance import Played
 from windlass.demo.picture import Picture
-from windlass.demo.story import Moment, Step, met, missing
+from windlass.demo.story import Moment, Observed, Step
 from windlass.demo.view import LinesView, TableView
 
 PAGE: Page[str] = Page(lambda scene: scene, pictured=lambda scene: scene.partition("\n")[0])
 
 
-async def nothing(*_: object) -> None:
-    """A step in which nobody does anything."""
-
-
-STEP: Step[Any, str] = Step("Wait", ("true",), act=nothing, expect=lambda _, __: met("done"))
+STEP: Step[Any, str] = Step("Wait", ("true",), expect=lambda _, __: "done")
 
 
 def shown(view: type[LinesView[str]], *scenes: str, terminal: bool) -> list[str]:
@@ -30,9 +26,9 @@ def shown(view: type[LinesView[str]], *scenes: str, terminal: bool) -> list[str]
     look = view(console, PAGE, steps=1)
     look.begin(1, STEP, Moment(""))
     for scene in scenes[:-1]:
-        look.show(scene, missing("not yet"))
-    look.show(scenes[-1], met("done"))
-    look.end(Played(STEP, met("done"), 1.5), scenes[-1])
+        look.show(scene, Observed(False, "not yet"))
+    look.show(scenes[-1], Observed(True, "done"))
+    look.end(Played(STEP, Observed(True, "done"), 1.5), scenes[-1])
     assert isinstance(console.file, StringIO)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue()).splitlines()
 
@@ -63,7 +59,7 @@ def test_no_line_of_a_text_is_cut_except_in_the_picture(tmp_path: Path) -> None:
 
     picture = Picture(PAGE, steps=1, command="make it")
     picture.begin(1, replace(STEP, pictured=True), Moment(""))
-    picture.end(Played(STEP, met("done"), 1.5), f"{'x' * 150}\nmore")
+    picture.end(Played(STEP, Observed(True, "done"), 1.5), f"{'x' * 150}\nmore")
     picture.draw(tmp_path / "it.svg", [], seconds=1)
     image = (tmp_path / "it.svg").read_text(encoding="utf-8")
     assert ">make it<" in image

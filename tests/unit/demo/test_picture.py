@@ -11,7 +11,7 @@ from rich.text import Text
 from windlass.demo.looks import Columns
 from windlass.demo.performance import Played
 from windlass.demo.picture import MOST_LINES, WIDTH, Picture, TooLong
-from windlass.demo.story import Moment, Step, met
+from windlass.demo.story import Moment, Observed, Step
 from windlass.machine_sync.demo.story import STORY
 
 COLUMNS: Columns[list[str]] = Columns(
@@ -20,12 +20,8 @@ COLUMNS: Columns[list[str]] = Columns(
 ROOT = Path(__file__).parents[3]
 
 
-async def nothing(*_: object) -> None:
-    """A step in which nobody does anything."""
-
-
 def step(title: str, *commands: str, pictured: bool = True) -> Step[Any, list[str]]:
-    return Step(title, commands, act=nothing, expect=lambda _, __: met("done"), pictured=pictured)
+    return Step(title, commands, expect=lambda _, __: "done", pictured=pictured)
 
 
 def drawn(file: Path, *steps: Step[Any, list[str]], text: str = "done") -> ElementTree.Element:
@@ -35,7 +31,7 @@ def drawn(file: Path, *steps: Step[Any, list[str]], text: str = "done") -> Eleme
     for number, one in enumerate(steps, start=1):
         picture.begin(number, one, Moment(scene))
         scene = [*scene, f"machine-{number}"]
-        performed.append(Played(one, met(text), 1.5))
+        performed.append(Played(one, Observed(True, text), 1.5))
         picture.end(performed[-1], scene)
     picture.draw(file, performed, seconds=12.3)
     return ElementTree.parse(file).getroot()

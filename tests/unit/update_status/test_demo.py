@@ -11,10 +11,9 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tests.unit.scenes import having
 from tests.unit.update_status.controller.world import World
-from windlass.api.config import ClusterOperator, ClusterVersion
-from windlass.api.core import Namespace, Node
-from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
@@ -27,6 +26,7 @@ from windlass.testing.updates.drain import Pod
 from windlass.update_status.demo import PAGE
 from windlass.update_status.demo import expectations as expect
 from windlass.update_status.demo.scene import LAYOUT, Scene
+from windlass.update_status.demo.stage import Stage
 from windlass.update_status.demo.story import STORY, Step
 from windlass.update_status.times import of_datetime
 
@@ -72,14 +72,9 @@ class Rehearsal:
             version="v1.36.3",
             unwatched=(),
             now=of_datetime(self._world.clock.now()),
-            versions=self._see(ClusterVersion),
-            operators=self._see(ClusterOperator),
-            pools=self._see(MachineConfigPool),
-            nodes=self._see(Node),
-            statuses=self._see(UpdateStatus),
-            records=self._see(UpdateRecord),
+            objects={kind: self._see(kind) for kind in Stage.WATCHED},
             ready=self._runs,
-            leader="windlass-0" if self._runs else "",
+            leaders=("windlass-0",) if self._runs else (),
         )
 
     def _see(self, kind: type[Any]) -> dict[str, Present[Any]]:
@@ -94,8 +89,14 @@ class Act(Struct, frozen=True):
     before: Scene
     after: Scene
 
+    @staticmethod
+    def said_by(teller: Scene, cluster: Scene) -> Scene:
+        """The objects of Windlass of one scene, in the cluster of another."""
+        ours = (UpdateStatus, UpdateRecord)
+        return replace(cluster, objects={**cluster.objects, **{kind: teller.of(kind) for kind in ours}})
+
     def judged(self, scene: Scene) -> Observed:
-        return self.step.expect(scene, Moment(self.before))
+        return self.step.check(scene, Moment(self.before))
 
 
 async def rehearse(loop: VirtualLoop) -> list[Act]:
@@ -104,7 +105,7 @@ async def rehearse(loop: VirtualLoop) -> list[Act]:
     for step in STORY:
         await step.act(stage, Moment(before))
         deadline = loop.time() + step.seconds
-        while not (found := step.expect(after := await stage.look(), Moment(before))).met:
+        while not (found := step.check(after := await stage.look(), Moment(before))).met:
             assert loop.time() < deadline, f"{step.title}: {found.text}"
             await asyncio.sleep(0.5)
         acts.append(Act(step, before, after))
@@ -128,25 +129,25 @@ def test_every_step_comes_true_and_was_not_true_before(acts: list[Act]) -> None:
 
 def test_an_update_status_that_does_not_follow_the_cluster_is_noticed_at_every_step(acts: list[Act]) -> None:
     for act in acts[2:]:
-        stale = replace(act.after, statuses=act.before.statuses, records=act.before.records)
+        stale = act.said_by(act.before, act.after)
         assert not act.judged(stale).met, act.step.title
 
 
 def test_an_update_status_that_runs_ahead_of_the_cluster_is_noticed_at_every_step(acts: list[Act]) -> None:
     for act in acts[3:]:
-        ahead = replace(act.before, statuses=act.after.statuses, records=act.after.records)
+        ahead = act.said_by(act.after, act.before)
         assert not act.judged(ahead).met, act.step.title
 
 
 def test_windlass_has_to_lead_and_to_be_ready(acts: list[Act]) -> None:
     act = acts[2]
     assert act.judged(replace(act.after, ready=False)).text == "Windlass is not ready"
-    assert act.judged(replace(act.after, leader="")).text == "the Lease of Windlass has no holder"
+    assert act.judged(replace(act.after, leaders=("",))).text == "a Lease of Windlass has no holder"
 
 
 def test_a_record_has_to_have_every_operator_node_and_trouble(acts: list[Act]) -> None:
     act = acts[-1]
-    ((name, present),) = act.after.records.items()
+    ((_, present),) = act.after.of(UpdateRecord).items()
     record = present.object
     for flaw, said in (
         ({"operators": record.operators[1:]}, f"the record does not have {record.operators[0].name}"),
@@ -155,7 +156,7 @@ def test_a_record_has_to_have_every_operator_node_and_trouble(acts: list[Act]) -
         ({"state": "Superseded"}, "there is no record of a completed update"),
     ):
         flawed = replace(present, object=replace(record, **flaw))
-        assert act.judged(replace(act.after, records={name: flawed})).text == said
+        assert act.judged(having(act.after, flawed)).text == said
 
 
 def test_each_step_shows_what_a_user_would_see_then(acts: list[Act]) -> None:

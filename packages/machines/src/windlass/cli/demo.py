@@ -41,19 +41,19 @@ def command(settings: Settings, *, name: str, keep: bool, svg: Path | None, stay
         if value is not None:
             raise click.UsageError(f"{option} makes no sense here: the demo works only on the control plane it starts")
 
-    from windlass.demo import keeping, showing
+    from windlass.demo import showing
     from windlass.testing.binaries import BinariesError
     from windlass.testing.plane.errors import PlaneError
 
     demo = import_module(DEMOS[name]).DEMO
     try:
         if stay is not None:
-            passed = keeping.play(demo, stay, svg=svg)
+            passed = showing.play(demo, stay, svg=svg)
         else:
             demo.prepare()
             if keep:
                 drawing = ["--svg", str(svg)] if svg else []
-                return keeping.run([sys.executable, "-m", "windlass", "demo", name, *drawing, "--stay"])
+                return showing.keep([sys.executable, "-m", "windlass", "demo", name, *drawing, "--stay"])
             passed = showing.run(demo, svg=svg)
     except (BinariesError, PlaneError) as problem:
         # Not through say(): the message has the end of a log, whose line breaks matter.

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from windlass.demo.looks import Look
 from windlass.demo.stage import Stage
-from windlass.demo.story import Moment, Observed, S, Step, missing
+from windlass.demo.story import Moment, Observed, S, Step
 from windlass.kube.errors import KubeError
 from windlass.testing.binaries import PARTS, BinariesError, obtain
 from windlass.testing.plane.errors import PlaneError
@@ -27,7 +27,7 @@ class Demo(Struct, Generic[T, S], frozen=True):
     programs, or builds them, before any deadline begins; it raises BinariesError or PlaneError.
     """
 
-    stage: Callable[..., T]
+    stage: type[T]
     story: Sequence[Step[T, S]]
     look: Look[S]
     command: str
@@ -80,7 +80,7 @@ async def _play(number: int, step: Step[T, S], scene: S, *, stage: T, views: Seq
         await step.act(stage, moment)
         scene, observed = await _watch(step, moment, stage=stage, views=views)
     except (KubeError, PlaneError, BinariesError) as error:
-        observed = missing(str(error))
+        observed = Observed(False, str(error))
     played = Played(step, observed, time.monotonic() - begun)
     for view in views:
         view.end(played, scene)
@@ -94,17 +94,17 @@ async def _watch(step: Step[T, S], moment: Moment[S], *, stage: T, views: Sequen
     while True:
         try:
             scene = await stage.look()
-            observed = step.expect(scene, moment)
+            observed = step.check(scene, moment)
         except KubeError as error:
             if not error.transient:
                 raise
-            observed = missing(str(error))
+            observed = Observed(False, str(error))
         for view in views:
             view.show(scene, observed)
         if observed.met:
             return scene, observed
         if casualty := stage.casualty():
-            return scene, missing(casualty)
+            return scene, Observed(False, casualty)
         if time.monotonic() >= deadline:
-            return scene, missing(f"{observed.text} (waited {step.seconds:.0f} s)")
+            return scene, Observed(False, f"{observed.text} (waited {step.seconds:.0f} s)")
         await stage.change(seconds=_LOOK_SECONDS)

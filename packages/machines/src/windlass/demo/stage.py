@@ -5,20 +5,22 @@ All processes started here end with this process, even when this process is kill
 
 import asyncio
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, ClassVar, Final, Generic, Self
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 import yaml
+from msgspec.structs import replace
 
 from windlass.api import config
 from windlass.api.coordination import Lease
-from windlass.api.meta import K, KubernetesObject
-from windlass.capability.manifests.rights import ServiceAccount
-from windlass.demo.story import S
+from windlass.api.meta import KubernetesObject
+from windlass.capability.installation import Installation
+from windlass.capability.manifests import rights
+from windlass.demo.scene import Scene
 from windlass.kube import config as kubeconfig
 from windlass.kube.cache import Cache
 from windlass.kube.client import Client
@@ -43,39 +45,48 @@ _WITH_STATUS: Final[Mapping[str, type[KubernetesObject]]] = {
     kind.RESOURCE.kind: kind for kind in (config.FeatureGate, config.ClusterVersion, config.Infrastructure)
 }
 
+C = TypeVar("C", bound=Scene)
 
-class Stage(ABC, Generic[S]):
+
+class Stage(Generic[C]):
     """To be used with `async with`. The steps of the story start its processes, and they are stopped at the end.
 
     `directory` gets logs, keys and kubeconfigs. If it is `temporary` it is removed at the end, unless `keep_logs`. A
-    capability's stage defines the scene (`opening`, `look`), and where its `MANIFESTS` are (a package), beside those
-    that demos share. The control plane starts with `crds`.
+    capability's stage declares the scene before the first step (`opening`), the package with its `MANIFESTS` beside
+    those that demos share, the kinds that the scene has (`WATCHED`, each in its namespace, None: cluster-scoped), and
+    the Leases of Windlass (`LEASES`, each with its namespace). It may define `crds` and `complete`.
     """
 
     MANIFESTS: ClassVar[str]
+    WATCHED: ClassVar[Mapping[type[KubernetesObject], str | None]]
+    LEASES: ClassVar[Mapping[str, str]]
 
-    opening: S
-    """The scene before the first step."""
+    opening: C
 
-    def __init__(self, directory: Path, *, temporary: bool = True, crds: Sequence[Document] = ()) -> None:
+    def __init__(self, directory: Path, *, temporary: bool = True) -> None:
         self.directory = directory
         self.plane = ControlPlane(
             users={USER: [_ADMINISTRATORS], SIMULATORS: [_ADMINISTRATORS]},
             directory=directory,
-            crds=crds,
+            crds=self.crds(),
         )
         self.logs.mkdir(parents=True, exist_ok=True)
         self._processes = Processes(folders=[directory] if temporary else [], log=self.logs / "supervisor.log")
         self._companions: list[str] = []
+        self._ending = AsyncExitStack()
         self._client: Client | None = None
         self._watches: Watches | None = None
         self._version = ""
         self._errand = ""
         self._probes: dict[str, Rest] = {}
 
-    @abstractmethod
-    async def look(self) -> S:
-        """The scene as it is now."""
+    def crds(self) -> Sequence[Document]:
+        """The kinds with which the control plane starts: one that is added later takes it up to 30 s to serve."""
+        return ()
+
+    async def complete(self, scene: C) -> C:
+        """The scene with what is not in the API server."""
+        return scene
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -91,15 +102,15 @@ class Stage(ABC, Generic[S]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self._watches is not None:
-                await self._watches.end()
-            if self._client is not None:
-                await self._client.close()
-            errand = [self._errand] if self._errand else []
-            await asyncio.to_thread(self._processes.stop, *errand, *self._companions)
-            await self.plane.stop()
+            async with self._ending:
+                errand = [self._errand] if self._errand else []
+                await asyncio.to_thread(self._processes.stop, *errand, *self._companions)
         finally:
             await asyncio.to_thread(self._processes.close)
+
+    def at_end(self, end: Callable[..., object], *arguments: object) -> None:
+        """Call `end`, which may block, when the processes are stopped; what was started last ends first."""
+        self._ending.push_async_callback(asyncio.to_thread, end, *arguments)
 
     @property
     def logs(self) -> Path:
@@ -114,12 +125,20 @@ class Stage(ABC, Generic[S]):
 
     async def start_control_plane(self) -> None:
         """Start etcd, kube-apiserver, kube-controller-manager, and whatever else the story needs from its beginning."""
+        self._ending.push_async_callback(self.plane.stop)
         await self.plane.start()
         self._client = Client(kubeconfig.load(kubeconfig=str(self.plane.kubeconfig(USER))), field_manager="kubectl")
+        self._ending.push_async_callback(self._client.close)
 
-    def watch(self, kinds: Mapping[type[KubernetesObject], str | None]) -> None:
-        """Watch these kinds from now on, each in its namespace (None: cluster-scoped)."""
-        self._watches = Watches(self._user, kinds)
+    def watch(self) -> None:
+        """Watch the kinds of the story from now on."""
+        self._watches = Watches(self._user, self.WATCHED)
+        self._ending.push_async_callback(self._watches.end)
+
+    async def install(self, one: Installation) -> None:
+        """The ServiceAccount and RBAC of a capability."""
+        documents = rights.documents(one.permissions(), service_account=one.service_account, theirs=one.theirs)
+        await self.plane.apply(*documents)
 
     async def start(
         self, name: str, module: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
@@ -128,18 +147,19 @@ class Stage(ABC, Generic[S]):
         await self._run(name, module, *arguments, environment=environment)
         self._companions.append(name)
 
-    async def run_windlass(self, capability: str, account: ServiceAccount, *arguments: str) -> None:
-        """`windlass run`, as the capability's ServiceAccount; `ready` is about all that run."""
+    async def run_windlass(self, one: Installation, *arguments: str) -> None:
+        """`windlass run`, as the capability's ServiceAccount; `ready` of a scene is about all that run."""
+        account = one.service_account
         kubeconfig = await self.plane.service_account_kubeconfig(
             account.namespace, account.name, seconds=_TOKEN_SECONDS
         )
         (port,) = free_ports(1)
-        name = f"windlass-{capability}"
+        name = f"windlass-{one.name}"
         await self.start(
             name,
             "windlass",
             "run",
-            capability,
+            one.name,
             *arguments,
             f"--kubeconfig={kubeconfig}",
             f"--health-probe-bind-address=127.0.0.1:{port}",
@@ -155,7 +175,7 @@ class Stage(ABC, Generic[S]):
         await asyncio.to_thread(self._processes.kill, name)
 
     async def begin(self, name: str, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Run `windlass` with the `arguments`, as the user; `ended` reports its exit code, `printed` its output."""
+        """Run `windlass` with the `arguments`, as the user; a scene has its exit code and its output."""
         self._errand = name
         kubeconfig = f"--kubeconfig={self.plane.kubeconfig(USER)}"
         await self._run(name, "windlass", kubeconfig, *arguments, environment=environment)
@@ -203,14 +223,31 @@ class Stage(ABC, Generic[S]):
 
     # what the scene shows
 
-    async def version(self) -> str:
-        """The API server's."""
+    async def look(self) -> C:
+        """The scene as it is now."""
+        if self._client is None:
+            return self.opening
+        scene = replace(self.opening, version=await self._answer())
+        if (watches := self._watches) is not None:
+            scene = replace(
+                scene,
+                unwatched=watches.unwatched,
+                objects=watches.objects,
+                ready=await self._ready(),
+                leaders=tuple([await self._leader(*lease) for lease in self.LEASES.items()]),
+                code=await asyncio.to_thread(self._processes.exit_code, self._errand) if self._errand else None,
+                printed=self._printed(),
+            )
+        return await self.complete(scene)
+
+    async def _answer(self) -> str:
+        """The version of the API server."""
         if not self._version:
             answer = yaml.safe_load(await self._user.request("GET", "/version"))
             self._version = answer["gitVersion"]
         return self._version
 
-    async def ready(self) -> bool:
+    async def _ready(self) -> bool:
         """The answer of Windlass at /readyz; False before it runs."""
         try:
             for probes in self._probes.values():
@@ -219,7 +256,7 @@ class Stage(ABC, Generic[S]):
             return False
         return bool(self._probes)
 
-    async def leader(self, lease: str, *, namespace: str) -> str:
+    async def _leader(self, lease: str, namespace: str) -> str:
         """The holder of the Lease; empty if there is none, and before Windlass runs."""
         if not self._probes:
             return ""
@@ -229,11 +266,7 @@ class Stage(ABC, Generic[S]):
             return ""
         return found.decode().spec.holder_identity or ""
 
-    async def ended(self) -> int | None:
-        """The exit code of the last command; None while it runs, or if there is none."""
-        return await asyncio.to_thread(self._processes.exit_code, self._errand) if self._errand else None
-
-    def printed(self) -> str:
+    def _printed(self) -> str:
         """What the last command has printed so far; empty if there is none."""
         log = self.logs / f"{self._errand}.log"
         return log.read_text(encoding="utf-8", errors="replace") if self._errand and log.exists() else ""
@@ -284,13 +317,19 @@ class Watches:
         """The resources whose first list has not arrived."""
         return tuple(kind.RESOURCE.name for kind, cache in self._caches.items() if not cache.synced.is_set())
 
-    def see(self, kind: type[K]) -> dict[str, Present[K]]:
-        """The objects of a kind, by name."""
-        found = {item.name: seen(item) for item in self._caches[kind].items()}
-        return {name: item for name, item in found.items() if isinstance(item, Present)}
+    @property
+    def objects(self) -> dict[type[KubernetesObject], dict[str, Present[Any]]]:
+        """The readable objects of each kind, by name."""
+        return {kind: dict(_readable(cache)) for kind, cache in self._caches.items()}
 
     async def end(self) -> None:
         """Stop watching."""
         for task in self._tasks:
             task.cancel()
         await asyncio.wait(self._tasks)
+
+
+def _readable(cache: Cache[Any]) -> Iterator[tuple[str, Present[Any]]]:
+    for item in cache.items():
+        if isinstance(found := seen(item), Present):
+            yield item.name, found

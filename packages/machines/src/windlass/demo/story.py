@@ -10,9 +10,21 @@ from msgspec import Struct
 
 S = TypeVar("S")
 T = TypeVar("T")
+V = TypeVar("V")
 
 PATIENCE = 120.0
 """Seconds for one step. On an idle computer no step takes ten, but a computer may be busy."""
+
+
+class Missing(Exception):
+    """What a scene still lacks for a step to be done, in a sentence."""
+
+
+def need(found: V | None, missing: str) -> V:
+    """The value, unless there is none or it is false. Raises Missing, with the sentence `missing`."""
+    if not found:
+        raise Missing(missing)
+    return found
 
 
 class Observed(Struct, frozen=True):
@@ -20,46 +32,6 @@ class Observed(Struct, frozen=True):
 
     met: bool
     text: str
-
-
-def met(text: str) -> Observed:
-    return Observed(True, text)
-
-
-def missing(text: str) -> Observed:
-    return Observed(False, text)
-
-
-class Scene(Struct, frozen=True, kw_only=True):
-    """The control plane and Windlass in every demo; the scene of a capability adds the objects of its story.
-
-    `version` is the API server's, empty until it answered. `unwatched` are the resources whose first list has not
-    arrived, None before they are watched. `ready` is Windlass's answer at /readyz, `leader` the holder of its Lease.
-    """
-
-    version: str = ""
-    unwatched: tuple[str, ...] | None = None
-    ready: bool = False
-    leader: str = ""
-
-    @property
-    def silent(self) -> str:
-        """Why nothing can be asked yet; empty if the API server answers."""
-        return "" if self.version else "the API server does not answer"
-
-    @property
-    def unserved(self) -> str:
-        """Why objects cannot be seen yet; empty if they can."""
-        if self.silent or self.unwatched is None:
-            return self.silent or "nothing can be watched yet"
-        return f"{', '.join(self.unwatched)} cannot be watched" if self.unwatched else ""
-
-    @property
-    def idle(self) -> str:
-        """Why Windlass does not work yet; empty if it does."""
-        if not self.ready:
-            return "Windlass is not ready"
-        return "" if self.leader else "the Lease of Windlass has no holder"
 
 
 class Moment(Struct, Generic[S], frozen=True):
@@ -70,8 +42,15 @@ class Moment(Struct, Generic[S], frozen=True):
     name: str = ""
 
 
-Expectation: TypeAlias = Callable[[S, Moment[S]], Observed]
-"""Checks whether a step has had its expected effect: a pure function of the present scene and the step's beginning."""
+Expectation: TypeAlias = Callable[[S, Moment[S]], str]
+"""Says what a step has done: a pure function of the present scene and the step's beginning. Raises Missing before."""
+
+Act: TypeAlias = Callable[[T, Moment[S]], Awaitable[None]]
+"""Carries a step out."""
+
+
+async def look_on(*_: object) -> None:
+    """Do nothing: others act."""
 
 
 class Step(Struct, Generic[T, S], frozen=True):
@@ -84,8 +63,8 @@ class Step(Struct, Generic[T, S], frozen=True):
 
     title: str
     commands: tuple[str, ...]
-    act: Callable[[T, Moment[S]], Awaitable[None]]
     expect: Expectation[S]
+    act: Act[T, S] = look_on
     about: Callable[[S], str] = lambda _: ""
     seconds: float = PATIENCE
     pictured: bool = False
@@ -93,3 +72,10 @@ class Step(Struct, Generic[T, S], frozen=True):
     def typed(self, moment: Moment[S]) -> list[str]:
         """The commands, with the name of the object."""
         return [command.replace("NAME", moment.name) for command in self.commands]
+
+    def check(self, scene: S, moment: Moment[S]) -> Observed:
+        """What the step has done, or what is still missing."""
+        try:
+            return Observed(True, self.expect(scene, moment))
+        except Missing as missing:
+            return Observed(False, str(missing))

@@ -6,7 +6,6 @@ act machines of the Machine API are handed over to Cluster API, and back.
 """
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from windlass.api import capi
@@ -15,9 +14,10 @@ from windlass.machine_sync.constants import CLUSTER_API, CLUSTER_API_NAMESPACE, 
 from windlass.machine_sync.demo import expectations as expect
 from windlass.machine_sync.demo.scene import Scene
 from windlass.machine_sync.demo.stage import Stage
+from windlass.machine_sync.installation import installation
 
-Moment: TypeAlias = story.Moment[Scene]
 Step: TypeAlias = story.Step[Stage, Scene]
+Act: TypeAlias = story.Act[Stage, Scene]
 
 # `machine.cluster.x-k8s.io` and not `machine`, because both APIs have a kind of that name.
 _MACHINE = "machine.cluster.x-k8s.io/NAME"
@@ -27,44 +27,26 @@ _THERE = "kubectl -n openshift-cluster-api"
 
 
 def first_machine(scene: Scene) -> str:
-    return min(scene.machines)
+    return min(scene.of(capi.Machine))
 
 
 def last_machine(scene: Scene) -> str:
-    return max(scene.machines)
+    return max(scene.of(capi.Machine))
 
 
 def machine_with_drain_timeout(scene: Scene) -> str:
-    found = scene.machines.items()
+    found = scene.of(capi.Machine).items()
     return min(name for name, one in found if one.object.spec.deletion.node_drain_timeout_seconds is not None)
 
 
-async def _look_on(_: Stage, __: Moment) -> None:
-    """Do nothing: other controllers act."""
+def _set_drain(seconds: int | None) -> Act:
+    return lambda stage, moment: stage.merge(
+        capi.Machine, moment.name, _drain(seconds), namespace=CLUSTER_API_NAMESPACE
+    )
 
 
-async def _set_up_cluster(stage: Stage, _: Moment) -> None:
-    await stage.apply("openshift.yaml", "cluster.yaml")
-    await stage.start_simulators()
-
-
-async def _delete_machine(stage: Stage, moment: Moment) -> None:
-    await stage.delete(capi.Machine, moment.name, namespace=CLUSTER_API_NAMESPACE)
-
-
-async def _set_drain_timeout(stage: Stage, moment: Moment) -> None:
-    await stage.merge(capi.Machine, moment.name, _drain(expect.DRAIN_SECONDS), namespace=CLUSTER_API_NAMESPACE)
-
-
-async def _take_drain_timeout_back(stage: Stage, moment: Moment) -> None:
-    await stage.merge(capi.Machine, moment.name, _drain(None), namespace=CLUSTER_API_NAMESPACE)
-
-
-def _migrate(to: str) -> Callable[[Stage, Moment], Awaitable[None]]:
-    async def act(stage: Stage, _: Moment) -> None:
-        await stage.begin(f"migrate-to-{to}", "migrate", _POOL, "--with-machines", "--to", to)
-
-    return act
+def _migrate(to: str) -> Act:
+    return lambda stage, _: stage.begin(f"migrate-to-{to}", "migrate", _POOL, "--with-machines", "--to", to)
 
 
 def _drain(seconds: int | None) -> dict[str, object]:
@@ -86,7 +68,7 @@ STORY = (
     Step(
         "Install the CRDs that an OpenShift cluster has, and Windlass's ServiceAccount and RBAC",
         ("kubectl apply -k deploy/machine-sync",),
-        act=lambda stage, _: stage.install(),
+        act=lambda stage, _: stage.install_manifests(),
         expect=expect.kinds_are_served,
     ),
     Step(
@@ -95,13 +77,13 @@ STORY = (
             "kubectl apply -f openshift.yaml -f cluster.yaml",
             "python -m windlass.testing.machines.simulators --platform OpenStack",
         ),
-        act=_set_up_cluster,
+        act=lambda stage, _: stage.describe_cluster(),
         expect=expect.cluster_is_provisioned,
     ),
     Step(
         "Run Windlass under its own ServiceAccount",
         ("windlass run machine-sync",),
-        act=lambda stage, _: stage.start_windlass(),
+        act=lambda stage, _: stage.run_windlass(installation()),
         expect=expect.windlass_leads,
     ),
     Step(
@@ -113,7 +95,6 @@ STORY = (
     Step(
         "Watch phase, addresses and provider IDs arrive in the Machine API",
         ("kubectl -n openshift-machine-api get machines.machine.openshift.io -o wide --watch",),
-        act=_look_on,
         expect=expect.machines_run(3),
     ),
     Step(
@@ -126,21 +107,21 @@ STORY = (
     Step(
         "Delete one machine",
         (f"{_THERE} delete {_MACHINE}",),
-        act=_delete_machine,
+        act=lambda stage, moment: stage.delete(capi.Machine, moment.name, namespace=CLUSTER_API_NAMESPACE),
         expect=expect.machine_is_replaced(5),
         about=first_machine,
     ),
     Step(
         "Ask for something that the Machine API cannot express",
         (_patch_command(expect.DRAIN_SECONDS),),
-        act=_set_drain_timeout,
+        act=_set_drain(expect.DRAIN_SECONDS),
         expect=expect.conversion_is_refused,
         about=last_machine,
     ),
     Step(
         "Take it back",
         (_patch_command(None),),
-        act=_take_drain_timeout_back,
+        act=_set_drain(None),
         expect=expect.conversion_succeeds_again,
         about=machine_with_drain_timeout,
     ),

@@ -3,8 +3,7 @@
 | module | what it holds |
 |---|---|
 | `story` | the steps; read it as the documentation of what Windlass does |
-| `expectations` | the expected results of the steps, about machines, also those that move to the other API |
-| `cluster` | about the cluster and its bastion |
+| `expectations` | the expected results of the steps, about machines, then about the cluster and its bastion |
 | `scene` | a snapshot of the cluster and of the project in OpenStack |
 | `stage` | the cloud, the cluster, the Machine API, and both `windlass run` |
 | `manifests/` | the cluster and its MachineSets |
@@ -15,9 +14,11 @@ from typing import Any, Final
 
 from rich.text import Text
 
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
 from windlass.demo.looks import Columns
 from windlass.demo.performance import Demo
-from windlass.openstack.demo.scene import BASTION, CLUSTER, Scene, condition_of
+from windlass.openstack.demo.scene import BASTION, CLUSTER, Scene
 from windlass.openstack.demo.stage import Stage, prepare
 from windlass.openstack.demo.story import STORY
 
@@ -37,40 +38,33 @@ _STYLES: Final = {
 
 def rows(scene: Scene) -> list[list[Text]]:
     """The OpenStackCluster, the bastion, and each machine of either API, by name."""
-    return [_styled(*cells) for cells in (*_cluster(scene), *_bastion(scene), *_machines(scene))]
-
-
-def _cluster(scene: Scene) -> list[tuple[str, ...]]:
-    if scene.network is None:
-        return []
-    endpoint = scene.network.object.spec.control_plane_endpoint
-    ready = condition_of(scene.network, "Ready")
-    return [(CLUSTER, "", _said(ready), "", "", "", "", endpoint.host if endpoint else "-")]
-
-
-def _bastion(scene: Scene) -> list[tuple[str, ...]]:
-    if BASTION not in scene.instances and scene.server(BASTION) is None:
-        return []
-    status = scene.network.object.status.bastion if scene.network else None
-    server, ready = scene.server(BASTION), scene.condition(BASTION, "Ready")
-    address = status.floating_ip if status else ""
-    return [(BASTION, server.status if server else "-", _said(ready), "", "", "", "", address or "-")]
-
-
-def _machines(scene: Scene) -> list[tuple[str, ...]]:
-    return [
-        (
-            row.name,
-            server.status if (server := scene.server(row.name)) else "-",
-            _said(scene.ready_of(row)),
-            row.authority or "-",
-            (row.cluster_api.phase if row.cluster_api else "") or "-",
-            (row.machine_api.phase if row.machine_api else "") or "-",
-            row.synchronized.status if row.synchronized else "-",
-            scene.address(row.name) or "-",
+    shown: list[tuple[str, ...]] = []
+    network = scene.get(OpenStackCluster, CLUSTER)
+    if network is not None:
+        endpoint = network.object.spec.control_plane_endpoint
+        ready = scene.condition(OpenStackCluster, CLUSTER, "Ready")
+        shown.append((CLUSTER, "", _said(ready), "", "", "", "", endpoint.host if endpoint else "-"))
+    if BASTION in scene.servers or scene.get(OpenStackServer, BASTION) is not None:
+        status = network.object.status.bastion if network else None
+        ready = scene.condition(OpenStackServer, BASTION, "Ready")
+        address = (status.floating_ip if status else "") or "-"
+        shown.append((BASTION, _server(scene, BASTION), _said(ready), "", "", "", "", address))
+    for row in scene.rows:
+        cells = (
+            _server(scene, row.name),
+            _said(scene.condition(scene.ready_kind(row), row.name, "Ready")),
+            row.authority,
+            row.cluster_api.phase if row.cluster_api else "",
+            row.machine_api.phase if row.machine_api else "",
+            row.synchronized.status if row.synchronized else "",
+            scene.address(row.name),
         )
-        for row in scene.rows
-    ]
+        shown.append((row.name, *(cell or "-" for cell in cells)))
+    return [_styled(*cells) for cells in shown]
+
+
+def _server(scene: Scene, name: str) -> str:
+    return scene.servers[name].status if name in scene.servers else "-"
 
 
 def _said(ready: Mapping[str, Any]) -> str:

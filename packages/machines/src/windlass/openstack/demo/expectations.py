@@ -1,37 +1,37 @@
 """The expectations of the story's steps: each compares what the objects say with what the project has.
 
-Pure functions: each takes the scene and the step's beginning, and returns either what happened or what is missing.
-Those about the cluster and its bastion are in `cluster`, those about migration in `hand_over`.
+Pure functions of a scene and of the step's beginning: each says what happened, or raises Missing with what is missing.
 """
 
-from typing import Final, TypeAlias
+from typing import Final
 
-from windlass.demo import story
-from windlass.demo.story import Moment, Observed, met, missing
+from windlass.api import capi, capo, mapi
+from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api.capo_server import OpenStackServer
+from windlass.demo.scene import told
+from windlass.demo.story import Missing, need
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
-from windlass.machine_sync.overview import MachineRow
-from windlass.openstack.demo.scene import BASTION, Held, Scene, Write, condition_of, told
-
-Expectation: TypeAlias = story.Expectation[Scene]
+from windlass.machine_sync.conversion.metadata import INSTANCE_STATE
+from windlass.openstack.demo.scene import BASTION, CLUSTER, Expectation, Held, Moment, Scene
 
 FAILING_SECONDS: Final = 10.0
 """How long Neutron answers 503."""
+
+MACHINE_KINDS: Final = (capi.MachineSet, mapi.MachineSet, capi.Machine, mapi.Machine, capo.OpenStackMachine)
 
 
 def machines_run(machine_set: str, count: int, *, authority: str) -> Expectation:
     """`count` machines of the set under `authority`, but for those whose servers are lost: ACTIVE in Nova, Running in
     both APIs, in sync. No server is nobody's."""
 
-    def look(scene: Scene, _: Moment[Scene]) -> Observed:
+    def look(scene: Scene, _: Moment) -> str:
         rows = [row for row in scene.rows_of(machine_set) if not scene.lost(row)]
-        if len(rows) != count:
-            return missing(f"there are {len(rows)} machines, not {count}")
+        need(len(rows) == count, f"there are {len(rows)} machines, not {count}")
         for row in rows:
-            if problem := not_running(row, scene, authority=authority):
-                return missing(f"{row.name}: {problem}")
-        if strays := servers(scene).keys() - {row.name for row in scene.rows} - {BASTION}:
-            return missing(f"the project has a server {min(strays)}, which no machine names")
-        return met(
+            scene.needs_machine(row, authority)
+        strays = scene.servers.keys() - {row.name for row in scene.rows} - {BASTION}
+        need(not strays, f"the project has a server {', '.join(strays)}, which no machine names")
+        return (
             f"{count} servers are ACTIVE, each one Machine in both APIs: Running, with the addresses of Neutron, "
             "Synchronized=True"
         )
@@ -39,81 +39,40 @@ def machines_run(machine_set: str, count: int, *, authority: str) -> Expectation
     return look
 
 
-def server_is_gone(scene: Scene, moment: Moment[Scene]) -> Observed:
-    if moment.name not in scene.machines:
-        return missing(f"there is no Machine {moment.name}")
-    if scene.server(moment.name) is not None:
-        return missing(f"Nova still lists {moment.name}")
-    return met(f"Nova does not list {moment.name}; Windlass looks twice, 30 seconds apart, before it says so")
+def server_is_gone(scene: Scene, moment: Moment) -> str:
+    scene.needs(capi.Machine, moment.name)
+    need(moment.name not in scene.servers, f"Nova still lists {moment.name}")
+    return f"Nova does not list {moment.name}; Windlass looks twice, 30 seconds apart, before it says so"
 
 
-def neutron_is_told_of(scene: Scene, moment: Moment[Scene]) -> Observed:
+def neutron_is_told_of(scene: Scene, moment: Moment) -> str:
     """The machine that is new waits, and says for what and until when."""
-    new = sorted(scene.instances.keys() - moment.before.instances.keys())
-    if not new:
-        return missing("there is no OpenStackServer of a fourth machine")
-    said = scene.condition(new[0], "Progressing")
-    message = str(said.get("message", ""))
-    if said.get("reason") != "TransientError" or "503" not in message or "Next attempt at" not in message:
-        return missing(f"Progressing of {new[0]}: {told(said)}")
-    return met(f"{new[0]}: Progressing={said['status']} {said['reason']}: {'. '.join(message.splitlines())}")
+    new = sorted(scene.of(OpenStackServer).keys() - moment.before.of(OpenStackServer).keys())
+    need(new, "there is no OpenStackServer of a fourth machine")
+    said = scene.needs_condition(OpenStackServer, new[0], "Progressing", reason="TransientError")
+    message = str(said["message"])
+    need("503" in message and "Next attempt at" in message, f"Progressing of {new[0]}: {told(said)}")
+    return f"{new[0]}: Progressing={said['status']} {said['reason']}: {'. '.join(message.splitlines())}"
 
 
-def loss_is_told(scene: Scene, moment: Moment[Scene]) -> Observed:
+def loss_is_told(scene: Scene, moment: Moment) -> str:
     """The machine whose server was deleted is told of in every object, and there is no other server of its name."""
     name = moment.name
-    sides = {
-        "OpenStackServer": scene.condition(name, "Ready"),
-        "OpenStackMachine": condition_of(scene.infrastructure.get(name), "Ready"),
-        "Machine in Cluster API": condition_of(scene.machines.get(name), "InfrastructureReady"),
-    }
-    for side, said in sides.items():
-        if said.get("status") != "False" or said.get("reason") != "InstanceNotFound":
-            return missing(f"{side} {name}: {told(said)}")
-    state = scene.instance_state(name)
-    if state != "DELETED":
-        return missing(f"Machine in the Machine API {name} has instance state {state or '(none)'}, not DELETED")
-    if scene.server(name) is not None:
-        return missing(f"there is a server {name}")
-    return met(f"{name}: {said['message']}; in the Machine API its state is DELETED, and nothing was created instead")
+    scene.needs_condition(OpenStackServer, name, "Ready", "False", "InstanceNotFound")
+    scene.needs_condition(capo.OpenStackMachine, name, "Ready", "False", "InstanceNotFound")
+    said = scene.needs_condition(capi.Machine, name, "InfrastructureReady", "False", "InstanceNotFound")
+    state = scene.needs(mapi.Machine, name).metadata.annotations.get(INSTANCE_STATE)
+    need(state == "DELETED", f"in the Machine API {name} has instance state {state or '(none)'}, not DELETED")
+    need(name not in scene.servers, f"there is a server {name}")
+    return f"{name}: {said['message']}; in the Machine API its state is DELETED, and nothing was created instead"
 
 
-def machines_are_gone(scene: Scene, _: Moment[Scene]) -> Observed:
+def machines_are_gone(scene: Scene, _: Moment) -> str:
     """Sets and machines are gone from both APIs, and their servers from the project, where the cluster still is."""
-    if left := [*scene.sets, *scene.mirror_sets, *scene.machines, *scene.mirrors, *scene.infrastructure]:
-        return missing(f"{len(left)} objects of machines are left, such as {left[0]}")
-    if servers(scene).keys() != {BASTION}:
-        return missing(f"the project has the servers {', '.join(sorted(servers(scene))) or '(none)'}")
-    return met("no Machine and no MachineSet is left in either API; of the servers the bastion is left")
-
-
-def servers(scene: Scene) -> dict[str, Held]:
-    """The servers of the project, by name."""
-    return {one.name: one for one in scene.project if one.kind == "server"}
-
-
-def not_running(row: MachineRow, scene: Scene, *, authority: str) -> str:
-    """What a machine lacks; empty if nothing."""
-    if row.authority != authority:
-        return f"has authority {row.authority or '(none)'}, not {authority}"
-    server, ready = scene.server(row.name), scene.ready_of(row)
-    if server is None or server.status != "ACTIVE":
-        return f"its server is {server.status if server else 'not there'}"
-    if ready.get("status") != "True":
-        return f"Ready of its server: {told(ready)}"
-    for api, side in (("Cluster API", row.cluster_api), ("the Machine API", row.machine_api)):
-        if side is None:
-            return f"does not exist in {api}"
-        if side.phase != "Running":
-            return f"has phase {side.phase or '(none)'} in {api}"
-        if not side.provider_id.endswith(server.id):
-            return f"has provider ID {side.provider_id!r} in {api}, but its server is {server.id}"
-    if not scene.address(row.name):
-        return "has no address in the Machine API"
-    said = row.synchronized
-    if said is None or said.status != "True":
-        return f"Synchronized: {f'{said.status} {said.reason}: {said.message}' if said else 'not there yet'}"
-    return ""
+    left = [name for kind in MACHINE_KINDS for name in scene.of(kind)]
+    need(not left, f"{len(left)} objects of machines are left: {', '.join(left)}")
+    need(scene.servers.keys() == {BASTION}, f"the project has the servers {', '.join(scene.servers) or '(none)'}")
+    return "no Machine and no MachineSet is left in either API; of the servers the bastion is left"
 
 
 # The expectation about a machine that moves to the other API: its server stays, and only the new side writes.
@@ -127,36 +86,119 @@ _WRITERS: Final = {MACHINE_API: "openstack-machine-api", CLUSTER_API: "openstack
 
 def handed_over(to: str) -> Expectation:
     """The machine is under the API `to`, on the server that it had; the cloud got nothing but marks, from that side."""
+    (other,) = _WRITERS.keys() - {to}
 
-    def look(scene: Scene, moment: Moment[Scene]) -> Observed:
-        if scene.code not in (0, None):
-            return missing(f"`windlass migrate` ended with code {scene.code}: {scene.printed.strip()}")
-        row = next((row for row in scene.rows if row.name == moment.name), None)
-        if row is None:
-            return missing(f"there is no Machine {moment.name}")
-        if problem := not_running(row, scene, authority=to):
-            return missing(f"{row.name}: {problem}")
-        before, after = moment.before.server(row.name), scene.server(row.name)
-        if before is None or after is None or before.id != after.id:
-            return missing(f"its server is {after.id if after else '(none)'}, and was {before.id if before else ''}")
+    def look(scene: Scene, moment: Moment) -> str:
+        need(scene.code in (0, None), f"`windlass migrate` ended with code {scene.code}: {scene.printed.strip()}")
+        row = scene.needs_row(moment.name)
+        server, before = scene.needs_machine(row, to), moment.before.servers.get(row.name)
+        need(
+            before and before.id == server.id, f"its server is {server.id}, and was {before.id if before else '(none)'}"
+        )
         written = sorted(scene.writes - moment.before.writes)
-        if others := [one for one in written if one.controller != _WRITERS[to] or not one.is_mark]:
-            return missing(f"the cloud has logged {_line(others[0])}")
-        if not any(one.path.endswith(f"/servers/{after.id}/metadata") for one in written):
-            return missing("the cloud has not logged the mark of the server")
-        if scene.code is None:
-            return missing("`windlass migrate` has not ended")
-        return met(
-            f"{row.name} belongs to {_NAMES[to]}, on the same server {after.id}. The log of the cloud has "
-            f"{len(written)} writes, all marks by {_WRITERS[to]}, and none by {_paused(to)}"
+        for one in written:
+            if one.controller != _WRITERS[to] or not one.is_mark:
+                raise Missing(f"the cloud has logged {one.method} {one.path} of {one.service} by {one.controller}")
+        marked = any(one.path.endswith(f"/servers/{server.id}/metadata") for one in written)
+        need(marked, "the cloud has not logged the mark of the server")
+        need(scene.code is not None, "`windlass migrate` has not ended")
+        return (
+            f"{row.name} belongs to {_NAMES[to]}, on the same server {server.id}. The log of the cloud has "
+            f"{len(written)} writes, all marks by {_WRITERS[to]}, and none by {_WRITERS[other]}"
         )
 
     return look
 
 
-def _paused(to: str) -> str:
-    return _WRITERS[MACHINE_API if to == CLUSTER_API else CLUSTER_API]
+# The expectations about the cluster and its bastion: made, the bastion replaced, all of it gone.
+
+FLAVOR: Final = "m1.small"
+"""The second flavor of the bastion; the first is m1.tiny."""
+
+_SOMETHING_TO_DO: Final = 3
+"""The exit code of `windlass plan` that says so."""
+_REPLACED: Final = "the bastion is replaced"
 
 
-def _line(one: Write) -> str:
-    return f"{one.method} {one.path} of {one.service} by {one.controller}"
+def cloud_and_api_server_answer(scene: Scene, _: Moment) -> str:
+    scene.needs_api_server()
+    need(scene.at_first, "the project in OpenStack has no security group")
+    return (
+        "Keystone, Nova, Neutron, Octavia, Glance and Cinder run; "
+        f"kube-apiserver {scene.version} and Cluster API's manager"
+    )
+
+
+def cluster_is_described(scene: Scene, _: Moment) -> str:
+    scene.needs_kinds()
+    scene.needs(capi.Cluster, CLUSTER)
+    scene.needs(OpenStackCluster, CLUSTER)
+    return "Cluster demo exists, and Windlass has two ServiceAccounts with rights of their own"
+
+
+def cluster_is_provisioned(scene: Scene, _: Moment) -> str:
+    """Network, router, load balancer and bastion are there, and each address that an object names is the project's."""
+    scene.needs_windlass()
+    scene.needs_condition(capi.Cluster, CLUSTER, "InfrastructureReady")
+    scene.needs_condition(OpenStackCluster, CLUSTER, "Ready")
+    scene.needs_condition(capi.Cluster, CLUSTER, "RemoteConnectionProbe")
+    for kind in ("network", "router", "load balancer"):
+        scene.needs_active(kind)
+    endpoint = scene.needs(OpenStackCluster, CLUSTER).object.spec.control_plane_endpoint
+    host = endpoint.host if endpoint else "(none)"
+    need(scene.held("floating IP", host), f"the endpoint {host} is no floating IP of the project")
+    address = _bastion(scene)[1]
+    return (
+        f"both lead; Cluster demo has its network, its router, a load balancer with the floating IP {host}, and a "
+        f"bastion with {address.name}"
+    )
+
+
+def replacement_is_planned(scene: Scene, moment: Moment) -> str:
+    """`windlass plan` says that the bastion would be replaced, and why; it still is what it was."""
+    need(scene.code is not None, "`windlass plan` has not ended")
+    lines = [line.strip() for line in scene.printed.splitlines() if line.strip()]
+    need(scene.code == _SOMETHING_TO_DO, f"`windlass plan` ended with code {scene.code}: {' '.join(lines[-1:])}")
+    planned = [line for line in lines if line.startswith("delete ") and line.endswith(_REPLACED)]
+    need(planned, f"`windlass plan` does not say that {_REPLACED}")
+    need(scene.servers.get(BASTION) == moment.before.servers.get(BASTION), "the bastion has changed")
+    return f"planned, and nothing is done: {planned[0]}"
+
+
+def bastion_is_replaced(scene: Scene, moment: Moment) -> str:
+    """Another server of the other flavor, to which the same floating IP leads."""
+    (before, was), (after, address) = _bastion(moment.before), _bastion(scene)
+    need(after.id != before.id, "its server is the one that it was")
+    need(after.detail == FLAVOR, f"its flavor is {after.detail}")
+    need((address.id, address.name) == (was.id, was.name), f"its address is {address.name}, and was {was.name}")
+    return (
+        f"server {before.id} ({before.detail}) is gone; {after.id} ({after.detail}) is ACTIVE at the same "
+        f"floating IP {address.name}"
+    )
+
+
+def project_is_as_before(scene: Scene, _: Moment) -> str:
+    """The lists of the cloud are those of the beginning, and no object is left."""
+    need(scene.at_first, "nobody has looked at the project at first")
+    for kind in (*MACHINE_KINDS, OpenStackServer):
+        need(not scene.of(kind), f"{kind.RESOURCE} {', '.join(scene.of(kind))} is left")
+    deleting = scene.condition(OpenStackCluster, CLUSTER, "Deleting")
+    left = [*scene.of(capi.Cluster), *scene.of(OpenStackCluster)]
+    need(not left, f"Cluster {CLUSTER} is left: Deleting is {told(deleting)}")
+    for word, found in (("still has", scene.project - scene.at_first), ("has lost", scene.at_first - scene.project)):
+        names = ", ".join(f"{one.kind} {one.name or one.id}" for one in sorted(found))
+        need(not found, f"the project {word} {names}")
+    names = ", ".join(f"{one.kind} {one.name}" for one in sorted(scene.project))
+    return f"no object is left, and the project has what it had at first: {names}"
+
+
+def _bastion(scene: Scene) -> tuple[Held, Held]:
+    """The ACTIVE server of the bastion and the floating IP that leads to it, both as its status names them."""
+    scene.needs_condition(OpenStackCluster, CLUSTER, "BastionReady")
+    status = need(scene.needs(OpenStackCluster, CLUSTER).object.status.bastion, "the cluster has no bastion")
+    server = scene.needs_active("server", BASTION)
+    need(status.id == server.id, f"the server of the bastion is {server.id}, and its status names {status.id}")
+    ip = status.floating_ip or "(none)"
+    address = need(scene.held("floating IP", ip), f"the project has no floating IP {ip}")
+    need(address.detail == server.id, f"the floating IP {ip} does not lead to the bastion")
+    return server, address

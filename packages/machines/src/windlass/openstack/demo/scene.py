@@ -1,16 +1,15 @@
 """An immutable snapshot of the cluster and of the project in OpenStack, which the expectations check."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from windlass.api.capo_cluster import OpenStackCluster
+from windlass.api import mapi
 from windlass.api.capo_server import OpenStackServer
-from windlass.kube.conditions import find
-from windlass.kube.control.seen import Present
+from windlass.api.meta import KubernetesObject
+from windlass.demo import story
+from windlass.demo.story import need
 from windlass.machine_sync.constants import MACHINE_API
-from windlass.machine_sync.conversion.metadata import INSTANCE_STATE
 from windlass.machine_sync.demo.scene import Machines
 from windlass.machine_sync.overview import MachineRow
 
@@ -56,24 +55,20 @@ class Write(Struct, frozen=True, order=True):
 
 
 class Scene(Machines, frozen=True, kw_only=True):
-    """The objects of the story, by name; empty before the first step.
+    """The objects of the story and the project; empty before the first step.
 
-    `ready` is the answer of both parts of Windlass, `leaders` the holders of their Leases. `project` is what the
-    project has, and `at_first` what it had before there was a cluster. `writes` are all of Windlass so far. `printed`
-    is the output of the command that the step has begun.
+    `project` is what the project has, and `at_first` what it had before there was a cluster. `writes` are all of
+    Windlass so far.
     """
 
-    network: Present[OpenStackCluster] | None = None
-    instances: Mapping[str, Present[OpenStackServer]] = field(default_factory=dict)
     project: frozenset[Held] = frozenset()
     at_first: frozenset[Held] = frozenset()
     writes: frozenset[Write] = frozenset()
-    leaders: tuple[str, ...] = ()
-    printed: str = ""
 
-    def server(self, name: str) -> Held | None:
-        """The server of a machine, or the bastion, as Nova lists it."""
-        return next((one for one in self.project if (one.kind, one.name) == ("server", name)), None)
+    @property
+    def servers(self) -> dict[str, Held]:
+        """The servers by name, as Nova lists them."""
+        return {one.name: one for one in self.project if one.kind == "server"}
 
     def held(self, kind: str, name: str = "") -> Held | None:
         """What the project has of this kind, and of this name if one is given."""
@@ -81,30 +76,32 @@ class Scene(Machines, frozen=True, kw_only=True):
 
     def lost(self, row: MachineRow) -> bool:
         """Whether a machine had a server, which Nova does not list any more."""
-        return bool(row.cluster_api and row.cluster_api.provider_id) and self.server(row.name) is None
+        return bool(row.cluster_api and row.cluster_api.provider_id) and row.name not in self.servers
 
-    def instance_state(self, name: str) -> str:
-        """The state of a machine's server as the Machine API shows it in the column STATE, empty if it does not."""
-        mirror = self.mirrors.get(name)
-        return mirror.metadata.annotations.get(INSTANCE_STATE, "") if mirror else ""
+    def ready_kind(self, row: MachineRow) -> type[KubernetesObject]:
+        """The kind whose `Ready` is about a machine's server: Machine under the Machine API, else OpenStackServer."""
+        return mapi.Machine if row.authority == MACHINE_API else OpenStackServer
 
-    def condition(self, name: str, kind: str) -> Mapping[str, Any]:
-        """A condition of the OpenStackServer of this name; empty without one."""
-        return condition_of(self.instances.get(name), kind)
+    # what expectations ask for
 
-    def ready_of(self, row: MachineRow) -> Mapping[str, Any]:
-        """`Ready` of a machine's server: in its Machine under the Machine API, else in its OpenStackServer."""
-        if row.authority == MACHINE_API:
-            return condition_of(self.mirrors.get(row.name), "Ready")
-        return self.condition(row.name, "Ready")
+    def needs_active(self, kind: str, name: str = "") -> Held:
+        """Something ACTIVE that the project has to have."""
+        found = need(self.held(kind, name), f"the project has no {kind} {name}".rstrip())
+        need(found.status == "ACTIVE", f"the {kind} {found.name} is {found.status}")
+        return found
+
+    def needs_machine(self, row: MachineRow, authority: str) -> Held:
+        """A machine that runs under this authority, on its ACTIVE server."""
+        self.needs_running(row, authority)
+        server = self.needs_active("server", row.name)
+        self.needs_condition(self.ready_kind(row), row.name, "Ready")
+        for side in row.sides:
+            need(
+                side.provider_id.endswith(server.id),
+                f"{row.name} has provider ID {side.provider_id!r}, but its server is {server.id}",
+            )
+        return server
 
 
-def condition_of(found: Present[Any] | None, kind: str) -> Mapping[str, Any]:
-    """A condition of an object; empty without one."""
-    status = (found.tree.get("status") if found else None) or {}
-    return find(status.get("conditions") or [], kind) or {}
-
-
-def told(condition: Mapping[str, Any]) -> str:
-    """Status, reason and message of a condition, for people."""
-    return "{status} {reason}: {message}".format_map({"status": "(none)", "reason": "", "message": "", **condition})
+Expectation: TypeAlias = story.Expectation[Scene]
+Moment: TypeAlias = story.Moment[Scene]

@@ -9,10 +9,9 @@ import base64
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,12 +19,9 @@ from openstack.exceptions import SDKException
 from windlass.api import capi, capo, mapi
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests import rights
 from windlass.demo import stage
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync import installation as machine_sync
-from windlass.machine_sync import rbac
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.openstack import installation as openstack
 from windlass.openstack.demo.scene import BASTION, CLUSTER, Held, Scene, Write
@@ -36,6 +32,7 @@ from windlass.testing.cloud import clouds, leftovers
 from windlass.testing.cloud.errors import CloudError
 from windlass.testing.machines import cluster_api
 from windlass.testing.machines.machine_api import MachineApi
+from windlass.testing.plane.access import Document
 from windlass.testing.plane.errors import PlaneError
 
 ENTRY: Final = "openstack"
@@ -51,17 +48,6 @@ _FOREIGN_GROUPS: Final = ("machine.openshift.io", "config.openshift.io")
 
 _WRITER: Final = re.compile(r"^windlass-openstack/\S* \((\S+)\)$")
 """The User-Agent of Windlass; its group is the controller that sent a write."""
-
-_WATCHED: Mapping[type[KubernetesObject], str | None] = {
-    capi.Cluster: CLUSTER_API_NAMESPACE,
-    capi.Machine: CLUSTER_API_NAMESPACE,
-    capi.MachineSet: CLUSTER_API_NAMESPACE,
-    capo.OpenStackMachine: CLUSTER_API_NAMESPACE,
-    OpenStackCluster: CLUSTER_API_NAMESPACE,
-    OpenStackServer: CLUSTER_API_NAMESPACE,
-    mapi.Machine: MACHINE_API_NAMESPACE,
-    mapi.MachineSet: MACHINE_API_NAMESPACE,
-}
 
 R = TypeVar("R")
 
@@ -79,31 +65,30 @@ class Stage(stage.Stage[Scene]):
     """A cluster with machines in two APIs, and all that they have in one project."""
 
     MANIFESTS = "windlass.openstack.demo"
+    WATCHED: ClassVar = {
+        capi.Cluster: CLUSTER_API_NAMESPACE,
+        capi.Machine: CLUSTER_API_NAMESPACE,
+        capi.MachineSet: CLUSTER_API_NAMESPACE,
+        capo.OpenStackMachine: CLUSTER_API_NAMESPACE,
+        OpenStackCluster: CLUSTER_API_NAMESPACE,
+        OpenStackServer: CLUSTER_API_NAMESPACE,
+        mapi.Machine: MACHINE_API_NAMESPACE,
+        mapi.MachineSet: MACHINE_API_NAMESPACE,
+    }
+    LEASES: ClassVar = {OWN_LEASE: openstack.HOME, LEASE_NAME: CLUSTER_API_NAMESPACE}
 
     opening = Scene()
 
     def __init__(self, directory: Path, *, temporary: bool = True) -> None:
-        owned = [kind.manifest() for kind in openstack.installation().owned]
-        # With the control plane: a kind that is added later takes the API server up to 30 s to serve.
-        super().__init__(directory, temporary=temporary, crds=[*crds.documents(*_FOREIGN_GROUPS), *owned])
+        super().__init__(directory, temporary=temporary)
         self._cloud = cloud.Cloud(directory=directory / "cloud")
-        self._machine_api: MachineApi | None = None
         self._project = ""
-        self._held: frozenset[Held] = frozenset()
-        self._at_first: frozenset[Held] = frozenset()
-        self._writes: frozenset[Write] = frozenset()
+        self._seen = Scene()
         self._looked = -_LOOK_SECONDS
         self._failing_since = 0.0
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if self._machine_api is not None:
-                await asyncio.to_thread(self._machine_api.close)
-            await asyncio.to_thread(self._cloud.stop)
-        finally:
-            await super().__aexit__(kind, error, trace)
+    def crds(self) -> Sequence[Document]:
+        return [*crds.documents(*_FOREIGN_GROUPS), *(kind.manifest() for kind in openstack.installation().owned)]
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -117,9 +102,10 @@ class Stage(stage.Stage[Scene]):
         await asyncio.to_thread(cluster_api.start, self.plane.blocking)
 
     async def _start_cloud(self) -> None:
+        self.at_end(self._cloud.stop)
         await self._with_cloud(self._cloud.start)
         await self._with_cloud(self._prepare_project)
-        self._at_first = self._held = await self._with_cloud(self._list)
+        self._seen = Scene(at_first=await self._with_cloud(self._list))
 
     def _prepare_project(self) -> None:
         entry = self._cloud.clouds[_USER]
@@ -131,11 +117,10 @@ class Stage(stage.Stage[Scene]):
 
     async def describe_cluster(self) -> None:
         """The manifests of Windlass, an OpenShift cluster on this cloud, and the Secrets with its credentials."""
-        one = openstack.installation(machine_api=MACHINE_API_NAMESPACE)
         await self.apply("namespaces.yaml")
-        await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
-        await self.plane.apply(*rbac.documents(service_account=rbac.DEFAULT_SERVICE_ACCOUNT))
-        self.watch(_WATCHED)
+        await self.install(openstack.installation(machine_api=MACHINE_API_NAMESPACE))
+        await self.install(machine_sync.installation())
+        self.watch()
         data = {"clouds.yaml": base64.b64encode(self._clouds_yaml.read_bytes()).decode()}
         for namespace in (CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE):
             metadata = {"name": "openstack-cloud-credentials", "namespace": namespace}
@@ -145,9 +130,8 @@ class Stage(stage.Stage[Scene]):
     async def start_windlass(self) -> None:
         """`windlass run` twice, each as its own ServiceAccount, the Machine API beside it, and what plays kubelets and
         the installer."""
-        one = openstack.installation()
-        await self.run_windlass(openstack.NAME, one.service_account, "--machine-api", f"--poll-period={POLL}")
-        await self.run_windlass(machine_sync.NAME, rbac.DEFAULT_SERVICE_ACCOUNT)
+        await self.run_windlass(openstack.installation(), "--machine-api", f"--poll-period={POLL}")
+        await self.run_windlass(machine_sync.installation())
         await self.start(
             "simulators",
             "windlass.testing.machines.simulators",
@@ -161,9 +145,10 @@ class Stage(stage.Stage[Scene]):
         await asyncio.to_thread(self._start_machine_api)
 
     def _start_machine_api(self) -> None:
-        self._machine_api = MachineApi(self.plane.blocking, platform="OpenStack", folder=self.logs, machines=False)
-        self._machine_api.start()
-        self._machine_api.admit(MACHINE_API_NAMESPACE)
+        machine_api = MachineApi(self.plane.blocking, platform="OpenStack", folder=self.logs, machines=False)
+        self.at_end(machine_api.close)
+        machine_api.start()
+        machine_api.admit(MACHINE_API_NAMESPACE)
 
     # what a user does
 
@@ -201,35 +186,13 @@ class Stage(stage.Stage[Scene]):
 
     # what the scene shows
 
-    async def look(self) -> Scene:
-        watches = self._watches
-        if self._client is None:
-            return self.opening
+    async def complete(self, scene: Scene) -> Scene:
         if time.monotonic() - self._looked >= _LOOK_SECONDS:
-            self._held = await self._with_cloud(self._list)
-            self._writes = await self._with_cloud(self._log)
+            project, writes = await self._with_cloud(self._list), await self._with_cloud(self._log)
+            self._seen = replace(self._seen, project=project, writes=writes)
             self._looked = time.monotonic()
-        scene = Scene(version=await self.version(), project=self._held, at_first=self._at_first, writes=self._writes)
-        if watches is None:
-            return scene
-        leases = ((openstack.HOME, OWN_LEASE), (CLUSTER_API_NAMESPACE, LEASE_NAME))
-        leaders = [await self.leader(lease, namespace=namespace) for namespace, lease in leases]
-        return replace(
-            scene,
-            unwatched=watches.unwatched,
-            cluster=watches.see(capi.Cluster).get(CLUSTER),
-            network=watches.see(OpenStackCluster).get(CLUSTER),
-            machines=watches.see(capi.Machine),
-            mirrors=watches.see(mapi.Machine),
-            infrastructure=watches.see(capo.OpenStackMachine),
-            instances=watches.see(OpenStackServer),
-            sets=watches.see(capi.MachineSet),
-            mirror_sets=watches.see(mapi.MachineSet),
-            ready=await self.ready(),
-            leaders=tuple(filter(None, leaders)),
-            code=await self.ended(),
-            printed=self.printed(),
-        )
+        seen = self._seen
+        return replace(scene, project=seen.project, at_first=seen.at_first, writes=seen.writes)
 
     def _list(self) -> frozenset[Held]:
         """What the project has. It is looked at as an administrator, who sees all of it."""

@@ -6,25 +6,23 @@ machine changes hands and changes back, and the bastion gets another flavor. In 
 """
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from windlass.api import capi, mapi
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.demo import story
 from windlass.machine_sync.constants import CLUSTER_API, CLUSTER_API_NAMESPACE, MACHINE_API, MACHINE_API_NAMESPACE
-from windlass.openstack.demo import cluster
 from windlass.openstack.demo import expectations as expect
-from windlass.openstack.demo.scene import BASTION, CLUSTER, POOL, WORKERS, Scene
+from windlass.openstack.demo.scene import BASTION, CLUSTER, POOL, WORKERS, Moment, Scene
 from windlass.openstack.demo.stage import ENTRY, POLL, Stage
 
-Moment: TypeAlias = story.Moment[Scene]
 Step: TypeAlias = story.Step[Stage, Scene]
+Act: TypeAlias = story.Act[Stage, Scene]
 
 _THERE: Final = f"kubectl -n {CLUSTER_API_NAMESPACE}"
 _HERE: Final = f"kubectl -n {MACHINE_API_NAMESPACE}"
 _SET: Final = f"machineset.cluster.x-k8s.io/{WORKERS}"
-_FLAVOR: Final = {"spec": {"bastion": {"spec": {"flavor": cluster.FLAVOR}}}}
+_FLAVOR: Final = {"spec": {"bastion": {"spec": {"flavor": expect.FLAVOR}}}}
 _PATCH: Final = (
     f"{_THERE} patch openstackcluster/{CLUSTER} --type=merge -p '{json.dumps(_FLAVOR, separators=(',', ':'))}'"
 )
@@ -39,24 +37,13 @@ async def _scale_while_neutron_fails(stage: Stage, _: Moment) -> None:
     await stage.scale(capi.MachineSet, WORKERS, namespace=CLUSTER_API_NAMESPACE, replicas=4)
 
 
-async def _change_flavor(stage: Stage, _: Moment) -> None:
-    await stage.merge(OpenStackCluster, CLUSTER, _FLAVOR, namespace=CLUSTER_API_NAMESPACE)
-
-
 async def _delete_sets(stage: Stage, _: Moment) -> None:
     await stage.delete(capi.MachineSet, WORKERS, namespace=CLUSTER_API_NAMESPACE)
     await stage.delete(mapi.MachineSet, POOL, namespace=MACHINE_API_NAMESPACE)
 
 
-def _migrate(to: str) -> Callable[[Stage, Moment], Awaitable[None]]:
-    async def act(stage: Stage, moment: Moment) -> None:
-        await stage.begin(f"migrate-to-{to}", "migrate", f"machine/{moment.name}", "--to", to)
-
-    return act
-
-
-async def _look_on(_: Stage, __: Moment) -> None:
-    """Do nothing: Windlass looks at the cloud."""
+def _migrate(to: str) -> Act:
+    return lambda stage, moment: stage.begin(f"migrate-to-{to}", "migrate", f"machine/{moment.name}", "--to", to)
 
 
 def first_worker(scene: Scene) -> str:
@@ -81,7 +68,7 @@ STORY = (
             "openstack security group create workers",
         ),
         act=lambda stage, _: stage.start_cloud_and_control_plane(),
-        expect=cluster.cloud_and_api_server_answer,
+        expect=expect.cloud_and_api_server_answer,
     ),
     Step(
         "Install Windlass's manifests; describe a cluster with a load balancer and a bastion, on a network of its own",
@@ -94,7 +81,7 @@ STORY = (
             "kubectl apply -f openshift.yaml -f cluster.yaml",
         ),
         act=lambda stage, _: stage.describe_cluster(),
-        expect=cluster.cluster_is_described,
+        expect=expect.cluster_is_described,
     ),
     Step(
         "Run Windlass, for both APIs and to keep them in sync, each under its own ServiceAccount; kubelets are played",
@@ -104,7 +91,7 @@ STORY = (
             f"python -m windlass.testing.machines.simulators --guest --os-cloud {ENTRY} --without {BASTION}",
         ),
         act=lambda stage, _: stage.start_windlass(),
-        expect=cluster.cluster_is_provisioned,
+        expect=expect.cluster_is_provisioned,
     ),
     Step(
         "Create a MachineSet of three in Cluster API, and its twin in the Machine API",
@@ -160,19 +147,18 @@ STORY = (
             f"windlass plan openstack -f changed.yaml -f there.yaml --os-cloud {ENTRY}",
         ),
         act=lambda stage, _: stage.plan(_FLAVOR),
-        expect=cluster.replacement_is_planned,
+        expect=expect.replacement_is_planned,
     ),
     Step(
         "Change the flavor",
         (_PATCH,),
-        act=_change_flavor,
-        expect=cluster.bastion_is_replaced,
+        act=lambda stage, _: stage.merge(OpenStackCluster, CLUSTER, _FLAVOR, namespace=CLUSTER_API_NAMESPACE),
+        expect=expect.bastion_is_replaced,
         pictured=True,
     ),
     Step(
         "The deleted server is told of on both sides, and not created again",
         (f"{_THERE} describe machine.cluster.x-k8s.io/NAME",),
-        act=_look_on,
         expect=expect.loss_is_told,
         about=lost_machine,
     ),
@@ -186,6 +172,6 @@ STORY = (
         "Delete the Cluster",
         (f"{_THERE} delete cluster.cluster.x-k8s.io/{CLUSTER}",),
         act=lambda stage, _: stage.delete(capi.Cluster, CLUSTER, namespace=CLUSTER_API_NAMESPACE),
-        expect=cluster.project_is_as_before,
+        expect=expect.project_is_as_before,
     ),
 )

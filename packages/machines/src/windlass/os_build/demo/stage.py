@@ -3,20 +3,16 @@
 import asyncio
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.meta import KubernetesObject
-from windlass.capability.manifests import rights
 from windlass.demo import stage
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
-from windlass.os_build.demo.builders import Process, leftovers, processes
-from windlass.os_build.demo.scene import POOLS, Pushed, Scene
+from windlass.os_build.demo.scene import POOLS, Process, Pushed, Scene, leftovers, processes
 from windlass.os_build.installation import HOME, NAME, installation
 from windlass.os_build.request import BUILDER_TYPE, PULL_SECRET, PULLSPEC, PUSH_SECRET
 from windlass.os_build.service import OWN_LEASE
@@ -30,6 +26,7 @@ from windlass.testing.binaries import (
     obtain,
 )
 from windlass.testing.builder import missing_builder, push_base
+from windlass.testing.plane.access import Document
 from windlass.testing.plane.errors import PlaneError
 from windlass.testing.registry import Registry
 from windlass.testing.updates import Pool
@@ -50,7 +47,6 @@ EDITION: Final = "/etc/edition"
 CONFIG: Final = "60-motd"
 
 _PULL, _PUSH = "base-pull", "os-push"
-_WATCHED: Mapping[type[KubernetesObject], str | None] = {MachineConfigPool: None}
 _EMPTY: Final = [Pool(name=name, nodes=0) for name in POOLS]
 
 
@@ -66,12 +62,13 @@ class Stage(stage.Stage[Scene]):
 
     MANIFESTS = "windlass.os_build.demo"
 
+    WATCHED: ClassVar = {MachineConfigPool: None}
+    LEASES: ClassVar = {OWN_LEASE: HOME}
+
     opening = Scene()
 
     def __init__(self, directory: Path, *, temporary: bool = True) -> None:
-        # With the control plane: a kind that is added later takes the API server up to 30 s to serve.
-        kinds = [*crds.documents(*crds.UPDATES), *crds.of(MACHINE_CONFIG_API)]
-        super().__init__(directory, temporary=temporary, crds=kinds)
+        super().__init__(directory, temporary=temporary)
         self._builds = directory / "builds"
         self._registry: Registry | None = None
         self._operator: OsBuilder | None = None
@@ -79,17 +76,8 @@ class Stage(stage.Stage[Scene]):
         self._known: dict[tuple[str, str], Pushed] = {}
         self._killed: frozenset[Process] = frozenset()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        operator, registry = self._operator, self._registry
-        try:
-            if operator is not None:
-                await asyncio.to_thread(operator.close)
-        finally:
-            await super().__aexit__(kind, error, trace)
-            if registry is not None:
-                await asyncio.to_thread(registry.__exit__, None, None, None)
+    def crds(self) -> Sequence[Document]:
+        return [*crds.documents(*crds.UPDATES), *crds.of(MACHINE_CONFIG_API)]
 
     @property
     def registry(self) -> Registry:
@@ -102,23 +90,23 @@ class Stage(stage.Stage[Scene]):
         """The control plane and the registry, then what the Machine Config Operator renders from a MachineConfig."""
         await asyncio.gather(self.start_control_plane(), asyncio.to_thread(self._start_registry))
         self._operator = await asyncio.to_thread(self._start_operator)
-        self.watch(_WATCHED)
+        self.watch()
 
     def _start_registry(self) -> None:
-        # Left in `__aexit__`: the registry lasts as long as the stage.
         self._registry = Registry().__enter__()
+        self.at_end(self._registry.__exit__, None, None, None)
         self._base = push_base(self._registry)
 
     def _start_operator(self) -> OsBuilder:
         operator = OsBuilder(self.plane.blocking, pools=_EMPTY, folder=self.logs, os_image=self._base)
+        self.at_end(operator.close)
         operator.install()
         operator.start()
         return operator
 
     async def start_windlass(self) -> None:
         """`windlass run os-build` as its ServiceAccount, the Secrets, and where images go."""
-        one = installation()
-        await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
+        await self.install(installation())
         await self.plane.apply(self._secret(_PULL, "puller"), self._secret(_PUSH, "pusher"))
         data = {
             PULL_SECRET: _PULL,
@@ -132,8 +120,7 @@ class Stage(stage.Stage[Scene]):
     async def run_again(self) -> None:
         """`windlass run os-build`."""
         await self.run_windlass(
-            NAME,
-            installation().service_account,
+            installation(),
             f"--local-builds={self._builds}",
             "--apply-by=tree",
             f"--debounce={DEBOUNCE}",
@@ -181,19 +168,7 @@ class Stage(stage.Stage[Scene]):
 
     # what the scene shows
 
-    async def look(self) -> Scene:
-        watches = self._watches
-        if watches is None:
-            return self.opening
-        scene = Scene(
-            version=await self.version(),
-            unwatched=watches.unwatched,
-            base=self._base,
-            pools=watches.see(MachineConfigPool),
-            killed=self._killed,
-            ready=await self.ready(),
-            leader=await self.leader(OWN_LEASE, namespace=HOME),
-        )
+    async def complete(self, scene: Scene) -> Scene:
         return await asyncio.to_thread(self._with_machine, scene)
 
     def _with_machine(self, scene: Scene) -> Scene:
@@ -205,7 +180,14 @@ class Stage(stage.Stage[Scene]):
             if (tag, digest) not in self._known:
                 self._known[tag, digest] = self._pushed(tag, digest)
             images.append(self._known[tag, digest])
-        return replace(scene, images=tuple(images), builders=processes(self._builds), left=leftovers(self._builds))
+        return replace(
+            scene,
+            base=self._base,
+            images=tuple(images),
+            builders=processes(self._builds),
+            killed=self._killed,
+            left=leftovers(self._builds),
+        )
 
     def _pushed(self, tag: str, digest: str) -> Pushed:
         stored = self.registry.images

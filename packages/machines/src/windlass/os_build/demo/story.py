@@ -10,10 +10,9 @@ from typing import Final, TypeAlias
 from windlass.demo import story
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
 from windlass.os_build.demo import expectations as expect
-from windlass.os_build.demo.scene import POOLS, Scene
+from windlass.os_build.demo.scene import POOLS, Moment, Scene
 from windlass.os_build.demo.stage import CONFIG, DEBOUNCE, MOTD, REPOSITORY, Stage
 
-Moment: TypeAlias = story.Moment[Scene]
 Step: TypeAlias = story.Step[Stage, Scene]
 
 _THERE: Final = f"kubectl -n {NAMESPACE}"
@@ -32,10 +31,6 @@ def _data(text: str) -> str:
 async def _start(stage: Stage, _: Moment) -> None:
     await stage.start_cluster()
     await stage.greet(expect.GREETING)
-
-
-async def _look_on(_: Stage, __: Moment) -> None:
-    """Do nothing: the image is in the registry."""
 
 
 STORY = (
@@ -72,7 +67,6 @@ STORY = (
     Step(
         "Read a file of the MachineConfig back out of the pushed images",
         (f"crane export HOST/{REPOSITORY}@sha256:... - | tar -xO {MOTD.strip('/')}",),
-        act=_look_on,
         expect=expect.file_is_in_the_image,
     ),
     Step(

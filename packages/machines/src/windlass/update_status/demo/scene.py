@@ -1,19 +1,17 @@
 """An immutable snapshot of the cluster and of what Windlass says of it, which the expectations check."""
 
-from collections.abc import Mapping
 from typing import Final
 
-from msgspec import field
-
-from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.config import ClusterOperator
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
 from windlass.api.update_record import UpdateRecord
-from windlass.demo import story
+from windlass.demo import scene
+from windlass.demo.story import need
 from windlass.kube.control.seen import Present
 from windlass.testing.updates import Layout, Pool
-from windlass.update_status.constants import CLUSTER_VERSION, CURRENT_CONFIG, DESIRED_CONFIG, STATE
+from windlass.update_status.constants import CURRENT_CONFIG, DESIRED_CONFIG, STATE
 from windlass.update_status.document import NothingWritten, read
 from windlass.update_status.report import Operator, Phase, Report
 from windlass.update_status.times import Moment
@@ -24,23 +22,17 @@ LAYOUT: Final = Layout(
 """The cluster of the story."""
 
 
-class Scene(story.Scene, frozen=True, kw_only=True):
-    """The objects of the story, by name; empty before the first step. `now` is when the scene was looked at."""
+class Scene(scene.Scene, frozen=True, kw_only=True):
+    """The objects of the story; `now` is when the scene was looked at."""
 
     now: Moment = 0
-    versions: Mapping[str, Present[ClusterVersion]] = field(default_factory=dict)
-    operators: Mapping[str, Present[ClusterOperator]] = field(default_factory=dict)
-    pools: Mapping[str, Present[MachineConfigPool]] = field(default_factory=dict)
-    nodes: Mapping[str, Present[Node]] = field(default_factory=dict)
-    statuses: Mapping[str, Present[UpdateStatus]] = field(default_factory=dict)
-    records: Mapping[str, Present[UpdateRecord]] = field(default_factory=dict)
 
     # what Windlass says
 
     @property
     def report(self) -> Report | None:
         """What the UpdateStatus says; None until it has been written."""
-        found = self.statuses.get(UPDATE_STATUS)
+        found = self.get(UpdateStatus, UPDATE_STATUS)
         if found is None:
             return None
         try:
@@ -48,35 +40,35 @@ class Scene(story.Scene, frozen=True, kw_only=True):
         except NothingWritten:
             return None
 
+    def needs_report(self, *, updating: bool = True) -> Report:
+        """What the UpdateStatus says; it has to say whether the cluster is updating."""
+        report = need(self.report, "the UpdateStatus has not been written")
+        word = "is" if report.updating else "is not"
+        need(report.updating == updating, f"the UpdateStatus says that the cluster {word} updating")
+        return report
+
     @property
     def record(self) -> UpdateRecord | None:
         """The record of the newest update; None before the first."""
-        return max((one.object for one in self.records.values()), key=lambda one: one.started, default=None)
+        return max((one.object for one in self.of(UpdateRecord).values()), key=lambda one: one.started, default=None)
 
     # what the cluster says
-
-    @property
-    def progressing(self) -> str:
-        """The message of ClusterVersion's condition Progressing; empty without one."""
-        found = self.versions.get(CLUSTER_VERSION)
-        conditions = found.object.status.conditions if found else []
-        return next((one.message for one in conditions if one.type == "Progressing"), "")
 
     def operators_at(self, version: str) -> set[str]:
         """The ClusterOperators at version `version`."""
         return {
             name
-            for name, one in self.operators.items()
+            for name, one in self.of(ClusterOperator).items()
             if any(item.name == "operator" and item.version == version for item in one.object.status.versions)
         }
 
     def nodes_of(self, pool: str) -> dict[str, Present[Node]]:
         """The Nodes of a pool, which are named after it."""
-        return {name: node for name, node in self.nodes.items() if name.startswith(f"{pool}-")}
+        return {name: node for name, node in self.of(Node).items() if name.startswith(f"{pool}-")}
 
     def updated_nodes(self, pool: str) -> set[str]:
         """The Nodes of a pool that run the MachineConfig which the pool wants, by their annotations."""
-        found = self.pools.get(pool)
+        found = self.get(MachineConfigPool, pool)
         wanted = found.tree["spec"]["configuration"]["name"] if found else ""
         at_rest = (wanted, wanted, "Done")
         return {

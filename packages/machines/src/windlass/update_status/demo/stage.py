@@ -2,29 +2,29 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import ClassVar, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.meta import KubernetesObject, ObjectMeta, Resource
+from windlass.api.meta import ObjectMeta, Resource
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
-from windlass.capability.manifests import rights
 from windlass.demo import stage
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.verbs import PatchType
 from windlass.testing import crds
+from windlass.testing.plane.access import Document
 from windlass.testing.updates import PlayedCluster
 from windlass.testing.updates.drain import Pod
 from windlass.update_status.demo.scene import LAYOUT, Scene
-from windlass.update_status.installation import NAME, installation
+from windlass.update_status.installation import installation
 from windlass.update_status.reading.kept import HOME, LEASE
 
 PACE: Final = 1.0
@@ -32,15 +32,6 @@ PACE: Final = 1.0
 in the second in which the update began would not be in the record."""
 DRAIN_PATIENCE: Final = 3.0
 """Seconds after which a Node reports that its drain failed; an hour on a cluster."""
-
-_WATCHED: Mapping[type[KubernetesObject], str | None] = {
-    ClusterVersion: None,
-    ClusterOperator: None,
-    MachineConfigPool: None,
-    Node: None,
-    UpdateStatus: None,
-    UpdateRecord: None,
-}
 
 
 class PodDisruptionBudget(Struct):
@@ -52,28 +43,23 @@ class Stage(stage.Stage[Scene]):
     """A cluster whose operators and Nodes are played in this process."""
 
     MANIFESTS = "windlass.update_status.demo"
+    WATCHED: ClassVar = dict.fromkeys(
+        (ClusterVersion, ClusterOperator, MachineConfigPool, Node, UpdateStatus, UpdateRecord)
+    )
+    LEASES: ClassVar = {LEASE: HOME}
 
     opening = Scene()
 
     def __init__(self, directory: Path, *, temporary: bool = True) -> None:
-        owned = [kind.manifest() for kind in installation().owned]
-        # With the control plane: a kind that is added later takes the API server up to 30 s to serve.
-        super().__init__(directory, temporary=temporary, crds=[*crds.documents(*crds.UPDATES), *owned])
-        self._player: Client | None = None
+        super().__init__(directory, temporary=temporary)
         self._cluster: PlayedCluster | None = None
         self._played: list[asyncio.Task[None]] = []
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            for task in self._played:
-                task.cancel()
-            await asyncio.gather(*self._played, return_exceptions=True)
-            if self._player is not None:
-                await self._player.close()
-        finally:
-            await super().__aexit__(kind, error, trace)
+    def crds(self) -> Sequence[Document]:
+        return [*crds.documents(*crds.UPDATES), *(kind.manifest() for kind in installation().owned)]
+
+    async def complete(self, scene: Scene) -> Scene:
+        return replace(scene, now=time.time_ns())
 
     @property
     def cluster(self) -> PlayedCluster:
@@ -99,17 +85,23 @@ class Stage(stage.Stage[Scene]):
 
     async def start_control_plane(self) -> None:
         await super().start_control_plane()
-        self._player = Client(
+        player = Client(
             config.load(kubeconfig=str(self.plane.kubeconfig(stage.SIMULATORS))), field_manager="played-cluster"
         )
-        self._cluster = PlayedCluster(self._player, LAYOUT, pace=PACE, patience=DRAIN_PATIENCE)
-        self.watch(_WATCHED)
+        self._ending.push_async_callback(player.close)
+        self._ending.push_async_callback(self._end_play)
+        self._cluster = PlayedCluster(player, LAYOUT, pace=PACE, patience=DRAIN_PATIENCE)
+        self.watch()
+
+    async def _end_play(self) -> None:
+        for task in self._played:
+            task.cancel()
+        await asyncio.gather(*self._played, return_exceptions=True)
 
     async def start_windlass(self) -> None:
         """`windlass run update-status`, as its own ServiceAccount."""
-        one = installation()
-        await self.plane.apply(*rights.documents(one.permissions(), service_account=one.service_account))
-        await self.run_windlass(NAME, one.service_account)
+        await self.install(installation())
+        await self.run_windlass(installation())
 
     async def protect_a_pod(self) -> None:
         """A Pod on `infra-0`, Running, that its PodDisruptionBudget does not allow to be evicted."""
@@ -117,24 +109,4 @@ class Stage(stage.Stage[Scene]):
         status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
         await self._user.patch(
             Pod, "shop", {"status": status}, type=PatchType.MERGE, namespace="shop", subresource="status"
-        )
-
-    # what the scene shows
-
-    async def look(self) -> Scene:
-        watches = self._watches
-        if watches is None:
-            return self.opening
-        return Scene(
-            version=await self.version(),
-            unwatched=watches.unwatched,
-            now=time.time_ns(),
-            versions=watches.see(ClusterVersion),
-            operators=watches.see(ClusterOperator),
-            pools=watches.see(MachineConfigPool),
-            nodes=watches.see(Node),
-            statuses=watches.see(UpdateStatus),
-            records=watches.see(UpdateRecord),
-            ready=await self.ready(),
-            leader=await self.leader(LEASE, namespace=HOME),
         )

@@ -49,18 +49,6 @@ async def _pause_and_roll(stage: Stage, _: Moment) -> None:
     stage.play(roll.play())
 
 
-async def _look_on(_: Stage, __: Moment) -> None:
-    """Do nothing: the cluster acts."""
-
-
-async def _remove_budget(stage: Stage, _: Moment) -> None:
-    await stage.delete(PodDisruptionBudget, "shop", namespace="shop")
-
-
-async def _unpause(stage: Stage, _: Moment) -> None:
-    await stage.cluster.mco.pause(expect.PAUSED_POOL, paused=False)
-
-
 def _pause_command(paused: bool) -> str:
     body = json.dumps({"spec": {"paused": paused}}, separators=(",", ":"))
     return f"kubectl patch machineconfigpool/{expect.PAUSED_POOL} --type=merge -p '{body}'"
@@ -112,20 +100,19 @@ STORY = (
     Step(
         "The PodDisruptionBudget holds up the drain of infra-0; meanwhile the control plane is updated",
         (_STATUS,),
-        act=_look_on,
         expect=expect.drain_hangs,
         pictured=True,
     ),
     Step(
         "Remove the PodDisruptionBudget",
         ("kubectl -n shop delete poddisruptionbudget/shop", _STATUS),
-        act=_remove_budget,
+        act=lambda stage, _: stage.delete(PodDisruptionBudget, "shop", namespace="shop"),
         expect=expect.drain_goes_on,
     ),
     Step(
         "Unpause the pool; the update ends, and its record stays",
         (_pause_command(False), _STATUS, f"{_STATUS} history 1"),
-        act=_unpause,
+        act=lambda stage, _: stage.cluster.mco.pause(expect.PAUSED_POOL, paused=False),
         expect=expect.everything_is_updated,
     ),
 )
