@@ -6,10 +6,11 @@ import pytest
 
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.ipam import IPAddress, IPAddressClaim
+from windlass.openstack.cloud.marks import mark_for, place
 from windlass.openstack.constants import MARK_ANNOTATION
 
 from ..cloud_faults import FAULTS
-from ..clouded import MARK, Process
+from ..clouded import MARK, NAMESPACE, Process
 from ..pool.cases import CLAIM, REF, All, Floating, World, pool, tree, wanting
 
 READY = "FloatingAddressFromPoolReady"
@@ -153,7 +154,8 @@ async def test_what_others_do_to_the_floating_ip_is_noticed(by: str) -> None:
 async def test_a_paused_server_gets_no_address() -> None:
     world = World(pool())
     paused = wanting(world)
-    paused["metadata"]["annotations"] = {"cluster.x-k8s.io/paused": "", MARK_ANNOTATION: MARK}
+    own = mark_for(MARK, "u", place("server", NAMESPACE, "worker-0"))
+    paused["metadata"] |= {"uid": "u", "annotations": {"cluster.x-k8s.io/paused": "", MARK_ANNOTATION: own}}
     world.api.load(paused)
     await All(world).settle()
     assert world.here(IPAddressClaim) == {}

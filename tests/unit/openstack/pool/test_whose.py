@@ -269,3 +269,13 @@ async def test_an_address_that_the_user_names_is_given_although_an_older_pool_ha
     world.api.load(older, pool(preAllocatedFloatingIPs=[address]), claim("a"))
     await Pools(world).settle()
     assert world.given == {"a": address}
+
+
+async def test_an_address_with_its_mark_stays_its_own_although_an_older_pool_has_recorded_it() -> None:
+    world = await served()
+    older = pool()
+    older["metadata"].update(name="older", uid="older", creationTimestamp="2020-01-01T00:00:00Z")
+    world.api.load({**older, "status": {"claimedIPs": world.addresses}})
+    await Pools(world).settle()
+    assert told(world)[0] == "True"
+    assert list(world.given) == ["a"]

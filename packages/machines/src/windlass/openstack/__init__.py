@@ -14,7 +14,7 @@
 | `ownership`, `owners`, `recorders`, `taken` | the owner of a resource, by mark or by record; its text for people |
 | `status`, `trouble`, `objects` | conditions; failures as conditions; what all controllers do alike |
 | `sending`, `refused`, `collected` | requests to send now; refused writes as conditions; garbage collection |
-| `answered`, `quota_numbers` | answers and quotas of a cloud that are kept between visits |
+| `questions`; `looking` in each package | what a decision asks a project, and who answers; the rules that ask |
 | `filters`, `constants` | parameters of the API as queries; names shared with Cluster API and its provider |
 | `create` | `create_instance`, the same core for programs without Kubernetes |
 | `overview` | what exists in clouds beside what objects say: trees of clusters, orphans |
