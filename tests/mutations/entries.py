@@ -1912,6 +1912,11 @@ _IN_THE_CLOUD = (
         ("inventory = counted(seen, found, known.value)", "inventory = known.value"),
     ),
     *_in(
+        "openstack/pool/recorded.py",
+        "openstack/pool/test_whose.py",
+        ("for each in inventory.floating_ips if not mark_of(each)]", "for each in inventory.floating_ips]"),
+    ),
+    *_in(
         "openstack/owners.py",
         "openstack/pool/test_whose.py",
         ("for each, one in first.items() if one.metadata.uid != found.metadata.uid}", "for each, one in ()}"),
