@@ -33,7 +33,7 @@ _WRITING = (
         ("one.KEPT or one.SYSTEM not in systems}", "one.SYSTEM not in systems}"),
         ("        except KubeError:\n            raise\n", ""),
         ("if not isinstance(each.value, Failure)}", "}"),
-        ("        require_question(self._permits, question)\n", ""),
+        ("        require_question(self._permits, question)\n        at = self._now()\n", "        at = self._now()\n"),
         ("if one.KEPT and one in self._looked_at}", "if one.KEPT}"),
         ("{question: replace(answer, round=0) for", "{question: answer for"),
     ),

@@ -152,6 +152,10 @@ def presumed_mark(found: Present[Any]) -> str:
 
 def claim_of(found: Present[Any]) -> Claim:
     """What the object alone says."""
+    return found.derived(_claim)
+
+
+def _claim(found: Present[Any]) -> Claim:
     stored = found.metadata.annotations.get(annotation_of(type(found.object)), "")
     at, root = place_of(found), marks.root_of(stored)
     if not stored:

@@ -186,6 +186,9 @@ class MarkMaker:
         self._born = born
 
     async def answer(self, question: NewMark, /) -> str:
+        return self.instantly(question)
+
+    def instantly(self, question: NewMark, /) -> str:
         mark = marks.mark_for(self._new_root(), question.uid, question.place)
         if question.unborn:
             self._born(mark)

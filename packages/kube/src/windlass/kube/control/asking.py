@@ -51,6 +51,15 @@ class Answerer(Protocol):
 
 
 @runtime_checkable
+class Instant(Protocol):
+    """An answerer that has some answers at once, so that the decision need not be made again for them."""
+
+    def instantly(self, question: Any, /) -> Any:
+        """The answer to a FREE question; KeyError for one that has to be awaited."""
+        ...
+
+
+@runtime_checkable
 class Follower(Protocol):
     """An answerer of a system that is polled."""
 
@@ -66,6 +75,12 @@ class ObjectAnswerer:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
+    def instantly(self, question: Question[Any], /) -> Any:
+        if not isinstance(question, Indexed):
+            raise KeyError(question)
+        indexed = cast(IndexedReader, self._reader)
+        return tuple(seen(each) for each in indexed.known(question.kind, question.index, question.value))
+
     async def answer(self, question: Question[Any], /) -> Any:
         """Raises KubeErrors, and Undeclared."""
         match question:
@@ -80,9 +95,6 @@ class ObjectAnswerer:
                     return await self.answer(question.plain)
                 except Undeclared as error:
                     return ForbiddenKind(str(error))
-            case Indexed(kind=kind, index=index, value=value):
-                indexed = cast(IndexedReader, self._reader)
-                return tuple(seen(each) for each in indexed.known(kind, index, value))
             case Listed(kind=kind, label_selector=labels, field_selector=fields):
                 lists = cast(ListingReader, self._reader)
                 return tuple(await lists.listed(kind, label_selector=labels, field_selector=fields))
@@ -103,6 +115,8 @@ class Asker:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._answerers = answerers
+        self._instant = {system: each for system, each in answerers.items() if isinstance(each, Instant)}
+        self._followers = {system: each for system, each in answerers.items() if isinstance(each, Follower)}
         self._permits = permits
         self._now = now
         self._kept: dict[Hashable, dict[Question[Any], Answer[Any]]] = {}
@@ -117,11 +131,18 @@ class Asker:
         found = [await self._ask(asked[0])] if len(asked) == 1 else await together(map(self._ask, asked))
         return {one: Answer(value, at, number) for one, (value, at) in zip(asked, found, strict=True)}
 
+    def instantly(self, question: Question[Any], *, number: int) -> Answer[Any]:
+        """The answer, without asking anybody. KeyError: it has to be awaited."""
+        answerer = self._instant.get(question.SYSTEM) if question.FREE else None
+        if answerer is None:
+            raise KeyError(question)
+        require_question(self._permits, question)
+        return Answer(answerer.instantly(question), self._now(), number)
+
     def end(self, key: Hashable, answers: Mapping[Question[Any], Any]) -> None:
         """Tell those who poll what an attempt at `key` has asked."""
-        for system, answerer in self._answerers.items():
-            if isinstance(answerer, Follower):
-                answerer.attended(key, {one: value for one, value in answers.items() if system == one.SYSTEM})
+        for system, answerer in self._followers.items():
+            answerer.attended(key, {one: value for one, value in answers.items() if system == one.SYSTEM})
 
     def keep(self, key: Hashable, used: Mapping[Question[Any], Answer[Any]]) -> None:
         """Keep these answers for later attempts at `key`, and no others."""
@@ -178,7 +199,7 @@ class Inquiry:
         if not isinstance(snapshot, Asking):
             return decide(snapshot)
         while True:
-            answers = Answers(_Watched(self._known, self._looked_at), self._round)
+            answers = Answers(_Watched(self, self._known, self._looked_at), self._round)
             try:
                 return decide(replace(snapshot, answers=answers))
             except Needs as needs:
@@ -196,6 +217,10 @@ class Inquiry:
             every = "\n".join(", ".join(map(str, some)) for some in asked)
             raise TooManyQuestions(f"one decision asked more than {MOST} times:\n{every}")
 
+    def instantly(self, question: Question[Any]) -> Answer[Any]:
+        """The answer to a free question. KeyError: it has to be awaited."""
+        return self._asker.instantly(question, number=self._round)
+
     def acted(self, outcome: Outcome) -> None:
         """Forget the answers that these actions may have changed."""
         self._decided = len(self._asked)
@@ -212,14 +237,19 @@ class Inquiry:
 
 
 class _Watched(Mapping[Question[Any], Answer[Any]]):
-    """Answers that take note of which are looked at."""
+    """Answers that take note of which are looked at. What costs nothing is answered then, and stays so."""
 
-    def __init__(self, known: Mapping[Question[Any], Answer[Any]], looked_at: set[Question[Any]]) -> None:
+    def __init__(
+        self, inquiry: Inquiry, known: dict[Question[Any], Answer[Any]], looked_at: set[Question[Any]]
+    ) -> None:
+        self._inquiry = inquiry
         self._known = known
         self._looked_at = looked_at
 
     def __getitem__(self, question: Question[Any]) -> Answer[Any]:
         self._looked_at.add(question)
+        if question not in self._known:
+            self._known[question] = self._inquiry.instantly(question)
         return self._known[question]
 
     def __iter__(self) -> Iterator[Question[Any]]:

@@ -3,9 +3,9 @@
 A decision that treats "absent" and "unknown" alike loses data, so a snapshot never holds a bare None.
 """
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -13,6 +13,8 @@ from windlass.api.meta import K, ObjectMeta
 from windlass.kube.control.memo import Memo
 from windlass.kube.errors import DecodeError, NotFound, NotServed
 from windlass.kube.object import Object, plain
+
+T = TypeVar("T")
 
 
 class Present(Struct, Generic[K], frozen=True, dict=True):
@@ -32,6 +34,17 @@ class Present(Struct, Generic[K], frozen=True, dict=True):
     @property
     def metadata(self) -> ObjectMeta:
         return self.object.metadata
+
+    @cached_property
+    def _derived(self) -> dict[Any, Any]:
+        return {}
+
+    def derived(self, rule: Callable[["Present[K]"], T]) -> T:
+        """What the rule makes of the object alone, computed once."""
+        if rule not in self._derived:
+            self._derived[rule] = rule(self)
+        found: T = self._derived[rule]
+        return found
 
     @property
     def deleting(self) -> bool:

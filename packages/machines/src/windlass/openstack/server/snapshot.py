@@ -150,6 +150,10 @@ class Made(Struct, frozen=True):
 
 
 def made(found: Present[OpenStackServer]) -> Made:
+    return found.derived(_made)
+
+
+def _made(found: Present[OpenStackServer]) -> Made:
     spec = instance_spec(found.object)
     stored = found.object.status.resolved
     return Made(spec, from_status(stored, spec) if isinstance(spec, InstanceSpec) else None)
