@@ -163,6 +163,24 @@ async def test_a_question_is_asked_once_in_an_attempt_whatever_is_emitted() -> N
     assert world.asked == [Weather()]
 
 
+class Now(Weather, frozen=True):
+    OF_NOW: ClassVar[bool] = True
+
+
+async def test_what_is_of_now_does_not_outlive_a_write_to_another_system() -> None:
+    world = World()
+    world.asker = world.process(Now)
+    await world.attempt(lambda seen: Plan.of(say(seen, "moved" if seen.need(Now()) else "")))
+    assert world.asked == [Now(), Now()]
+
+
+async def test_but_a_system_that_did_not_answer_is_not_asked_again() -> None:
+    world = World({Now(): Cracked("no ladder")})
+    world.asker = world.process(Now)
+    await world.attempt(lambda seen: Plan.of(say(seen, seen.need(Now()))))
+    assert (world.asked, world.phase) == ([Now()], "no ladder")
+
+
 async def test_and_across_writes_to_another_system() -> None:
     world = World()
     await world.attempt(lambda seen: Plan.of(say(seen, seen.need(Weather()))))

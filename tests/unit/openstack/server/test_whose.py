@@ -441,3 +441,20 @@ async def test_a_plain_manifest_that_is_applied_again_finds_the_server_of_the_lo
     await world.api.patch(OpenStackServer, NAME, adopt, type=PatchType.MERGE, namespace=NAMESPACE)
     await Life(world).settle()
     assert (list(world.cloud.services.servers), world.server["status"]["instanceID"]) == ([had], had)
+
+
+async def test_what_a_list_of_before_shows_is_not_believed_once_a_newer_one_was_asked_for() -> None:
+    """Its YAML is applied again after everything was deleted by another process, while an old list still shows it."""
+    world = await original()
+    yaml, staying = exported(world, NAME), Life(world)
+    await staying.step()
+    world.cloud.pass_time(60.0)
+    for member in staying.clouds._members.values():
+        await member.account.refresh(volumes=True)
+    await delete(world, NAME)
+    assert list(world.cloud.services.servers) == []
+    await world.api.create(OpenStackServer, yaml, namespace=NAMESPACE)
+    await staying.step()
+    assert reason_of(of(world, NAME)) != "OwnedByAnother"
+    await staying.settle()
+    assert len(world.cloud.services.servers) == 1

@@ -46,6 +46,9 @@ AUTHORITY: Final = ("openshift-config", "cloud-provider-config", "ca-bundle.pem"
 AUTHORITY_SECONDS: Final = 60.0
 """Seconds for which that CA is used again."""
 
+QUOTA_SECONDS: Final = 60.0
+"""The greatest age of quotas in messages."""
+
 T = TypeVar("T")
 
 
@@ -78,7 +81,10 @@ NoAccess: TypeAlias = IdentityTrouble | CloudFailure
 
 
 class CloudQuestion(Question[InProject[T] | IdentityTrouble | CloudFailure], Generic[T], frozen=True):
+    """Of now, unless the class says otherwise: the project knows best what may be taken from memory."""
+
     SYSTEM: ClassVar[str] = OPENSTACK
+    OF_NOW: ClassVar[bool] = True
 
     of: ProjectOf
 
@@ -143,11 +149,15 @@ class Extensions(CloudQuestion[frozenset[str]], frozen=True):
 
 
 class Quotas(CloudQuestion[tuple[Quota, ...]], frozen=True):
-    """Limits and use, for messages; none if they cannot be read."""
+    """Limits and use, for messages; none if they cannot be read. They may be a minute old."""
+
+    OF_NOW: ClassVar[bool] = False
 
 
 class Find(CloudQuestion[Answers], frozen=True):
     """What a project has for each of the `queries`: `Account.find`."""
+
+    OF_NOW: ClassVar[bool] = False
 
     queries: tuple[Query, ...]
 
@@ -308,6 +318,6 @@ async def _value(project: Account, question: CloudQuestion[Any]) -> Any:
             return await project.find(queries)
         case Quotas():
             with suppress(CloudFailure):
-                return await project.quotas()
+                return await project.quotas(age=QUOTA_SECONDS)
             return ()
     return None

@@ -226,7 +226,15 @@ class Inquiry:
         self._decided = len(self._asked)
         tried = [result.action for result in outcome.results if not isinstance(result.action, Emit)]
         systems = {each.system if isinstance(each, Call) else KUBERNETES for each in tried}
-        self._known = {one: answer for one, answer in self._known.items() if one.KEPT or one.SYSTEM not in systems}
+
+        def stays(question: Question[Any], answer: Answer[Any]) -> bool:
+            if question.KEPT:
+                return True
+            # A system that did not answer is not asked again in the attempt, unless it has answered a Call since.
+            is_of_now = question.OF_NOW and bool(tried) and not isinstance(answer.value, Failure)
+            return question.SYSTEM not in systems and not is_of_now
+
+        self._known = {one: answer for one, answer in self._known.items() if stays(one, answer)}
         self._round += 1
 
     def end(self) -> None:

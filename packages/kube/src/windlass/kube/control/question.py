@@ -25,6 +25,7 @@ systems that are not in `asks(...)`.
 | another system does not answer: its answerer raises a `Failure` | the failure is the answer; no Call before a pause |
 | a question is asked again in the attempt | the first answer |
 | the same, after a write to the system of the question: to any object, or a Call | it is asked again |
+| the same, after any action, if the question is of a class with `OF_NOW`, such as `Live` | it is asked again |
 | one decision needs answers more than 8 times, not counting free ones | `TooManyQuestions`, which is a bug |
 
 `this_round` refuses answers from before the last actions. A class of questions with `KEPT` is answered once for a key:
@@ -53,10 +54,11 @@ C = TypeVar("C")
 
 
 class Question(Struct, Generic[A], frozen=True):
-    """A question with answers of type A. `SYSTEM` answers it; `KEPT`: the answer outlives the attempt; `FREE`: it costs
-    no request."""
+    """A question with answers of type A. `SYSTEM` answers it; `KEPT`: the answer outlives the attempt; `OF_NOW`: it
+    outlives no action, whatever that changes; `FREE`: it costs no request."""
 
     SYSTEM: ClassVar[str]
+    OF_NOW: ClassVar[bool] = False
     KEPT: ClassVar[bool] = False
     FREE: ClassVar[bool] = False
 
@@ -86,6 +88,8 @@ class Cached(_OfObject[K], Generic[K], frozen=True):
 class Live(_OfObject[K], Generic[K], frozen=True):
     """The object as the API server has it now."""
 
+    OF_NOW: ClassVar[bool] = True
+
 
 class Confirmed(_OfObject[K], Generic[K], frozen=True):
     """The object as the cache has it; of one that is not there, whether the API server has it now."""
@@ -111,6 +115,8 @@ class _IfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=True):
 
 class LiveIfAllowed(_IfAllowed[K], Generic[K], frozen=True):
     """As `Live`."""
+
+    OF_NOW: ClassVar[bool] = True
 
     @property
     def plain(self) -> _OfObject[K]:

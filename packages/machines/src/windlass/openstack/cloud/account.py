@@ -103,6 +103,7 @@ class Account:
         self._clock = clock
         self._patience = times.answer
         self._sent = sent
+        self._quotas: tuple[float, tuple[Quota, ...]] = (NEVER, ())
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
         self._one_by_one: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -284,8 +285,14 @@ class Account:
             raise found
         return frozenset(each.alias for each in found if isinstance(each, Extension))
 
-    async def quotas(self) -> tuple[Quota, ...]:
-        """Limits and use: servers, cores, RAM, ports, volumes, gigabytes."""
+    async def quotas(self, *, age: float = 0.0) -> tuple[Quota, ...]:
+        """Limits and use, at most `age` seconds old: servers, cores, RAM, ports, volumes, gigabytes."""
+        at, known = self._quotas
+        if self._clock() - at > age:
+            self._quotas = at, known = self._clock(), await self._limits()
+        return known
+
+    async def _limits(self) -> tuple[Quota, ...]:
         asked = [limits(self.ask, "compute"), network_limits(self.ask, self._project_id)]
         if VOLUMES in self.services:
             asked.append(limits(self.ask, VOLUMES))
