@@ -91,8 +91,9 @@ def _with_request(
     settings: Settings,
 ) -> PoolFacts:
     backend, versions = _backend(seen, request, backends), versions_of(seen, request)
-    seen.need(Wanted(wanted))
-    since, unfit = seen.known(Wanted(wanted)), seen.known(Unfit((request, backend)))
+    note = Wanted(wanted)
+    seen.need(note)
+    since, unfit = seen.known(note), seen.known(Unfit((request, backend)))
     return replace(
         facts,
         request=request,

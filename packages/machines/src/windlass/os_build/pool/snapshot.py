@@ -84,7 +84,7 @@ class Refusal(Struct, frozen=True):
 
 
 class PoolFacts(Asking, frozen=True, kw_only=True):
-    """A pool, what it asks for, and its builds.
+    """What is known of a pool: the request, and the builds.
 
     name      the key: the pool's name, also when there is no pool
     claimed   the MachineOSConfig that names the pool, if one does: then it asks, and not the pool
