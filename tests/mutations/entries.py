@@ -1348,8 +1348,8 @@ _BUILDING_IMAGES = (
         ),
         ('self._backends[build.backend].cancel(build, why="it is over its deadline")', "()"),
         ("        if self._now >= when:\n", "        if True:\n"),
-        ("if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):", "if materials.answer.kind is Kind.UNKNOWN:"),
-        ("if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):", "if materials.answer.kind is Kind.DENIED:"),
+        ("if answer.kind in (Kind.DENIED, Kind.UNKNOWN):", "if answer.kind is Kind.UNKNOWN:"),
+        ("if answer.kind in (Kind.DENIED, Kind.UNKNOWN):", "if answer.kind is Kind.DENIED:"),
         ("self._timing.ask_again", "1e9"),
         ("for build in builds if not build.ending for action", "for build in builds for action"),
         ("if not actions or any(action.needed for action in actions) else ()", "if True else ()"),
@@ -1404,8 +1404,14 @@ _BUILDING_IMAGES = (
     ),
     *_in(
         "os_build/builder.py",
-        "os_build/pool",
+        "os_build/cli",
         ("        with suppress(NotServed):\n            found", "        if True:\n            found"),
+    ),
+    *_in(
+        "os_build/pool/observe.py",
+        "os_build/pool",
+        ("                unserved[name] = str(error)\n", "                pass\n"),
+        ("                builds += backend.look(key)\n", "                builds = [*backend.look(key)]\n"),
     ),
     *_in(
         "os_build/machine_os/claim.py",

@@ -77,7 +77,7 @@ def plan_of(seen: PoolFacts, *, now: datetime, backends: Mapping[BackendName, Ba
 
 
 class _Decision:
-    """The snapshot of a pool that is there, what it is decided with, and one method for each group of rows."""
+    """The facts of a pool that is there, what it is decided with, and one method for each group of rows."""
 
     def __init__(
         self,
