@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from bench.machine import NoiseMeter
 from bench.tables import Cell, Table, against
+from windlass.api.core import Secret
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.kube.control.question import Answers, Indexed, Question
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.object import Object
 from windlass.os_build.builder import BuildState, Phase
@@ -19,14 +21,17 @@ from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG, IMAGE_
 from windlass.os_build.identity import build_name, inputs_of
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered
 from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.snapshot import PoolSnapshot, Timing
+from windlass.os_build.pool.observe import BY_NAME
+from windlass.os_build.pool.questions import Wanted
+from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.pullspec import Target
-from windlass.os_build.request import BackendName, OsImages, Request
+from windlass.os_build.request import PULL_SECRET, PULLSPEC, PUSH_SECRET, BackendName, Given, OsImages, Request
 
 _FILES: Final = 10
 _BEAT: Final = 0.005
 _TIMES: Final = 2000
 _TARGET: Final = Target("registry.example.com", "org/os")
+_SETTINGS: Final = Settings(apply_by=ApplyBy.TREE)
 
 
 def machine_config(size: int = 10_000) -> dict[str, Any]:
@@ -62,7 +67,7 @@ def _decision(what: str, snapshot: PoolSnapshot) -> dict[str, Cell]:
     noise, now, spent = NoiseMeter(), datetime.now(UTC), []
     for _ in range(_TIMES):
         began = time.perf_counter()
-        decide(snapshot, now=now, backends={}, timing=Timing())
+        decide(snapshot, now=now, backends={}, settings=_SETTINGS)
         spent.append(1e6 * (time.perf_counter() - began))
     median = statistics.median(spent)
     return {
@@ -87,10 +92,16 @@ def _snapshots() -> dict[str, PoolSnapshot]:
         started=datetime.now(UTC),
     )
 
+    given = Given(
+        config={PULL_SECRET: "pull", PUSH_SECRET: "push", PULLSPEC: str(_TARGET)},
+        os_images={"baseOSContainerImage": _TARGET.tagged("base")},
+    )
+    known: dict[Question[Any], Any] = {Indexed(Secret, BY_NAME, name): () for name in ("pull", "push")}
+    known[Wanted(str(inputs))] = None
+    now = datetime.now(UTC)
+
     def of(pool: Present[MachineConfigPool], *builds: BuildState) -> PoolSnapshot:
-        return PoolSnapshot(
-            name="worker", pool=pool, request=request, inputs=inputs, backend=BackendName.LOCAL, builds=builds
-        )
+        return PoolSnapshot(name="worker", pool=pool, given=given, builds=builds, answers=Answers.of(known, at=now))
 
     return {"a pool that is built": of(_pool(result)), "a pool whose build runs": of(_pool({}), build)}
 

@@ -4,16 +4,18 @@ import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.os_build.pool.snapshots import NOW, TIMING, of_pool, seen
+from tests.unit.os_build.pool.snapshots import NOW, REQUEST, TIMING, of_pool, seen
 from windlass.api.batch import Job
 from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Pod, Secret
 from windlass.capability.planning.fields import field_changes
 from windlass.kube.control.plan import Action
+from windlass.kube.control.question import Answers, Question
 from windlass.kube.control.source import Mailbox
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -22,15 +24,18 @@ from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.builder import Backend
-from windlass.os_build.credentials import Auths, Secrets, auths
+from windlass.os_build.credentials import Auths, auths
 from windlass.os_build.inputs.context import Context
-from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.snapshot import Materials
+from windlass.os_build.pool.decide import plan_of
+from windlass.os_build.pool.questions import Answered, Credentials, Rendered, push_credentials
 from windlass.os_build.registry.answers import Answer, Kind
-from windlass.os_build.request import BackendName
+from windlass.os_build.request import PULL_SECRET, BackendName
 
 GRANTED = Answer(Kind.GRANTED, "")
 CONTEXT = Context({"Containerfile": b"FROM x"})
+PULL = Credentials("pull", PULL_SECRET, "", "v1")
+PUSH = push_credentials(REQUEST, "v1")
+PROBE = Answered(str(REQUEST.target), "v1")
 
 
 def backends() -> dict[BackendName, Backend]:
@@ -64,11 +69,11 @@ def test_no_action_shows_a_credential(password: str, field: str) -> None:
     read = auths(secret, key="finalImagePushSecretName")
     assert isinstance(read, Auths)
     assert read.login("registry.example.com") is not None
-    secrets = Secrets(read, read, "v1")
     for name in BackendName:
         for answer in (None, GRANTED):
-            given = seen(of_pool(), backend=name, materials=Materials(secrets, answer, CONTEXT))
-            plan = decide(given, now=NOW, backends=backends(), timing=TIMING)
+            known: dict[Question[Any], Any] = {PULL: read, PUSH: read, PROBE: answer, Rendered(REQUEST): CONTEXT}
+            given = seen(of_pool(), backend=name, answers=Answers.of(known, at=NOW))
+            plan = plan_of(given, now=NOW, backends=backends(), timing=TIMING)
             shown = [repr(given), str(plan), *(text for action in plan.actions for text in texts(action))]
             assert plan.actions
             assert not [text for text in shown if password in text or packed in text or packed[8:-4] in text]

@@ -23,8 +23,7 @@ from windlass.os_build.constants import BUILDER_CONFIG, IMAGE, LAYERING, NAMESPA
 from windlass.os_build.credentials import Login
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.pool.controller import pool_controller
-from windlass.os_build.pool.observe import Settings
-from windlass.os_build.pool.snapshot import Timing
+from windlass.os_build.pool.snapshot import Settings, Timing
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 from windlass.os_build.request import BackendName
@@ -149,8 +148,8 @@ class Process:
                 timing=Timing(debounce=world.debounce),
                 machine_os_configs=world.machine_os_configs,
             ),
-            now=world.now,
         )
+        self.asker = self.controller.asker(now=world.now)
         self.reader.only(self.controller)
         for watch in self.controller.watches:
             for index, values in watch.indexes.items():
@@ -171,6 +170,7 @@ class Process:
                     now=self._world.now,
                 ),
                 now=self._world.now,
+                asker=self.asker,
             )
         assert ending is not None
         return ending

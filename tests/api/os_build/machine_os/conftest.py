@@ -20,7 +20,7 @@ from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import AlreadyExists, Forbidden
 from windlass.os_build.installation import installation
-from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.snapshot import Settings
 from windlass.os_build.settings import OsBuildSettings
 from windlass.testing import ControlPlane, crds
 from windlass.testing.binaries import MACHINE_CONFIG_API

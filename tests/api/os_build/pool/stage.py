@@ -25,8 +25,7 @@ from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.builder import Deadlines
 from windlass.os_build.inputs.context import ApplyBy
-from windlass.os_build.pool.observe import Settings
-from windlass.os_build.pool.snapshot import Timing
+from windlass.os_build.pool.snapshot import Settings, Timing
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.request import BackendName

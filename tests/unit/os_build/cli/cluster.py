@@ -18,8 +18,7 @@ from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.constants import BUILDER_CONFIG, NAMESPACE
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.pool.controller import pool_controller
-from windlass.os_build.pool.observe import Settings
-from windlass.os_build.pool.snapshot import Timing
+from windlass.os_build.pool.snapshot import Settings, Timing
 from windlass.os_build.request import BackendName
 from windlass.testing import crds
 from windlass.testing.builds.openshift import Built, PlayedBuilds
@@ -58,7 +57,7 @@ class Cluster:
             BackendName.JOB: JobBackend(reader),
         }
         settings = Settings(apply_by=self._apply_by, timing=Timing(debounce=0.0))
-        controller = pool_controller(reader, backends, self.registries, settings=settings, now=lambda: NOW)
+        controller = pool_controller(reader, backends, self.registries, settings=settings)
         for watch in controller.watches:
             for index, values in watch.indexes.items():
                 reader.add_index(watch.kind, index, values)

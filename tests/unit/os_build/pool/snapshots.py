@@ -11,7 +11,7 @@ from windlass.kube.control.seen import Absent, Present, Seen
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS, LAYERING
 from windlass.os_build.identity import Inputs
-from windlass.os_build.pool.snapshot import PoolSnapshot, Timing
+from windlass.os_build.pool.snapshot import PoolFacts, Timing
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BackendName, Problem, Request
 
@@ -40,12 +40,12 @@ def degraded(*types: str) -> dict[str, Any]:
     return {**of_pool(), "status": {"conditions": conditions}}
 
 
-def seen(tree: dict[str, Any] | None, *builds: BuildState, **fields: Any) -> PoolSnapshot:
+def seen(tree: dict[str, Any] | None, *builds: BuildState, **fields: Any) -> PoolFacts:
     found: Seen[MachineConfigPool] = Absent(confirmed=True)
     if tree is not None:
         found = Present(msgspec.convert(tree, MachineConfigPool), msgspec.json.encode(tree))
     asked = {"request": REQUEST, "inputs": INPUTS, "wanted": LONG_AGO, "backend": BackendName.JOB, "versions": "v1"}
-    return PoolSnapshot(name="worker", pool=found, builds=builds, **{**asked, **fields})
+    return PoolFacts(name="worker", pool=found, builds=builds, **{**asked, **fields})
 
 
 def build(phase: Phase, **fields: Any) -> BuildState:

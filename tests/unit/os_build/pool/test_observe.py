@@ -1,22 +1,21 @@
-"""What is read for the snapshot of a pool where caches lag, kinds are missing or objects are large."""
+"""What is read for a decision about a pool where caches lag, kinds are missing or objects are large."""
 
 import base64
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from tests.unit.os_build.fake import FakeBackend
-from tests.unit.os_build.machine_os.samples import machine_os_config
-from tests.unit.os_build.world import World, config_map, machine_config, pool
+from tests.unit.os_build.world import World, claimed, config_map, machine_config
 from windlass.api.core import ConfigMap, Secret
-from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
-from windlass.kube.control.plan import Outcome, Target
-from windlass.kube.control.seen import Present
+from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool, RenderedMachineConfig
+from windlass.kube.control.plan import Outcome, Plan, Target
+from windlass.kube.control.question import Question
 from windlass.kube.errors import NotServed, Status
 from windlass.kube.verbs import PatchType
-from windlass.os_build.builder import BuildState
+from windlass.os_build.builder import Backend, BuildState
 from windlass.os_build.constants import (
     BUILDER_CONFIG,
     BUILDER_CONFIG_ALIAS,
@@ -25,10 +24,9 @@ from windlass.os_build.constants import (
     IMAGE_ALIAS,
     NAMESPACE,
 )
-from windlass.os_build.credentials import Secrets
-from windlass.os_build.machine_os.request import requested
-from windlass.os_build.pool.claims import Claims
-from windlass.os_build.pool.observe import PoolObserver, Settings
+from windlass.os_build.pool.facts import facts_of
+from windlass.os_build.pool.observe import pool_observer
+from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings
 from windlass.os_build.request import BackendName, Problem, Request
 
 DATA = {"baseImagePullSecretName": "pull", "finalImagePushSecretName": "push"}
@@ -37,6 +35,33 @@ DATA = {"baseImagePullSecretName": "pull", "finalImagePushSecretName": "push"}
 class Unserved(FakeBackend):
     def look(self, pool: str) -> Sequence[BuildState]:
         raise NotServed(Status("Failure", "Build is not served", "NotFound", 404))
+
+
+async def facts(world: World, backends: Mapping[BackendName, Backend] | None = None) -> PoolFacts:
+    """What is known of the pool `worker`."""
+    controller, settings, found = world.process.controller, Settings(), []
+    backends = backends if backends is not None else world.backends(world.process.reader)
+    snapshot = await pool_observer(world.process.reader, backends, settings=settings)("worker", Outcome())
+
+    def decide(seen: PoolSnapshot) -> Plan:
+        found.append(facts_of(seen, backends=backends, settings=settings))
+        return Plan()
+
+    await controller.asker(now=world.now).inquiry("worker").decide(snapshot, decide)
+    return found[-1]
+
+
+def counted(world: World, monkeypatch: pytest.MonkeyPatch) -> list[tuple[type[Any], str]]:
+    """Kinds and names of the objects that are looked at from now on."""
+    see = world.process.reader.see
+    read: list[tuple[type[Any], str]] = []
+
+    async def noted(kind: Any, name: str, **options: Any) -> Any:
+        read.append((kind, name))
+        return await see(kind, name, **options)
+
+    monkeypatch.setattr(world.process.reader, "see", noted)
+    return read
 
 
 async def test_the_older_config_map_does_not_count_because_a_cache_lags() -> None:
@@ -48,7 +73,7 @@ async def test_the_older_config_map_does_not_count_because_a_cache_lags() -> Non
     await world.api.delete(ConfigMap, BUILDER_CONFIG, namespace=NAMESPACE)
     world.process.reader.freeze(ConfigMap)
     world.api.load(newer.tree())
-    request = (await world.process.controller.observe("worker", Outcome())).request
+    request = (await facts(world)).request
     assert isinstance(request, Request)
     assert request.target.host == "registry.example.com"
 
@@ -94,17 +119,9 @@ async def test_a_secret_that_serves_for_pulling_and_pushing_is_read_once(monkeyp
     world.add_pool()
     both = {"data": {"baseImagePullSecretName": "push"}}
     await world.api.patch(ConfigMap, BUILDER_CONFIG, both, type=PatchType.MERGE, namespace=NAMESPACE)
-    see, read = world.process.reader.see, []
-
-    async def counted(kind: Any, name: str, **options: Any) -> Any:
-        read.append((kind, name))
-        return await see(kind, name, **options)
-
-    monkeypatch.setattr(world.process.reader, "see", counted)
-    materials = (await world.process.controller.observe("worker", Outcome())).materials
-    assert materials is not None
-    assert isinstance(materials.secrets, Secrets)
-    assert materials.secrets.pull == materials.secrets.push
+    read = counted(world, monkeypatch)
+    await world.settle()
+    assert len(world.builders.builds) == 1
     assert read.count((Secret, "push")) == 1
 
 
@@ -128,11 +145,9 @@ async def test_a_cluster_without_builds_of_openshift_has_jobs() -> None:
         BackendName.OPENSHIFT: Unserved(world.builders),
         BackendName.JOB: FakeBackend(world.builders, name=BackendName.JOB),
     }
-    process = world.process
-    observe = PoolObserver(process.reader, backends, process.registries, settings=Settings(), now=world.now)
-    assert (await observe("worker", Outcome())).backend is BackendName.JOB
+    assert (await facts(world, backends)).backend is BackendName.JOB
     del backends[BackendName.JOB]
-    backend = (await observe("worker", Outcome())).backend
+    backend = (await facts(world, backends)).backend
     assert isinstance(backend, Problem)
     assert backend.reason == "NoBuilder"
 
@@ -148,23 +163,50 @@ async def test_the_operators_own_alias_stays_when_a_pool_opts_out() -> None:
     assert world.annotations() == {}
 
 
-async def test_what_configurations_mean_is_remembered_for_the_last_two_hundred() -> None:
-    world = World(machine_os_configs=True)
+async def test_what_a_configuration_means_is_read_once_and_until_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = claimed()
+    await world.api.delete(MachineConfig, "rendered-worker-1")
+    read = counted(world, monkeypatch)
+    await world.settle()
+    assert world.builders.begun == []
+    world.api.load(machine_config("rendered-worker-1"))
+    await world.settle()
+    assert len(world.builders.begun) == 1
+    before = read.count((RenderedMachineConfig, "rendered-worker-1"))
+    await world.settle()
+    await world.settle()
+    assert read.count((RenderedMachineConfig, "rendered-worker-1")) == before
+
+
+async def test_a_context_that_was_found_unfit_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
     world.add_pool()
-    claims = Claims(world.process.reader)
-    names = [f"rendered-worker-{number}" for number in range(2, 203)]
-    world.api.load(*map(machine_config, names))
+    world.api.load(config_map(CONTAINERFILES, worker="RUN true\n" * 7000))
+    read = counted(world, monkeypatch)
+    await world.settle()
+    assert world.says()[:2] == ("BuildFailed", "ContainerfileTooLarge")
+    await world.settle()
+    assert read.count((MachineConfig, "rendered-worker-1")) == 1
+    world.api.load(config_map(CONTAINERFILES, worker="RUN false\n" * 7000))
+    await world.settle()
+    assert read.count((MachineConfig, "rendered-worker-1")) == 2, "it is another request"
 
-    async def name_of_the_build(rendered: str) -> str | Problem:
-        world.api.load(pool("worker", rendered))
-        config, found = machine_os_config(), world.api.peek(MachineConfigPool, "worker")
-        assert found is not None
-        request = requested(config, found.decode(), architecture="amd64")
-        assert isinstance(request, Request)
-        return (await claims.claim(Present(config, b""), Present(found.decode(), b""), request, versions="")).name
 
-    before = [await name_of_the_build(name) for name in names]
-    for name in names:
-        await world.api.delete(MachineConfig, name)
-    assert isinstance(await name_of_the_build(names[0]), Problem)
-    assert [await name_of_the_build(name) for name in names[1:]] == before[1:]
+async def test_nothing_is_read_from_the_api_server_while_a_pool_has_its_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.add_pool()
+    await world.settle()
+    [build] = list(world.builders.builds)
+    world.builders.succeed(build)
+    await world.settle()
+    asked: list[tuple[Question[Any], ...]] = []
+    ask = world.process.asker.ask
+
+    async def noted(questions: Sequence[Question[Any]], *, number: int) -> Any:
+        asked.append(tuple(questions))
+        return await ask(questions, number=number)
+
+    monkeypatch.setattr(world.process.asker, "ask", noted)
+    await world.settle()
+    assert world.says()[0] == "BuildSuccess"
+    assert [each for some in asked for each in some if not each.FREE] == []

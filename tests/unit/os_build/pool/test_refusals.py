@@ -21,7 +21,7 @@ from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
-from windlass.os_build.pool.observe import refused_creation
+from windlass.os_build.pool.facts import refused_creation
 from windlass.os_build.request import BackendName
 
 QUOTA = 'jobs.batch "build" is forbidden: exceeded quota: builds, requested: count/jobs.batch=1'

@@ -13,6 +13,7 @@ from tests.unit.os_build.pool.snapshots import (
     NOW,
     PROBLEM,
     RECORD,
+    REQUEST,
     TIMING,
     build,
     degraded,
@@ -20,20 +21,28 @@ from tests.unit.os_build.pool.snapshots import (
     of_pool,
     seen,
 )
+from windlass.kube.control.question import Answers, Needs
 from windlass.kube.control.seen import Present
 from windlass.os_build.builder import ATTEMPTS, Cause, Phase
 from windlass.os_build.constants import IMAGE_INPUTS
 from windlass.os_build.identity import build_name
 from windlass.os_build.machine_os.claim import Claim, Missing
 from windlass.os_build.pool import situation as of
+from windlass.os_build.pool.questions import Manifest, push_credentials
 from windlass.os_build.pool.situation import Situation, situation, wanted_build
-from windlass.os_build.pool.snapshot import PoolSnapshot, Refusal
+from windlass.os_build.pool.snapshot import PoolFacts, Refusal
+from windlass.os_build.registry.answers import Found, NotAsked
 from windlass.os_build.request import BackendName
 
 
 def after(seconds: float) -> datetime:
     """So long after the end of a build."""
     return NOW - timedelta(seconds=9) + timedelta(seconds=seconds)
+
+
+def told(answer: Found | NotAsked) -> Answers:
+    """What the registry says of the digest."""
+    return Answers.of({DIGEST: answer}, at=NOW)
 
 
 POOL = of_pool()
@@ -43,7 +52,8 @@ WAITS = build(Phase.PENDING)
 ENDS = build(Phase.INTERRUPTED, ending=True)
 PUSHED = build(Phase.SUCCEEDED, digest="sha256:1")
 THEIRS = build(Phase.SUCCEEDED, digest="sha256:1", backend=BackendName.OPENSHIFT)
-SILENT = build(Phase.SUCCEEDED)
+SILENT = build(Phase.SUCCEEDED, image="registry.example.com/org/os:build")
+DIGEST = Manifest(REQUEST.target, "build", push_credentials(REQUEST, "v1"))
 LOST = build(Phase.INTERRUPTED)
 BROKEN = failed(Cause.STEP, secrets="v0")
 REFUSED = failed(Cause.PULL_DENIED)
@@ -56,7 +66,7 @@ NO = Refusal("no", NOW + timedelta(seconds=1))
 LATER = of.Refused(NO.why, NO.until)
 RESTING = of.Resting(NOW + timedelta(seconds=5))
 
-ROWS: dict[str, tuple[PoolSnapshot, Situation]] = {
+ROWS: dict[str, tuple[PoolFacts, Situation]] = {
     "no pool": (seen(None), of.Gone()),
     "a pool that goes": (seen(of_pool(deletionTimestamp="2026-11-22T11:00:00Z"), RUNS), of.Gone()),
     "served by another process": (seen(POOL, RUNS, claimed="theirs"), of.Claimed("theirs")),
@@ -73,9 +83,8 @@ ROWS: dict[str, tuple[PoolSnapshot, Situation]] = {
     "its end is awaited, however it ends": (seen(POOL, ENDS), of.Underway(ENDS)),
     "succeeded": (seen(POOL, PUSHED), of.Finished(PUSHED, "sha256:1")),
     "an image of another backend is as good": (seen(POOL, THEIRS), of.Finished(THEIRS, "sha256:1")),
-    "digest unknown": (seen(POOL, SILENT), of.Unconfirmed(SILENT)),
-    "digest asked for": (seen(POOL, SILENT, confirmed=PROBLEM), of.Unconfirmed(SILENT, PROBLEM.text)),
-    "digest told": (seen(POOL, SILENT, confirmed="sha256:2"), of.Finished(SILENT, "sha256:2")),
+    "digest unknown": (seen(POOL, SILENT, answers=told(NotAsked("no"))), of.Unconfirmed(SILENT, "no")),
+    "digest told": (seen(POOL, SILENT, answers=told(Found("sha256:2"))), of.Finished(SILENT, "sha256:2")),
     "lost": (seen(POOL, LOST), of.Lost(LOST, after(10))),
     "refused, the Secrets are the same": (seen(POOL, REFUSED), of.Broken(REFUSED)),
     "failed, whatever the Secrets are": (seen(POOL, BROKEN), of.Broken(BROKEN)),
@@ -108,8 +117,14 @@ for blocking in ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "P
 
 
 @pytest.mark.parametrize(("given", "expected"), ROWS.values(), ids=ROWS)
-def test_the_first_row_that_fits_is_the_situation(given: PoolSnapshot, expected: Situation) -> None:
+def test_the_first_row_that_fits_is_the_situation(given: PoolFacts, expected: Situation) -> None:
     assert situation(given, now=NOW, timing=TIMING) == expected
+
+
+def test_the_registry_is_asked_for_a_digest_that_the_backend_does_not_tell_and_for_nothing_else() -> None:
+    with pytest.raises(Needs) as needs:
+        situation(seen(POOL, SILENT), now=NOW, timing=TIMING)
+    assert needs.value.questions == (DIGEST,)
 
 
 def test_the_latest_attempt_is_the_one_that_counts() -> None:

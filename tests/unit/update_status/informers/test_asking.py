@@ -236,6 +236,24 @@ def test_control_18_a_service_that_is_gone_is_a_silence(play: Play) -> None:
     play(story)
 
 
+def test_its_service_is_read_once_in_an_attempt_and_again_in_the_next(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(world: World) -> None:
+        see, read = world.reader.see, []
+
+        async def noted(kind: type[Any], name: str, **options: Any) -> Any:
+            read.append(kind)
+            return await see(kind, name, **options)
+
+        monkeypatch.setattr(world.reader, "see", noted)
+        for attempts in (1, 2):
+            await world.turn()
+            assert read.count(Service) == attempts
+
+    play(story)
+
+
 def test_what_a_disabled_informer_told_is_forgotten(play: Play) -> None:
     async def story(world: World) -> None:
         await world.turn()

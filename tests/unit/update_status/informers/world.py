@@ -136,9 +136,7 @@ class World:
         self.feed = Feed(self.answers, "cluster", clock=self.clock, random=random or Latest())
         self.detach = self.feed.attach(lambda key, **_: self.woken.append(key))
         self.reader = MemoryReader(self.api)
-        self.controller = informers_controller(
-            self.reader, feed=self.feed, settings=self.settings, account=ACCOUNT, clock=self.clock
-        )
+        self.controller = informers_controller(self.reader, feed=self.feed, settings=self.settings, account=ACCOUNT)
         for watch in self.controller.watches:
             for name, index in watch.indexes.items():
                 self.reader.add_index(watch.kind, name, index)

@@ -113,8 +113,7 @@ def _install(
     from windlass.os_build.builder import Deadlines
     from windlass.os_build.inputs.context import ApplyBy
     from windlass.os_build.installation import installation
-    from windlass.os_build.pool.observe import Settings
-    from windlass.os_build.pool.snapshot import Timing
+    from windlass.os_build.pool.snapshot import Settings, Timing
     from windlass.os_build.settings import LocalSettings, OsBuildSettings
 
     for name, value in (("--build-timeout", build_timeout), ("--push-timeout", push_timeout)):

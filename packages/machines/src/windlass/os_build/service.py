@@ -34,7 +34,7 @@ from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
-from windlass.os_build.pool.observe import Registries
+from windlass.os_build.pool.questions import Registries
 from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier

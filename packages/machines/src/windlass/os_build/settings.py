@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from windlass.os_build.backends.job import JobSettings
-from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.snapshot import Settings
 
 
 class LocalSettings(Struct, frozen=True, kw_only=True):

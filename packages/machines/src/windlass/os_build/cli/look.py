@@ -1,4 +1,4 @@
-"""Reads the pools of a cluster and their builds: with the controller's own `observe`, but no registry is asked."""
+"""Reads the pools of a cluster and their builds: with the controller's own rules, but no registry is asked."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from windlass.capability.conventions import complaints
 from windlass.capability.planning import ClusterListing
 from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.kube.control.controller import Controller
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.control.seen import Present, read, seen
 from windlass.kube.control.source import Mailbox
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
@@ -32,9 +32,9 @@ from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.overview import PoolRow, row_of
 from windlass.os_build.planning import Unasked
 from windlass.os_build.pool.controller import pool_controller
-from windlass.os_build.pool.observe import Settings
+from windlass.os_build.pool.facts import facts_of
 from windlass.os_build.pool.situation import Situation, situation
-from windlass.os_build.pool.snapshot import PoolSnapshot
+from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings
 from windlass.os_build.request import BackendName, Request
 
 EVENTS: Final = 10
@@ -42,14 +42,14 @@ EVENTS: Final = 10
 
 
 class PoolInspection(Struct):
-    """A pool. `snapshot` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
+    """A pool. `facts` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
     read. `claim` None: no MachineOSConfig names it, or that cannot be read."""
 
     row: PoolRow
     pool: MachineConfigPool
     claim: ClaimInspection | None = None
     builds: Sequence[BuildState] = ()
-    snapshot: PoolSnapshot | None = None
+    facts: PoolFacts | None = None
     situation: Situation | None = None
     events: Sequence[Event] = ()
     troubles: tuple[tuple[str, KubeError], ...] = ()
@@ -83,16 +83,29 @@ class Builders:
         """The builds of the pool in the cluster, oldest first within a backend."""
         return builds_of(self.backends, pool)
 
-    async def snapshot(self, pool: str) -> PoolSnapshot:
-        """What the controller would observe. How configurations are applied is an option of the running controller: it
-        shows in what that has built."""
-        snapshot = await self.controller(ApplyBy.IGNITION).observe(pool, Outcome())
-        if isinstance(snapshot.request, Request) and isinstance(snapshot.pool, Present):
-            as_tree = inputs_of(snapshot.request, applied_by=ApplyBy.TREE)
-            recorded = snapshot.pool.metadata.annotations.get(IMAGE_INPUTS, "")
-            if as_tree.satisfied_by(recorded) or any(each.inputs == str(as_tree) for each in snapshot.builds):
-                return await self.controller(ApplyBy.TREE).observe(pool, Outcome())
-        return snapshot
+    async def facts(self, pool: str) -> tuple[PoolFacts, Situation]:
+        """What the controller would know of a pool. How configurations are applied is an option of the running
+        controller: it shows in what that has built."""
+        facts, found = await self._facts(pool, ApplyBy.IGNITION)
+        if isinstance(facts.request, Request) and isinstance(facts.pool, Present):
+            as_tree = inputs_of(facts.request, applied_by=ApplyBy.TREE)
+            recorded = facts.pool.metadata.annotations.get(IMAGE_INPUTS, "")
+            if as_tree.satisfied_by(recorded) or any(each.inputs == str(as_tree) for each in facts.builds):
+                return await self._facts(pool, ApplyBy.TREE)
+        return facts, found
+
+    async def _facts(self, pool: str, apply_by: ApplyBy) -> tuple[PoolFacts, Situation]:
+        controller, settings = self.controller(apply_by), Settings(apply_by=apply_by)
+        found: list[tuple[PoolFacts, Situation]] = []
+
+        def decide(seen: PoolSnapshot) -> Plan:
+            facts = facts_of(seen, backends=self.backends, settings=settings)
+            found.append((facts, situation(facts, now=datetime.now(UTC), timing=settings.timing)))
+            return Plan()
+
+        inquiry = controller.asker(now=lambda: datetime.now(UTC)).inquiry(pool)
+        await inquiry.decide(await controller.observe(pool, Outcome()), decide)
+        return found[-1]
 
 
 async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:
@@ -132,8 +145,7 @@ async def look(api: Any, name: str) -> PoolInspection | None:
     try:
         builders = await Builders.read(api)
         sight.builds = builders.of(name)
-        sight.snapshot = await builders.snapshot(name)
-        sight.situation = situation(sight.snapshot, now=datetime.now(UTC), timing=Settings().timing)
+        sight.facts, sight.situation = await builders.facts(name)
     except KubeError as error:
         sight.troubles += (("what it asks for", error),)
     try:

@@ -96,14 +96,14 @@ def _problems_of_claim(sight: PoolInspection) -> list[Problem]:
 
 def as_json(sight: PoolInspection) -> str:
     """All facts; the keys are stable."""
-    request = sight.snapshot.request if sight.snapshot else None
+    request = sight.facts.request if sight.facts else None
     row: dict[str, Any] = msgspec.to_builtins(sight.row)
     return json.dumps(
         {
             **row,
             "upToDate": _up_to_date(sight),
             "request": _request_tree(request) if isinstance(request, Request) else None,
-            "inputs": str(sight.snapshot.inputs) if sight.snapshot and sight.snapshot.inputs else "",
+            "inputs": str(sight.facts.inputs) if sight.facts and sight.facts.inputs else "",
             "machineOSConfig": claim_tree(sight.claim) if sight.claim else None,
             "builds": [build_tree(each) for each in sight.builds],
             "problems": [{"reason": each.reason, "message": each.text} for each in problems(sight)],
@@ -153,12 +153,12 @@ class _Page:
         yield from facts({"Pool": row.pool, "State": f"{row.state}{since}", "Image": image})
 
     def request(self, sight: PoolInspection) -> Iterator[str]:
-        snapshot = sight.snapshot
-        if snapshot is None or not isinstance(snapshot.request, Request):
+        known = sight.facts
+        if known is None or not isinstance(known.request, Request):
             return
-        asked = snapshot.request
+        asked = known.request
         yield from self._heading("Asks for")
-        backend = str(snapshot.backend) if isinstance(snapshot.backend, BackendName) else NOTHING
+        backend = str(known.backend) if isinstance(known.backend, BackendName) else NOTHING
         lines = asked.containerfile.splitlines()
         asks = {
             "Configuration": asked.config,

@@ -1,22 +1,24 @@
 """The controller of MachineConfigPools: what wakes a pool, and what may be read and written."""
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import (
     Permission,
+    asks,
     blocks_deletion_of,
     calls,
     emits_events,
     permission,
     writes,
 )
+from windlass.kube.control.question import KUBERNETES
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
 from windlass.os_build.builder import Backend
@@ -28,10 +30,19 @@ from windlass.os_build.constants import (
     EPHEMERAL_LABEL,
     OS_IMAGES,
 )
-from windlass.os_build.pool.claims import BY_CONFIG, BY_POOL, config_of, pool_of
 from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.observe import BY_NAME, PoolObserver, Registries, Settings
-from windlass.os_build.pool.snapshot import PoolSnapshot
+from windlass.os_build.pool.observe import BY_CONFIG, BY_NAME, BY_POOL, config_of, pool_observer, pool_of
+from windlass.os_build.pool.questions import (
+    MATERIALS,
+    MEMORY,
+    QUESTIONS,
+    MaterialsAnswerer,
+    MemoryAnswerer,
+    Registries,
+    RegistryAnswerer,
+)
+from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
+from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, opted_in
 
@@ -49,7 +60,6 @@ def pool_controller(
     registries: Registries,
     *,
     settings: Settings,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Controller[str, PoolSnapshot]:
     """The controller. Keys are names of pools."""
 
@@ -68,6 +78,7 @@ def pool_controller(
         ]
 
     namespace, door = settings.namespace, settings.machine_os_configs
+    materials = MaterialsAnswerer(reader, settings)
     return Controller(
         name=NAME,
         watches=(
@@ -97,12 +108,19 @@ def pool_controller(
             writes(MachineConfigPool, "patch", subresource="status"),
             permission(MachineConfig, "get"),
             calls(ProbeUpload),
+            asks(*QUESTIONS),
             emits_events(namespace="default"),
             *(_of_machine_os_configs() if door else ()),
             *(declared for backend in backends.values() for declared in backend.permissions),
         ),
-        observe=PoolObserver(reader, backends, registries, settings=settings, now=now),
-        decide=partial(decide, backends=backends, timing=settings.timing),
+        answerers={
+            KUBERNETES: ObjectAnswerer(reader),
+            REGISTRY: RegistryAnswerer(registries, materials, namespace=namespace),
+            MATERIALS: materials,
+            MEMORY: MemoryAnswerer(),
+        },
+        observe=pool_observer(reader, backends, settings=settings),
+        decide=partial(decide, backends=backends, settings=settings),
         workers=10,
         resync=600.0,
     )

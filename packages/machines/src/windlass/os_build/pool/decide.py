@@ -30,9 +30,10 @@ from typing import Final
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
-from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import EVENT_SOURCE
+from windlass.os_build.credentials import Secrets
 from windlass.os_build.failure import failure_text
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.machine_os import report as machine_os
@@ -41,24 +42,33 @@ from windlass.os_build.machine_os.claim import Failed as FailedBuild
 from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
+from windlass.os_build.pool.facts import facts_of
+from windlass.os_build.pool.questions import Answered, Credentials, Rendered, Unfit, push_credentials
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
-from windlass.os_build.pool.snapshot import Materials, PoolSnapshot, Timing
+from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, Timing
 from windlass.os_build.registry.answers import Kind
 from windlass.os_build.registry.carrier import ProbeUpload
-from windlass.os_build.request import BackendName, Problem, Request
+from windlass.os_build.request import PULL_SECRET, BackendName, Problem, Request
 
 WAITING: Final = frozenset({"NotRendered", "NotRead"})
 """Problems that pass without anybody's doing."""
+MISSING: Final = "MachineConfigMissing"
+"""MachineConfigs are not watched, so nothing tells when it is there."""
 _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 
-def decide(seen: PoolSnapshot, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
+def decide(seen: PoolSnapshot, *, now: datetime, backends: Mapping[BackendName, Backend], settings: Settings) -> Plan:
+    """Pure: what the pool asks for, and then the rows of the module."""
+    return plan_of(
+        facts_of(seen, backends=backends, settings=settings), now=now, backends=backends, timing=settings.timing
+    )
+
+
+def plan_of(seen: PoolFacts, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:
     """Pure: the rows of the module."""
     if isinstance(seen.pool, Unreadable | NotServedKind):
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
-    if isinstance(seen.pool, Absent) and not seen.pool.confirmed:
-        return Plan.nothing(f"no cache has MachineConfigPool {seen.name}, and the API server has not been asked")
     found = situation(seen, now=now, timing=timing)
     if isinstance(found, of.Gone):
         return Plan.of(*_removed(backends, seen.builds, "its pool is gone"))
@@ -67,11 +77,11 @@ def decide(seen: PoolSnapshot, *, now: datetime, backends: Mapping[BackendName, 
 
 
 class _Decision:
-    """The snapshot of a pool that is there, what it is decided with, and one method for each group of rows."""
+    """The facts of a pool that is there, what it is decided with, and one method for each group of rows."""
 
     def __init__(
         self,
-        seen: PoolSnapshot,
+        seen: PoolFacts,
         pool: Present[MachineConfigPool],
         backends: Mapping[BackendName, Backend],
         now: datetime,
@@ -141,7 +151,7 @@ class _Decision:
             case of.Underway(build) | of.Overdue(build):
                 return self._underway(build, overdue=isinstance(found, of.Overdue))
             case of.Unconfirmed(build, why):
-                text = f"{build.image} is pushed, and its digest is not known yet" + (f": {why}" if why else "")
+                text = f"{build.image} is pushed, and its digest is not known yet: {why}"
                 return Plan.of(*self._reported(BuildCondition(BUILDING, "DigestUnknown", text), build=build)).then(
                     RequeueAfter(self._timing.lost, "ask the registry for the digest")
                 )
@@ -209,49 +219,69 @@ class _Decision:
         return Plan.of(*self._reported(build_condition, build=build)).then(self._at(when, "begin the build again"))
 
     def _ready(self, due: of.Ready) -> Plan:
-        materials = self._seen.materials
-        if materials is None:
-            return Plan.nothing("the Secrets of the build have not been read")
-        if isinstance(materials.secrets, Problem):
-            return Plan.of(*self._reported(_of_problem(materials.secrets)))
-        if materials.answer is None:
-            return Plan.of(self._probe(materials))
-        if materials.answer.kind in (Kind.DENIED, Kind.UNKNOWN):
-            build_condition = BuildCondition(FAILED, REFUSED[materials.answer.kind], materials.answer.text)
-            event = self._event("PushRefused", materials.answer.text, occasion=self._seen.versions, warning=True)
+        secrets = self._secrets()
+        if isinstance(secrets, Problem):
+            return Plan.of(*self._reported(_of_problem(secrets)))
+        answer = self._seen.need(Answered(str(self._request.target), self._seen.versions))
+        if answer is None:
+            return Plan.of(self._probe(secrets))
+        if answer.kind in (Kind.DENIED, Kind.UNKNOWN):
+            build_condition = BuildCondition(FAILED, REFUSED[answer.kind], answer.text)
+            event = self._event("PushRefused", answer.text, occasion=self._seen.versions, warning=True)
             return Plan.of(*self._reported(build_condition, event)).then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
             )
-        match materials.context:
-            case Context() as context:
-                order = Order(
-                    name=due.name,
-                    inputs=str(self._seen.inputs),
-                    attempt=due.attempt,
-                    pool=target(self._pool),
-                    request=self._request,
-                    context=context,
-                    secrets=materials.secrets,
-                    deadlines=self._seen.deadlines,
-                    tag=self._report.tag,
-                )
-                return Plan.of(*self._backends[due.backend].start(order))
-            case Problem() as problem:
-                event = self._event("BuildFailed", problem.text, occasion=due.name, warning=True)
-                plan = Plan.of(*self._reported(_of_problem(problem), event))
-                if problem.reason == "MachineConfigMissing":  # they are not watched
-                    return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
-                return plan
-        return Plan.nothing("the context of the build has not been rendered")
+        context = self._context(due.backend)
+        if isinstance(context, Problem):
+            event = self._event("BuildFailed", context.text, occasion=due.name, warning=True)
+            plan = Plan.of(*self._reported(_of_problem(context), event))
+            if context.reason == MISSING:
+                return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
+            return plan
+        order = Order(
+            name=due.name,
+            inputs=str(self._seen.inputs),
+            attempt=due.attempt,
+            pool=target(self._pool),
+            request=self._request,
+            context=context,
+            secrets=secrets,
+            deadlines=self._seen.deadlines,
+            tag=self._report.tag,
+        )
+        return Plan.of(*self._backends[due.backend].start(order))
 
-    def _probe(self, materials: Materials) -> Call:
-        assert not isinstance(materials.secrets, Problem)
+    def _secrets(self) -> Secrets | Problem:
+        """Both are read at the same time; one that serves for both is read once."""
+        request, versions = self._request, self._seen.versions
+        ask_pull = Credentials(request.pull_secret, PULL_SECRET, request.named_in, versions)
+        if request.push_secret == request.pull_secret:
+            pull = push = self._seen.need(ask_pull)
+        else:
+            pull, push = self._seen.need(ask_pull, push_credentials(request, versions))
+        if isinstance(pull, Problem):
+            return pull
+        return push if isinstance(push, Problem) else Secrets(pull, push, versions)
+
+    def _context(self, backend: BackendName) -> Context | Problem:
+        """The context, or why there is none. A megabyte that was found unfit is not rendered again."""
+        if self._seen.unfit is not None:
+            return self._seen.unfit
+        context = self._seen.need(Rendered(self._request))
+        unfit = context if isinstance(context, Problem) else self._backends[backend].unfit(context, self._request)
+        if unfit is None:
+            return context
+        if unfit.reason != MISSING:
+            self._seen.need(Unfit((self._request, backend), unfit))
+        return unfit
+
+    def _probe(self, secrets: Secrets) -> Call:
         probe = ProbeUpload(
             pool=self._seen.name,
             target=str(self._request.target),
             secret=self._request.push_secret,
             versions=self._seen.versions,
-            auths=materials.secrets.push,
+            auths=secrets.push,
         )
         return Call(target=target(self._pool), request=probe, why="a build whose image cannot be pushed is wasted")
 

@@ -33,7 +33,9 @@ from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Phase
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
 from windlass.os_build.identity import Inputs, build_name
 from windlass.os_build.machine_os.claim import Again, Building, Claim, Current, Failed, Missing, Reuse, Wait, standing
-from windlass.os_build.pool.snapshot import PoolSnapshot, Timing
+from windlass.os_build.pool.questions import Manifest, push_credentials
+from windlass.os_build.pool.snapshot import PoolFacts, Timing
+from windlass.os_build.registry.answers import Found
 from windlass.os_build.request import BackendName, Problem, Request, opted_in
 
 BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
@@ -83,10 +85,10 @@ class Finished(Struct, frozen=True):
 
 
 class Unconfirmed(Struct, frozen=True):
-    """`why` the registry does not tell the digest; empty: it has not been asked."""
+    """`why` the registry does not tell the digest."""
 
     build: BuildState
-    why: str = ""
+    why: str
 
 
 class Lost(Struct, frozen=True):
@@ -150,7 +152,7 @@ Situation: TypeAlias = (
 )
 
 
-def situation(seen: PoolSnapshot, *, now: datetime, timing: Timing) -> Situation:
+def situation(seen: PoolFacts, *, now: datetime, timing: Timing) -> Situation:
     """The table of the module. The pool must be readable if it is there."""
     pool = seen.pool
     if not isinstance(pool, Present) or pool.deleting:
@@ -170,7 +172,7 @@ def situation(seen: PoolSnapshot, *, now: datetime, timing: Timing) -> Situation
 
 
 def _claimed(
-    seen: PoolSnapshot, claim: Claim, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
+    seen: PoolFacts, claim: Claim, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
 ) -> Situation:
     match standing(claim):
         case Problem() as problem:
@@ -184,9 +186,7 @@ def _claimed(
             return ByConfig(found)
 
 
-def _progress(
-    seen: PoolSnapshot, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing
-) -> Situation:
+def _progress(seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing) -> Situation:
     attempt = 1
     if build := wanted_build(seen):
         found = _of_build(seen, build, now=now, timing=timing)
@@ -196,13 +196,13 @@ def _progress(
     return _before_a_build(seen, pool, inputs, attempt, now=now, timing=timing)
 
 
-def wanted_build(seen: PoolSnapshot) -> BuildState | None:
+def wanted_build(seen: PoolFacts) -> BuildState | None:
     """The latest build of what the pool asks for."""
     wanted = [build for build in seen.builds if not unwanted(seen, build)]
     return max(wanted, key=lambda build: build.attempt, default=None)
 
 
-def unwanted(seen: PoolSnapshot, build: BuildState) -> bool:
+def unwanted(seen: PoolFacts, build: BuildState) -> bool:
     """It is of other inputs; or of another backend than the one that is asked for, and has no image."""
     if build.inputs != str(seen.inputs):
         return True
@@ -217,7 +217,7 @@ def _recorded(pool: MachineConfigPool, inputs: Inputs) -> Built | None:
     return None
 
 
-def _of_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
+def _of_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
     """None: it failed, and the next attempt is due."""
     if build.ending:
         return Underway(build)
@@ -227,9 +227,7 @@ def _of_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: T
         case Phase.SUCCEEDED:
             if build.digest:
                 return Finished(build, build.digest)
-            if isinstance(seen.confirmed, Problem):
-                return Unconfirmed(build, seen.confirmed.text)
-            return Finished(build, seen.confirmed) if seen.confirmed else Unconfirmed(build)
+            return _by_registry(seen, build)
         case Phase.INTERRUPTED:
             # The ConfigMap of a builder that was refused is such a one.
             when = build.ended + timedelta(seconds=timing.lost) if build.ended else now
@@ -237,7 +235,15 @@ def _of_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: T
     return _of_failed_build(seen, build, now=now, timing=timing)
 
 
-def _of_failed_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
+def _by_registry(seen: PoolFacts, build: BuildState) -> Situation:
+    """Its backend does not tell the digest."""
+    assert isinstance(seen.request, Request)
+    reference, push = build.image.rpartition(":")[2], push_credentials(seen.request, seen.versions)
+    found = seen.need(Manifest(seen.request.target, reference, push))
+    return Finished(build, found.digest) if isinstance(found, Found) else Unconfirmed(build, found.text)
+
+
+def _of_failed_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
     failed = build.failed
     if failed is not None and failed.cause in HEALED_BY_SECRETS and build.secrets != seen.versions:
         return Lost(build, now)
@@ -248,13 +254,13 @@ def _of_failed_build(seen: PoolSnapshot, build: BuildState, *, now: datetime, ti
     return Retrying(build, when) if now < when else None
 
 
-def _is_overdue(seen: PoolSnapshot, build: BuildState, *, now: datetime, timing: Timing) -> bool:
+def _is_overdue(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> bool:
     longest = seen.deadlines.build + seen.deadlines.push + timing.grace
     return build.started is not None and (now - build.started).total_seconds() > longest
 
 
 def _before_a_build(
-    seen: PoolSnapshot, pool: MachineConfigPool, inputs: Inputs, attempt: int, *, now: datetime, timing: Timing
+    seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, attempt: int, *, now: datetime, timing: Timing
 ) -> Situation:
     conditions = pool.status.conditions
     if blocking := next((each for each in BLOCKING if is_true(conditions, each)), None):
@@ -268,6 +274,6 @@ def _before_a_build(
     return _refused(seen, now=now) or Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))
 
 
-def _refused(seen: PoolSnapshot, *, now: datetime) -> Refused | None:
+def _refused(seen: PoolFacts, *, now: datetime) -> Refused | None:
     refused = seen.refused
     return Refused(refused.why, refused.until) if refused is not None and now < refused.until else None

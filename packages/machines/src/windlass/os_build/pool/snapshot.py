@@ -1,19 +1,22 @@
-"""What a decision about a pool may look at."""
+"""What caches say of a pool, and what is known of it once its decision has asked."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
 
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.kube.control.seen import Absent, Seen
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.question import Asking
+from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
+from windlass.os_build import constants
 from windlass.os_build.builder import BuildState, Deadlines
-from windlass.os_build.credentials import Secrets
 from windlass.os_build.identity import Inputs
-from windlass.os_build.inputs.context import Context
+from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.machine_os.claim import Claim
-from windlass.os_build.registry.answers import Answer
-from windlass.os_build.request import BackendName, Problem, Request
+from windlass.os_build.request import BackendName, Given, Problem, Request
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -37,6 +40,42 @@ class Timing(Struct, frozen=True, kw_only=True):
 TIMING: Final = Timing()
 
 
+class Settings(Struct, frozen=True, kw_only=True):
+    """How builds are made.
+
+    namespace           of ConfigMaps and Secrets
+    machine_os_configs  serve MachineOSConfigs too, in the place of the Machine Config Operator's builder
+    """
+
+    namespace: str = constants.NAMESPACE
+    apply_by: ApplyBy = ApplyBy.IGNITION
+    machine_os_configs: bool = False
+    timing: Timing = Timing()
+    deadlines: Deadlines = Deadlines()
+
+
+class PoolSnapshot(Asking, frozen=True, kw_only=True):
+    """What caches say of a pool.
+
+    name       the key: the pool's name, also when there is no pool
+    config     the MachineOSConfig that names the pool; None: none does
+    os_builds  the MachineOSBuilds of that
+    given      the data of the ConfigMaps
+    builds     builder objects of the pool, of all backends
+    unserved   the backends whose kinds this cluster lacks, and the API server's words
+    last       the outcome of the round before
+    """
+
+    name: str
+    pool: Seen[MachineConfigPool] = Absent()
+    config: Present[MachineOSConfig] | Unreadable | None = None
+    os_builds: tuple[Present[MachineOSBuild], ...] = ()
+    given: Given = Given()
+    builds: tuple[BuildState, ...] = ()
+    unserved: Mapping[BackendName, str] = {}
+    last: Outcome = Outcome()
+
+
 class Refusal(Struct, frozen=True):
     """The API server refused to create what a build needs: `why`, with the remedy. It is asked again at `until`."""
 
@@ -44,32 +83,20 @@ class Refusal(Struct, frozen=True):
     until: datetime
 
 
-class Materials(Struct, frozen=True):
-    """What only a build that is about to start needs; each part is read when the one before it is there.
+class PoolFacts(Asking, frozen=True, kw_only=True):
+    """What is known of a pool: the request, and the builds.
 
-    answer   what the registry says to a push with this Secret; None: not asked yet
-    context  None: not rendered yet
-    """
-
-    secrets: Secrets | Problem
-    answer: Answer | None = None
-    context: Context | Problem | None = None
-
-
-class PoolSnapshot(Struct, frozen=True, kw_only=True):
-    """A pool and its builds.
-
-    name       the key: the pool's name, also when there is no pool
-    claimed    the MachineOSConfig that names the pool, if one does: then it asks, and not the pool
-    claim      what it asks for; None: that is for another process to serve
-    request    None: the pool is not opted in
-    inputs     the identity of what is asked for; None without a Request
-    wanted     when this process saw these inputs first
-    backend    the one that builds, or why none can
-    builds     builder objects of the pool, of all backends
-    versions   of the Secrets that the Request names
-    refused    what the API server refused a moment ago; None: nothing that is still asked for
-    confirmed  the digest of a build whose backend did not tell it, from the registry; or why it is not known
+    name      the key: the pool's name, also when there is no pool
+    claimed   the MachineOSConfig that names the pool, if one does: then it asks, and not the pool
+    claim     what it asks for; None: that is for another process to serve
+    request   None: the pool is not opted in
+    inputs    the identity of what is asked for; None without a Request
+    wanted    when this process saw these inputs first
+    backend   the one that builds, or why none can
+    builds    builder objects of the pool, of all backends
+    versions  of the Secrets that the Request names
+    refused   what the API server refused a moment ago; None: nothing that is still asked for
+    unfit     why the backend cannot build this Request, if that was found out before
     """
 
     name: str
@@ -83,6 +110,5 @@ class PoolSnapshot(Struct, frozen=True, kw_only=True):
     builds: tuple[BuildState, ...] = ()
     versions: str = ""
     refused: Refusal | None = None
-    materials: Materials | None = None
-    confirmed: str | Problem = ""
+    unfit: Problem | None = None
     deadlines: Deadlines = Deadlines()

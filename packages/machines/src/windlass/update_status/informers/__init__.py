@@ -3,7 +3,7 @@
 | module | what it does |
 |---|---|
 | `admission` | which informers are asked, and at what address |
-| `declare`, `observe`, `snapshot`, `decide` | the controller: when one is asked, and what its status says |
+| `declare`, `snapshot`, `questions`, `decide` | the controller: when one is asked, and what its status says |
 | `feed` | sends questions, keeps what was answered, logs what was refused |
 | `fetching` | one question over HTTPS |
 | `answers` | what is taken of an answer; `cleaning` makes texts safe, `churn` bounds new uids |

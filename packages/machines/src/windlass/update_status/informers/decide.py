@@ -26,7 +26,16 @@ from msgspec import structs
 
 from windlass.api.core import ServiceAccount
 from windlass.api.meta import Condition
-from windlass.api.update_informer import UpdateInformer, UpdateInformerStatus, UpdateInsightsRequest, audience_of
+from windlass.api.update import UpdateStatus
+from windlass.api.update_informer import (
+    AskedUpdate,
+    UpdateInformer,
+    UpdateInformerStatus,
+    UpdateInsightsRequest,
+    audience_of,
+)
+from windlass.api.update_insights import INSTALLATION
+from windlass.capability.manifests import rights
 from windlass.kube.conditions import condition, find, put
 from windlass.kube.control.plan import (
     Action,
@@ -39,10 +48,12 @@ from windlass.kube.control.plan import (
     Target,
     target,
 )
-from windlass.kube.control.seen import NotServedKind, Present, Unreadable
-from windlass.update_status.informers.admission import Denied, Reason
+from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable
+from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted, candidates
 from windlass.update_status.informers.feed import AskInformer
 from windlass.update_status.informers.heard import GRACE, Heard
+from windlass.update_status.informers.questions import CannotAsk, Hearing, NewToken, NoToken, ServiceOf
+from windlass.update_status.informers.settings import InformersSettings
 from windlass.update_status.informers.snapshot import InformerSnapshot
 from windlass.update_status.times import MINUTE, Moment, moment, of_datetime, rfc3339
 
@@ -58,9 +69,14 @@ MOST_NAMED: Final = 3
 
 _FINAL: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason.INVALID_CA_BUNDLE})
 """Only a change of the UpdateInformer or of the flags ends these."""
+_NOT_OURS: Final = frozenset({Reason.DISABLED, Reason.NAMESPACE_NOT_ALLOWED, Reason.TOO_MANY})
+"""Those who are not asked for one of these have no place in the report."""
 
 
-def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
+def decide(
+    seen: InformerSnapshot, *, now: datetime, settings: InformersSettings, account: rights.ServiceAccount
+) -> Plan:
+    """Pure: the rows of the module. `account`: whose tokens are sent."""
     match seen.informer:
         case Present() as found:
             pass
@@ -70,18 +86,25 @@ def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
             return Plan().retry(f"UpdateInformer {metadata.name} cannot be read: {why}: correct or delete it")
         case _:
             return Plan.nothing("there is no such UpdateInformer")
-    endpoint = seen.endpoint
-    if endpoint is None or isinstance(endpoint, Denied):
-        denied = endpoint or Denied(Reason.NOT_ASKED_YET, "it was not looked at")
-        plan = Plan.of(*_report(found, denied.reason, denied.message, None, now))
-        return plan if denied.reason in _FINAL else plan.then(RequeueAfter(AGAIN, "its Service, or its place"))
-    if seen.wait > 0:
-        reason, message = _verdict(found.object, seen.heard, now=of_datetime(now))
-        return Plan.of(*_report(found, reason, message, seen.heard, now)).then(RequeueAfter(seen.wait, "next question"))
-    name = found.metadata.name
-    if not seen.token:
+    name, generation, update = found.metadata.name, found.metadata.generation, asked_update(seen.stored)
+    endpoint = _endpoint(seen, found.object, settings)
+    if isinstance(endpoint, Denied):
+        if endpoint.reason not in _NOT_OURS:
+            seen.need(CannotAsk(name, generation, update, endpoint.message))
+        plan = Plan.of(*_report(found, endpoint.reason, endpoint.message, None, now))
+        return plan if endpoint.reason in _FINAL else plan.then(RequeueAfter(AGAIN, "its Service, or its place"))
+    made = next((result for result in seen.last.results if isinstance(result.action, RequestToken)), None)
+    if made is not None and made.error is not None:
+        seen.need(NoToken(name, generation, update, f"the API server makes no token for it: {made.error}"))
+    elif made is not None:
+        seen.need(NewToken(name, generation, update, made.answer))
+    told = seen.need(Hearing(name, generation, update), this_round=True)
+    if told.wait > 0:
+        reason, message = _verdict(found.object, told.heard, now=of_datetime(now))
+        return Plan.of(*_report(found, reason, message, told.heard, now)).then(RequeueAfter(told.wait, "next question"))
+    if not told.token:
         request = RequestToken(
-            target=Target(ServiceAccount, seen.account.name, seen.account.namespace),
+            target=Target(ServiceAccount, account.name, account.namespace),
             audiences=(audience_of(name),),
             seconds=TOKEN_SECONDS,
             why=f"only {name} takes it",
@@ -89,12 +112,42 @@ def decide(seen: InformerSnapshot, *, now: datetime) -> Plan:
         return Plan.of(request)
     question = AskInformer(
         endpoint=endpoint,
-        asked=UpdateInsightsRequest(informer=name, update=seen.update),
-        token=seen.token,
-        generation=found.metadata.generation,
+        asked=UpdateInsightsRequest(informer=name, update=update),
+        token=told.token,
+        generation=generation,
     )
-    why = "an update is going on" if seen.update else "to see whether it answers"
+    why = "an update is going on" if update else "to see whether it answers"
     return Plan.of(Call(target=target(found), request=question, why=why))
+
+
+def _endpoint(seen: InformerSnapshot, informer: UpdateInformer, settings: InformersSettings) -> Endpoint | Denied:
+    """Where it is asked, or why it is not. The Service counts only of those that may be asked."""
+    names = [one.metadata.name for one in candidates(seen.every, settings.namespaces)]
+    name, at = informer.metadata.name, informer.spec.client_config.service
+    asked = name in names[:MOST_ENABLED]
+    return admitted(
+        informer,
+        seen.need(ServiceOf(at.name, at.namespace)) if asked else None,
+        place=names.index(name) if name in names else len(names),
+        namespaces=settings.namespaces,
+        forbidden=settings.forbidden,
+    )
+
+
+def asked_update(stored: Seen[UpdateStatus]) -> AskedUpdate | None:
+    """The update that is going on by the UpdateStatus; None: there is none."""
+    if not isinstance(stored, Present):
+        return None
+    status = stored.object.status
+    if status.overview is None or not status.overview.updating or status.control_plane is None:
+        return None
+    entries = (entry.insight for one in status.control_plane.informers for entry in one.insights)
+    version = next((each.cluster_version for each in entries if each.cluster_version), None)
+    if version is None or version.versions is None:
+        return AskedUpdate()
+    previous, target = version.versions.previous, version.versions.target
+    new = any(each.key == INSTALLATION for each in previous.metadata)
+    return AskedUpdate(previous="" if new else previous.version, target=target.version, started_at=version.started_at)
 
 
 def _verdict(informer: UpdateInformer, heard: Heard | None, *, now: Moment) -> tuple[Reason, str]:

@@ -128,19 +128,17 @@ class Feed:
             self._churn[name] = Churn(one.uid for one in kept)
             self._before[name] = Heard(insights=kept)
 
-    def only(self, names: Iterable[str]) -> None:
-        """Forget the informers that are asked no more."""
-        left = set(names)
+    def forget(self, name: str) -> None:
+        """It is asked no more."""
         kept: tuple[dict[str, Any], ...]
         kept = (self._heard, self._before, self._asked, self._tokens, self._churn, self._said)
         for each in kept:
-            for name in each.keys() - left:
-                del each[name]
+            each.pop(name, None)
 
     def unasked(self, name: str, why: str) -> None:
         """A question could not be sent, and will be as soon as that is possible."""
         before = self._last(name)
-        after = before.failed(why, now=self._now())
+        after = before.failed(why, now=self.now())
         self._audit.answered(name, before, after, now=self._clock.monotonic())
         self._note(name, after)
 
@@ -156,16 +154,16 @@ class Feed:
         self._asked[name] = _Asked(began, endpoint.interval, request.generation, update)
         before = self._last(name)
         try:
-            answer = read_answer(await self._fetch(endpoint, request.asked, token=request.token), now=self._now())
+            answer = read_answer(await self._fetch(endpoint, request.asked, token=request.token), now=self.now())
         except NoAnswer as error:
-            after = before.failed(str(error), now=self._now())
+            after = before.failed(str(error), now=self.now())
             if error.refused:
                 self._tokens.pop(name, None)
         else:
             churn = self._churn.setdefault(name, Churn())
             told, storm = churn.admit(answer.insights, now=self._clock.monotonic())
             refused = (*answer.refused, *((f"{storm} insights are new: too many in 10 min",) if storm else ()))
-            after = before.good(told, refused, now=self._now())
+            after = before.good(told, refused, now=self.now())
         pause = self._pause(endpoint.interval, after, during=update is not None)
         # The interval is that of questions. A pause after a failure follows it, since failing may take long itself.
         since = self._clock.monotonic() if after.failures else began
@@ -181,7 +179,7 @@ class Feed:
 
     def _note(self, name: str, after: Heard) -> None:
         self._heard[name] = after
-        says = after.informed(name, "", now=self._now())
+        says = after.informed(name, "", now=self.now())
         if says != self._said.get(name):
             self._said[name] = says
             self._changed.post(self._key)
@@ -195,7 +193,7 @@ class Feed:
         growing = Exponential(interval).at_most(max(TRIAL, interval)).jittered(JITTER)
         return growing.delay(after.failures, self._random)
 
-    def _now(self) -> Moment:
+    def now(self) -> Moment:
         return of_datetime(self._clock.now())
 
 

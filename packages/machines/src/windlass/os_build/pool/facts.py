@@ -1,0 +1,196 @@
+"""Finds out what a pool asks for: from its snapshot, and from answers where caches do not know. Pure.
+
+What the API server refused to create, and why a build was unfit, comes from the notes of earlier attempts.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from windlass.api.core import ConfigMap, Secret
+from windlass.api.machineconfiguration import MachineConfigPool, RenderedMachineConfig
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.kube.control.plan import Create, Outcome
+from windlass.kube.control.question import Confirmed, Indexed, Live
+from windlass.kube.control.refused import LONGEST, remedy
+from windlass.kube.control.seen import Absent, Present, metadata_of
+from windlass.kube.shorten import shortened
+from windlass.os_build import log
+from windlass.os_build.builder import Backend
+from windlass.os_build.constants import ARCHITECTURE, BUILDER_CONFIG
+from windlass.os_build.identity import Inputs, inputs_of
+from windlass.os_build.machine_os.claim import Claim, image_to_take
+from windlass.os_build.machine_os.name import build_name
+from windlass.os_build.machine_os.rebuild import build_of_current_image, needs_rebuild
+from windlass.os_build.machine_os.request import requested as requested_by_config
+from windlass.os_build.pool.observe import BY_NAME
+from windlass.os_build.pool.questions import (
+    Manifest,
+    ManifestAnswer,
+    Meaning,
+    Refused,
+    Unfit,
+    Wanted,
+    push_credentials,
+)
+from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Found
+from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, requested
+
+
+def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], settings: Settings) -> PoolFacts:
+    """What is known of the pool. The caches alone must not say that it is gone: its builders would be removed."""
+    pool = seen.pool
+    if isinstance(pool, Absent) and not pool.confirmed:
+        pool = seen.need(Confirmed(MachineConfigPool, seen.name))
+    facts = PoolFacts(answers=seen.answers, name=seen.name, pool=pool, builds=seen.builds, deadlines=settings.deadlines)
+    if not isinstance(pool, Present) or pool.deleting:
+        return facts
+    match seen.config:
+        case None if opted_in(pool.object):
+            request = requested(pool.object, _given(seen, settings))
+            if isinstance(request, Problem):
+                return replace(facts, request=request)
+            inputs = inputs_of(request, applied_by=settings.apply_by)
+            return _with_request(facts, seen, request, inputs, str(inputs), backends=backends, settings=settings)
+        case None:
+            return facts
+        case Present() as config if settings.machine_os_configs:
+            facts = replace(facts, claimed=config.metadata.name)
+            asked = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+            if isinstance(asked, Problem):
+                return replace(facts, request=asked, claim=Claim(config=config, name=asked))
+            claim = _claim(seen, config, pool, asked)
+            wanted = str(claim.name)
+            facts = _with_request(facts, seen, asked, claim.inputs, wanted, backends=backends, settings=settings)
+            return replace(facts, claim=replace(claim, registry=_registry_has(facts, claim, asked)))
+        case found:
+            # It is for another process; or, as the API server validates it, of a version that is not known here.
+            return replace(facts, claimed=found.metadata.name)
+
+
+def _given(seen: PoolSnapshot, settings: Settings) -> Given:
+    """The older ConfigMap counts only if the other is really missing, and a cache may lag."""
+    given = seen.given
+    if given.config is not None or given.config_alias is None:
+        return given
+    found = seen.need(Live(ConfigMap, BUILDER_CONFIG, settings.namespace))
+    return replace(given, config=found.object.data if isinstance(found, Present) else None)
+
+
+def _with_request(
+    facts: PoolFacts,
+    seen: PoolSnapshot,
+    request: Request,
+    inputs: Inputs,
+    wanted: str,
+    *,
+    backends: Mapping[BackendName, Backend],
+    settings: Settings,
+) -> PoolFacts:
+    backend, versions = _backend(seen, request, backends), versions_of(seen, request)
+    note = Wanted(wanted)
+    seen.need(note)
+    since, unfit = seen.known(note), seen.known(Unfit((request, backend)))
+    return replace(
+        facts,
+        request=request,
+        inputs=inputs,
+        wanted=since.at if since else None,
+        backend=backend,
+        versions=versions,
+        refused=_refusal(seen, (inputs, backend, versions), settings),
+        unfit=unfit.value if unfit else None,
+    )
+
+
+def versions_of(seen: PoolSnapshot, request: Request) -> str:
+    """Which state the Secrets are in, from the cache of their metadata."""
+    names = dict.fromkeys((request.pull_secret, request.push_secret))
+    found = seen.need(*(Indexed(Secret, BY_NAME, name) for name in names))
+    every = found if len(names) > 1 else (found,)
+    known = (meta for some in every for each in some if (meta := metadata_of(each)) is not None)
+    return ",".join(f"{each.uid}/{each.resource_version}" for each in known)
+
+
+def _backend(seen: PoolSnapshot, request: Request, backends: Mapping[BackendName, Backend]) -> BackendName | Problem:
+    def usable(name: BackendName) -> BackendName | Problem:
+        asks = f"imageBuilderType asks for the backend {name}"
+        if name not in backends:
+            text = f"{asks}, which this process was started without"
+            return Problem("NoBuilder", f"{text}: {name.remedy}" if name.remedy else text)
+        if name in seen.unserved:
+            return Problem("NoBuilder", f"{asks}, which this cluster lacks: {seen.unserved[name]}")
+        return name
+
+    if request.backend is not None:
+        return usable(request.backend)
+    found = (usable(name) for name, backend in backends.items() if backend.usual)
+    without = Problem("NoBuilder", "no builder backend can be used here: this process was started without any")
+    return next((name for name in found if isinstance(name, BackendName)), without)
+
+
+def _refusal(seen: PoolSnapshot, wanted: tuple[object, ...], settings: Settings) -> Refusal | None:
+    """What the API server refused now, or a moment ago, unless something else is asked for since."""
+    if why := refused_creation(seen.last):
+        seen.need(Refused(wanted, why), this_round=True)
+    noted = seen.known(Refused(wanted))
+    if noted is None or noted.value is None:
+        return None
+    return Refusal(noted.value, noted.at + timedelta(seconds=settings.timing.ask_again))
+
+
+def refused_creation(last: Outcome) -> str:
+    """The refusal in this outcome, with its remedy; empty if there is none.
+
+    What may be tried again at once, such as a conflict or a server that is busy, never comes here
+    (`windlass.kube.control.rounds`).
+    """
+    failed = next((each for each in last.failures if isinstance(each.action, Create)), None)
+    if failed is None or failed.error is None:
+        return ""
+    what = failed.action.target
+    said = shortened(" ".join(log.clean(str(failed.error)).split()), LONGEST)
+    return f"The API server refuses to create {what}: {said}. {remedy(failed.error)}"
+
+
+def _claim(
+    seen: PoolSnapshot, config: Present[MachineOSConfig], pool: Present[MachineConfigPool], request: Request
+) -> Claim:
+    """What the MachineOSConfig asks for now. The registry is not asked yet."""
+    builds, versions = seen.os_builds, versions_of(seen, request)
+    rendered = _meaning(seen, request.config)
+    if rendered is None:
+        text = f"MachineConfig {request.config}, which pool {request.pool} names, does not exist or cannot be read"
+        return Claim(config=config, name=Problem("MachineConfigMissing", text), builds=builds, versions=versions)
+    name = build_name(config.object, pool.object, rendered)
+    serves = _serves(seen, config.object, rendered) if isinstance(name, str) else ""
+    return Claim(config=config, name=name, builds=builds, serves=serves, versions=versions)
+
+
+def _serves(seen: PoolSnapshot, config: MachineOSConfig, wanted: RenderedMachineConfig) -> str:
+    """The current image, if it serves what is wanted."""
+    current = build_of_current_image(config, [each.object for each in seen.os_builds])
+    if current is None:
+        return ""
+    old = _meaning(seen, current.spec.machine_config.name)
+    return "" if old is None or needs_rebuild(old, wanted) else current.status.digested_image_push_spec
+
+
+def _meaning(seen: PoolSnapshot, name: str) -> RenderedMachineConfig | None:
+    """One that could not be read is read again: nothing tells when it is there."""
+    known = seen.known(Meaning(name))
+    return known.value if known and known.value else seen.need(Meaning(name), this_round=True)
+
+
+def _registry_has(facts: PoolFacts, claim: Claim, request: Request) -> ManifestAnswer | None:
+    """Whether the image that is about to be taken is still there. An image pushed a moment ago counts as there."""
+    image = image_to_take(claim)
+    if not image:
+        return None
+    repository, _, digest = image.partition("@")
+    if any(build.digest == digest for build in facts.builds):
+        return Found(digest)
+    return facts.need(Manifest(Target.parse(repository), digest, push_credentials(request, facts.versions)))

@@ -1,0 +1,200 @@
+"""The questions of decisions about pools, and who answers them.
+
+| system | questions | answered by |
+|---|---|---|
+| registry | `Answered`, `Manifest` | the carrier of probes |
+| build-materials | `Credentials`, `Rendered`, `Meaning` | objects that no cache holds: they are secret, or megabytes |
+| memory | `Wanted`, `Refused`, `Unfit` | the question itself: a rule notes a fact, and later attempts know it |
+
+A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
+"""
+
+import asyncio
+from functools import partial
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from windlass.api.core import Secret
+from windlass.api.machineconfiguration import MachineConfig, RenderedMachineConfig
+from windlass.kube.control.question import Question
+from windlass.kube.control.seen import Absent, Present, Reader
+from windlass.os_build.constants import ARCHITECTURE
+from windlass.os_build.credentials import Auths, Login, auths
+from windlass.os_build.inputs.context import Context, rendered
+from windlass.os_build.pool.snapshot import Settings
+from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, NotAsked
+from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
+from windlass.os_build.request import PUSH_SECRET, Problem, Request
+
+MATERIALS: Final = "build-materials"
+MEMORY: Final = "memory"
+
+A = TypeVar("A")
+ManifestAnswer: TypeAlias = Found | Gone | Denied | NotAsked
+
+
+class Answered(Question[Answer | None], frozen=True):
+    """What the registry said to a push with these Secrets; None: it has not been asked, or too long ago."""
+
+    SYSTEM: ClassVar[str] = REGISTRY
+    FREE: ClassVar[bool] = True
+
+    target: str
+    versions: str
+
+
+class Credentials(Question[Auths | Problem], frozen=True):
+    """What is in a Secret now.
+
+    key       of the ConfigMap that names it, `named_in` another place that does; both for people
+    versions  of the Secrets: credentials that are changed meanwhile are read again
+    """
+
+    SYSTEM: ClassVar[str] = MATERIALS
+
+    secret: str
+    key: str
+    named_in: str
+    versions: str
+
+
+class Manifest(Question[ManifestAnswer], frozen=True):
+    """Whether the registry has an image, as it tells the user of the push Secret."""
+
+    SYSTEM: ClassVar[str] = REGISTRY
+
+    target: Target
+    reference: str
+    push: Credentials
+
+
+class Rendered(Question[Context | Problem], frozen=True):
+    """The build context of a request: about a megabyte, which is not kept after the attempt."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+
+    request: Request
+
+
+class Meaning(Question[RenderedMachineConfig | None], frozen=True):
+    """What a rendered MachineConfig means for an image; None: it cannot be read. Its name is a hash of its content."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+    KEPT: ClassVar[bool] = True
+
+    name: str
+
+
+class _Note(Question[A], Generic[A], frozen=True, eq=False):
+    """A fact that a rule found, kept for later attempts. Notes about the same are one question: `known` finds the last.
+
+    The time of the answer is that of the note.
+    """
+
+    SYSTEM: ClassVar[str] = MEMORY
+    KEPT: ClassVar[bool] = True
+    FREE: ClassVar[bool] = True
+
+    about: Any
+    found: A | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Note) and type(self) is type(other) and self.about == other.about
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.about))
+
+
+class Wanted(_Note[None], frozen=True, eq=False):
+    """These inputs are wanted."""
+
+
+class Refused(_Note[str], frozen=True, eq=False):
+    """The API server refused to create what these inputs, backend and Secrets need; `found` is why."""
+
+
+class Unfit(_Note[Problem], frozen=True, eq=False):
+    """This backend cannot build this request; `found` is why."""
+
+
+QUESTIONS: Final = (Answered, Credentials, Manifest, Rendered, Meaning, Wanted, Refused, Unfit)
+
+
+def push_credentials(request: Request, versions: str) -> Credentials:
+    """The question about the Secret for pushing."""
+    return Credentials(request.push_secret, PUSH_SECRET, request.named_in, versions)
+
+
+class Registries(Protocol):
+    """What is asked of registries: `windlass.os_build.registry.carrier.RegistryCarrier`."""
+
+    def answered(self, *, target: str, versions: str) -> Answer | None: ...
+
+    async def manifest(self, target: Target, reference: str, login: Login | None, *, origin: str) -> ManifestAnswer: ...
+
+
+class MemoryAnswerer:
+    """Answers a note with the fact that the note states."""
+
+    async def answer(self, question: _Note[A], /) -> A | None:
+        return question.found
+
+
+class MaterialsAnswerer:
+    """Reads from the API server what a build is made of. Raises KubeErrors."""
+
+    def __init__(self, reader: Reader, settings: Settings) -> None:
+        self._reader = reader
+        self._settings = settings
+
+    async def answer(self, question: Credentials | Rendered | Meaning, /) -> Any:
+        match question:
+            case Credentials():
+                return await self.credentials(question)
+            case Rendered(request):
+                return await self._context(request)
+            case Meaning(name):
+                found = await self._reader.see(RenderedMachineConfig, name, live=True)
+                return found.object if isinstance(found, Present) else None
+
+    async def credentials(self, question: Credentials) -> Auths | Problem:
+        namespace, name = self._settings.namespace, question.secret
+        found = await self._reader.see(Secret, name, namespace=namespace, live=True)
+        if isinstance(found, Present):
+            return auths(found.object, key=question.key)
+        if isinstance(found, Absent):
+            named_in = question.named_in or f"{question.key} of the builder's ConfigMap"
+            text = f"Secret {namespace}/{name} does not exist, which {named_in} names"
+            return Problem("SecretMissing", f"{text}: create it, or name another")
+        return Problem("SecretInvalid", f"Secret {namespace}/{name} cannot be read: {found.why}")
+
+    async def _context(self, request: Request) -> Context | Problem:
+        found = await self._reader.see(MachineConfig, request.config, live=True)
+        if not isinstance(found, Present):
+            why = "does not exist" if isinstance(found, Absent) else f"cannot be read: {found.why}"
+            text = f"MachineConfig {request.config} {why}: pool {request.pool} names it"
+            return Problem("MachineConfigMissing", text)
+        # A megabyte of JSON takes longer than the loop may stand still.
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
+        return await asyncio.to_thread(how, request, bytes(found.raw))
+
+
+class RegistryAnswerer:
+    """Asks registries, with the credentials that `materials` reads. Raises KubeErrors of that."""
+
+    def __init__(self, registries: Registries, materials: MaterialsAnswerer, *, namespace: str) -> None:
+        self._registries = registries
+        self._materials = materials
+        self._namespace = namespace
+
+    async def answer(self, question: Answered | Manifest, /) -> Answer | ManifestAnswer | None:
+        match question:
+            case Answered(target, versions):
+                return self._registries.answered(target=target, versions=versions)
+            case Manifest(target=target, reference=reference, push=asked):
+                push = await self._materials.credentials(asked)
+                if isinstance(push, Problem):
+                    return NotAsked(push.text)
+                login = push.login(target.host, target.path)
+                origin = f"Secret {self._namespace}/{asked.secret}"
+                return await self._registries.manifest(target, reference, login, origin=origin)
