@@ -23,11 +23,12 @@ from windlass.kube.control.question import (
     Indexed,
     Listed,
     Live,
+    LiveIfAllowed,
     Needs,
     Question,
 )
 from windlass.kube.control.seen import ForbiddenKind, IndexedReader, ListingReader, seen
-from windlass.kube.errors import Failure, KubeError, Undeclared
+from windlass.kube.errors import Failure, Forbidden, KubeError, Undeclared
 from windlass.kube.together import together
 
 MOST: Final = 8
@@ -78,6 +79,11 @@ class ObjectAnswerer:
                 try:
                     return await self._reader.see(kind, name, namespace=namespace, confirm=True)
                 except Undeclared as error:
+                    return ForbiddenKind(str(error))
+            case LiveIfAllowed(kind=kind, name=name, namespace=namespace):
+                try:
+                    return await self._reader.see(kind, name, namespace=namespace, live=True)
+                except Forbidden as error:
                     return ForbiddenKind(str(error))
             case Indexed(kind=kind, index=index, value=value):
                 return tuple(seen(each) for each in self._reader.known(kind, index, value))

@@ -99,6 +99,19 @@ class ConfirmedIfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=T
         return str(Confirmed(self.kind, self.name, self.namespace))
 
 
+class LiveIfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=True):
+    """The object as the API server has it now; ForbiddenKind if the API server refuses to show it."""
+
+    SYSTEM: ClassVar[str] = KUBERNETES
+
+    kind: type[K]
+    name: str
+    namespace: str | None = None
+
+    def __str__(self) -> str:
+        return str(Live(self.kind, self.name, self.namespace))
+
+
 class Indexed(Question[tuple[Seen[K], ...]], Generic[K], frozen=True):
     """The cached objects for which `index` gives `value`; those that were known before while the kind is not served."""
 

@@ -22,7 +22,8 @@ from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.plan import Create, Outcome
-from windlass.kube.control.seen import NotServedKind, Reader
+from windlass.kube.control.question import Asking, LiveIfAllowed
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Reader
 from windlass.kube.errors import Forbidden, NotServed
 from windlass.kube.together import both
 from windlass.machine_sync.constants import Namespaces
@@ -71,6 +72,27 @@ class Removal(Struct, frozen=True):
 
 def is_of_machine_api(kind: type[KubernetesObject]) -> bool:
     return kind.RESOURCE.group == mapi.Machine.RESOURCE.group
+
+
+def why_going(seen: Asking, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome) -> Removal:
+    """Ask for the CRD and the namespace of objects of `kind`.
+
+    `last`: if an object could not be created because its kind is not served, that is the answer.
+    """
+    if created(last) is kind and isinstance(last.error, NotServed):
+        return Removal(kind, cause=f"CustomResourceDefinition {kind.RESOURCE.name}", state="does not exist")
+    namespace = namespaces.machine_api if is_of_machine_api(kind) else namespaces.cluster_api
+    crd, home = seen.need(
+        LiveIfAllowed(CustomResourceDefinition, kind.RESOURCE.name),
+        LiveIfAllowed(Namespace, namespace),
+        this_round=True,
+    )
+    for found, what in ((home, f"namespace {namespace}"), (crd, f"CustomResourceDefinition {kind.RESOURCE.name}")):
+        if isinstance(found, ForbiddenKind | NotServedKind):
+            return Removal(kind, unknown=found.why)
+        if is_going(found):
+            return Removal(kind, cause=what)
+    return Removal(kind)
 
 
 async def why_deleted(
