@@ -1,13 +1,13 @@
 """What a decision about a MachineSet relies on: the snapshot of the caches, with what has to be asked for.
 
-| the decision relies on | since otherwise |
-|---|---|
-| the absence of a mirror that is to be created, confirmed | it exists, and only the cache does not show it |
-| the Machine API's MachineSet, live, if the mark on the other one contradicts it | one cache lags a move of authority |
-| Cluster API's, live, if it is older than what was recorded of it | an old version would be mirrored |
-| the other MachineSet, live, when one is being deleted | one that stays, or that was recreated, would be deleted |
-| the mirrors of Machines, live, when their MachineSet is being deleted | released Machines would be deleted with it |
-| why the mirror is being deleted | see `mirroring.removal` |
+| what is asked for | when | since otherwise |
+|---|---|---|
+| Cluster API's MachineSet, if absent | there is one in the Machine API | it would be created twice |
+| the Machine API's, live | the mark on the other one contradicts it | authority moved unseen |
+| Cluster API's, live | it is older than its record | an old version would be mirrored |
+| the same | one of the two is being deleted | one that stays, or was recreated, would go too |
+| Machines, live | their MachineSet is being deleted | those that it has released would go with it |
+| CRD and namespace, live | a mirror is being deleted | see `mirroring.removal` |
 
 A cache is enough for the rest. What the step of a move of authority relies on is asked for by the step (`decide`).
 """
@@ -28,7 +28,7 @@ from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Templ
 from windlass.machine_sync.mirroring import migration
 from windlass.machine_sync.mirroring.collector import ORPHAN, is_going, propagation
 from windlass.machine_sync.mirroring.looking import INFRASTRUCTURE
-from windlass.machine_sync.mirroring.removal import created, why_going
+from windlass.machine_sync.mirroring.removal import created, why_deleted
 from windlass.machine_sync.mirroring.synchronized import behind, disagree
 
 
@@ -68,7 +68,7 @@ def with_removal(seen: MachineSetSnapshot) -> MachineSetSnapshot:
     kind = _removed(seen)
     if kind is None or kind is seen.removal.kind:
         return seen
-    return replace(seen, removal=why_going(seen, kind, namespaces=seen.namespaces, last=seen.last))
+    return replace(seen, removal=why_deleted(seen, kind, namespaces=seen.namespaces, last=seen.last))
 
 
 def is_moving(seen: MachineSetSnapshot) -> bool:

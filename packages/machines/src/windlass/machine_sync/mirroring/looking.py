@@ -64,6 +64,12 @@ class Looking(Asking, frozen=True, kw_only=True):
         """Get what the API server has of these objects, all at the same time, for rules that `see` them live."""
         self.need(*(Live(kind, name, home(kind, self.namespaces)) for kind, name in objects), this_round=True)
 
+    def confirm(self, *objects: tuple[type[KubernetesObject], str]) -> None:
+        """Get whether the API server has those of these objects that are absent, all at the same time."""
+        looks = ((kind, name, self.see(kind, name)) for kind, name in objects)
+        unsure = [(kind, name) for kind, name, found in looks if isinstance(found, Absent) and not found.confirmed]
+        self.need(*(Confirmed(kind, name, home(kind, self.namespaces)) for kind, name in unsure), this_round=True)
+
     def _cached(self, question: Question[Any]) -> Any:
         return self.caches[question] if question in self.caches else self.need(question, this_round=True)
 

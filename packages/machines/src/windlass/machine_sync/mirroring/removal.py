@@ -23,9 +23,8 @@ from windlass.api.meta import KubernetesObject
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.plan import Create, Outcome
 from windlass.kube.control.question import Asking, LiveIfAllowed
-from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Reader
-from windlass.kube.errors import Forbidden, NotServed
-from windlass.kube.together import both
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind
+from windlass.kube.errors import NotServed
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.mirroring.collector import is_going
 
@@ -74,7 +73,7 @@ def is_of_machine_api(kind: type[KubernetesObject]) -> bool:
     return kind.RESOURCE.group == mapi.Machine.RESOURCE.group
 
 
-def why_going(seen: Asking, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome) -> Removal:
+def why_deleted(seen: Asking, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome) -> Removal:
     """Ask for the CRD and the namespace of objects of `kind`.
 
     `last`: if an object could not be created because its kind is not served, that is the answer.
@@ -89,31 +88,6 @@ def why_going(seen: Asking, kind: type[KubernetesObject], *, namespaces: Namespa
     )
     for found, what in ((home, f"namespace {namespace}"), (crd, f"CustomResourceDefinition {kind.RESOURCE.name}")):
         if isinstance(found, ForbiddenKind | NotServedKind):
-            return Removal(kind, unknown=found.why)
-        if is_going(found):
-            return Removal(kind, cause=what)
-    return Removal(kind)
-
-
-async def why_deleted(
-    reader: Reader, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome
-) -> Removal:
-    """Look at the CRD and the namespace of objects of `kind`. Raises KubeErrors, but for a missing right.
-
-    `last`: if an object could not be created because its kind is not served, that is the answer.
-    """
-    if created(last) is kind and isinstance(last.error, NotServed):
-        return Removal(kind, cause=f"CustomResourceDefinition {kind.RESOURCE.name}", state="does not exist")
-    namespace = namespaces.machine_api if is_of_machine_api(kind) else namespaces.cluster_api
-    try:
-        crd, home = await both(
-            reader.see(CustomResourceDefinition, kind.RESOURCE.name, live=True),
-            reader.see(Namespace, namespace, live=True),
-        )
-    except Forbidden as error:
-        return Removal(kind, unknown=str(error))
-    for found, what in ((home, f"namespace {namespace}"), (crd, f"CustomResourceDefinition {kind.RESOURCE.name}")):
-        if isinstance(found, NotServedKind):
             return Removal(kind, unknown=found.why)
         if is_going(found):
             return Removal(kind, cause=what)
