@@ -483,10 +483,25 @@ _DECIDING = (
         ("return self.annotated and (not reports or says_paused(self.seen))", "return self.annotated"),
     ),
     *_in(
-        "machine_sync/machine/observe.py",
+        "machine_sync/machine/looking.py",
         "machine_sync/machine/test_lag.py",
-        ("elif behind(seen.machine_api, source):", "elif False:"),
+        ("    if doubtful or (source is not None and behind(seen.machine_api, source)):", "    if doubtful:"),
         ("if infra is None or PAUSED_ANNOTATION in infra.annotations:", "if True:"),
+        (
+            "machine_api = seen.see(mapi.Machine, seen.name, confirm=decides)",
+            "machine_api = seen.see(mapi.Machine, seen.name)",
+        ),
+        ("    if meta is not None and disagree(machine_api, meta):", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine/decide.py",
+        "machine_sync/machine/test_lag.py",
+        ("        seen = looking.live(seen, kinds)\n", ""),
+    ),
+    *_in(
+        "machine_sync/mirroring/looking.py",
+        "machine_sync/machine/test_lag.py",
+        ("unsure = confirm and isinstance(found, Absent)", "unsure = False and isinstance(found, Absent)"),
     ),
     *_in(
         "machine_sync/mirroring/migration.py",
@@ -581,13 +596,13 @@ _DECIDING = (
         ("    fields = {*differing(seen.platform, spec, tree(converted.spec))}", "    fields: set[str] = set()"),
     ),
     *_in(
-        "machine_sync/machine/observe.py",
+        "machine_sync/machine/looking.py",
         "machine_sync/machine/test_infra_owner.py",
         (
-            "if not isinstance(found, Absent) and not self._of_another(name, found):",
+            "if not isinstance(found, Absent) and not _is_of_another(seen, found):",
             "if not isinstance(found, Absent):",
         ),
-        ("        if _is_mirror(seen) and self._of_another(seen.name, infra):", "        if False:"),
+        ("    if _is_mirror(seen) and _is_of_another(seen, found):", "    if False:"),
     ),
     *_in(
         "machine_sync/machine/mirror_in_cluster_api.py",
@@ -642,8 +657,8 @@ _DECIDING = (
         ("        return bool(self.cause or self.unknown)", "        return bool(self.cause)"),
         ("        return bool(self.cause or self.unknown)", "        return bool(self.unknown)"),
         (
-            "    except Forbidden as error:\n        return Removal(kind, unknown=str(error))",
-            "    except Forbidden:\n        return Removal(kind)",
+            "        if isinstance(found, ForbiddenKind | NotServedKind):",
+            "        if isinstance(found, NotServedKind):",
         ),
         ("            return Removal(kind, unknown=found.why)", "            continue"),
         ('((home, f"namespace {namespace}"), (crd,', "((crd,"),
@@ -660,12 +675,12 @@ _DECIDING = (
         ),
     ),
     *_in(
-        "machine_sync/machine/observe.py",
+        "machine_sync/machine/looking.py",
         "machine_sync/machine/test_removal.py",
         ("    if theirs and not ours and said", "    if theirs and said"),
         (
-            "        return await self._with_removal(await self._of_its_authority(seen))",
-            "        return await self._of_its_authority(seen)",
+            "    return seen if is_moving(seen) else with_removal(seen)",
+            "    return seen",
         ),
     ),
     *_in(
@@ -711,7 +726,7 @@ _DECIDING = (
         ("    if AUTHORITY_ANNOTATION not in mirror.metadata.annotations:", "    if False:"),
     ),
     *_in(
-        "machine_sync/machine/observe.py",
+        "machine_sync/machine/looking.py",
         "machine_sync/machine/test_observe.py",
         (" or (mirror is not None and MACHINE_API_FINALIZER in source.metadata.finalizers):", ":"),
     ),
@@ -771,12 +786,33 @@ _OBSERVING = (
         ("return old is not None and (new is None or self.uids(old) != self.uids(new))", "return True"),
     ),
     *_in(
-        "machine_sync/machine_set/observe.py",
+        "machine_sync/machine_set/looking.py",
         "machine_sync/machine_set/test_observe.py",
-        ("        return tuple(sorted(users - {besides}))", "        return ()"),
-        ("replace(found, acting=tuple(acting[name] for name in sorted(acting)))", "found"),
+        ("return tuple(sorted(meta.name for meta in users if", "return tuple(sorted(meta.name for meta in () if"),
+        ("replace(seen, acting=tuple(acting[name] for name in sorted(acting)))", "seen"),
         ("if mirror is None or _owner_uid(mirror) != ours.uid:", "if False:"),
-        ("any(set_owner(mirror, kind) is None for mirror in mirrors)", "False"),
+        ("any(mirror is not None and set_owner(mirror, kind) is None for mirror in mirrors)", "False"),
+    ),
+    *_in(
+        "machine_sync/machine_set/looking.py",
+        "machine_sync/machine_set/test_lag.py",
+        ("    if meta is not None and behind(seen.machine_api, meta):", "    if False:"),
+        ("    if is_going(seen.machine_api) != is_going(seen.cluster_api) and not", "    if False and not"),
+    ),
+    *_in(
+        "machine_sync/machine_set/looking.py",
+        "machine_sync/machine_set/test_lag_while_moving.py",
+        ("    if meta is not None and (left or disagree(machine_api, meta)):", "    if False:"),
+    ),
+    *_in(
+        "machine_sync/machine_set/looking.py",
+        "machine_sync/machine_set/test_removal.py",
+        ("confirm=not isinstance(machine_api, Absent))", "confirm=False)"),
+    ),
+    *_in(
+        "machine_sync/machine_set/decide.py",
+        "machine_sync/machine_set/test_lag_while_moving.py",
+        ("        seen = looking.live(seen, kinds)\n", ""),
     ),
 )
 
@@ -858,9 +894,9 @@ _MIRRORING = (
         ("if not covers(there.get(key), made.get(key))}", "if False}"),
     ),
     *_in(
-        "machine_sync/machine/observe.py",
+        "machine_sync/machine/looking.py",
         "machine_sync/machine/test_lost_mirror.py",
-        ("for other in sorted(known - {name}) if name not in known else ():", "for other in ():"),
+        ("    for other in others:", "    for other in ():"),
     ),
     *_in(
         "machine_sync/machine/infra_machine.py",

@@ -20,6 +20,7 @@ from windlass.kube.control.plan import Delete, Plan
 from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.looking import looked
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.testing import ControlPlane
@@ -56,7 +57,7 @@ class MachineRun(Run[MachineSnapshot]):
 
         def noting(snapshot: MachineSnapshot, *, now: datetime) -> Plan:
             nonlocal orphaned
-            plan = rules(snapshot, now=now)
+            plan = rules(looked(snapshot), now=now)
             deletions = (action for action in plan.actions if isinstance(action, Delete))
             orphaned = orphaned or any(deletion.propagation == "Orphan" for deletion in deletions)
             return plan

@@ -17,6 +17,7 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.machine_set.looking import looked
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.testing import ControlPlane
 
@@ -62,7 +63,7 @@ class SetRun(Run[MachineSetSnapshot]):
         assert made.metadata.generation == wanted, made.metadata
 
     async def to_rest(self, rules: Decide[MachineSetSnapshot]) -> Ending:
-        return await self.reconciled(rules, machine_set_controller)
+        return await self.reconciled(lambda seen, *, now: rules(looked(seen), now=now), machine_set_controller)
 
 
 @pytest.mark.parametrize("row", [*on_one_platform_each(recorded("machinesetsync"))])

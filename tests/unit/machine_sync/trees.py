@@ -1,12 +1,18 @@
 """Objects as trees that a test changes where its case differs, and what tests ask of them."""
 
 import copy
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from windlass.api.apiextensions import CustomResourceDefinition
+from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.question import Answers, Live, LiveIfAllowed, Question
 from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
+from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.mirroring.looking import home
 from windlass.machine_sync.mirroring.synchronized import SYNCHRONIZED
 from windlass.model import MemoryApi
 
@@ -51,6 +57,16 @@ def changed(tree: Tree, **fields: Any) -> Tree:
         else:
             place[leaf] = value
     return result
+
+
+def told(names: Mapping[type[KubernetesObject], tuple[str, Seen[Any]]]) -> Answers:
+    """The answers of an API server that has these objects under these names, whose kinds and namespaces all stay."""
+    places = Namespaces()
+    stays = [LiveIfAllowed(CustomResourceDefinition, kind.RESOURCE.name) for kind in names]
+    answers: dict[Question[Any], Any] = dict.fromkeys(stays, Absent(confirmed=True))
+    answers |= {LiveIfAllowed(Namespace, place): Absent(confirmed=True) for place in places}
+    answers |= {Live(kind, name, home(kind, places)): found for kind, (name, found) in names.items()}
+    return Answers.of(answers, at=NOW)
 
 
 def look(kind: type[KubernetesObject], tree: Tree | None) -> Seen[Any]:

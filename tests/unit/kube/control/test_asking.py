@@ -22,13 +22,14 @@ from windlass.kube.control.question import (
     Indexed,
     Listed,
     Live,
+    LiveIfAllowed,
     Needs,
     Question,
 )
 from windlass.kube.control.reader import CacheReader
 from windlass.kube.control.rounds import Ending, reconcile
 from windlass.kube.control.seen import Absent, Present
-from windlass.kube.errors import Busy, Failure, Status, Undeclared
+from windlass.kube.errors import Busy, Failure, Forbidden, Status, Undeclared
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
 
@@ -368,6 +369,16 @@ async def test_what_may_lie_beyond_the_rights_is_a_fact() -> None:
         seen, lambda seen: Plan.nothing(", ".join(type(each).__name__ for each in seen.need(here, there)))
     )
     assert plan == Plan.nothing("Present, ForbiddenKind")
+
+
+async def test_what_the_api_server_refuses_to_show_is_a_fact_where_a_rule_says_so() -> None:
+    world = World()
+    refused = Forbidden(Status("Failure", "may not get widgets", "Forbidden", 403))
+    world.api.fail_next("get", Widget, refused, times=2)
+    with pytest.raises(Forbidden):
+        await world.attempt(lambda seen: Plan.nothing(str(seen.need(Live(Widget, "w", NAMESPACE)))))
+    ending = await world.attempt(lambda seen: Plan.nothing(str(seen.need(LiveIfAllowed(Widget, "w", NAMESPACE)))))
+    assert "ForbiddenKind(why='may not get widgets')" in str(ending.next)
 
 
 async def test_caches_may_be_asked_as_often_as_references_lead_on() -> None:

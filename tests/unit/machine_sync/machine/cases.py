@@ -5,7 +5,10 @@ from typing import Any
 
 from windlass.api import capi, config, mapi
 from windlass.kube.control.plan import AddFinalizer, Create, Delete, Emit, Merge, Plan, RemoveFinalizers, Retry
+from windlass.kube.control.question import Cached, Indexed, Question
+from windlass.kube.control.seen import Absent, metadata_of
 from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.observe import BY_MACHINE
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.platforms import OPENSTACK, Platform
@@ -19,8 +22,9 @@ from ..trees import INFRA_CLUSTER as INFRA_CLUSTER
 from ..trees import INFRASTRUCTURE as INFRASTRUCTURE
 from ..trees import NOW as NOW
 from ..trees import PAUSED as PAUSED
-from ..trees import PROVIDER_SPEC
+from ..trees import PROVIDER_SPEC, told
 from ..trees import SYNC as SYNC
+from ..trees import THEIRS as THEIRS
 from ..trees import Tree as Tree
 from ..trees import changed as changed
 from ..trees import look as look
@@ -132,10 +136,16 @@ def objects(
 
 def snapshot(*, platform: Platform = OPENSTACK, **trees: Tree | None) -> MachineSnapshot:
     """What is seen of these `objects`."""
-    seen: dict[str, Any] = {
-        name: look(kind, tree) for name, (kind, tree) in objects(platform=platform, **trees).items()
+    there = objects(platform=platform, **trees)
+    seen: dict[str, Any] = {name: look(kind, tree) for name, (kind, tree) in there.items()}
+    infra = metadata_of(seen["infra_machine"])
+    names = {"machine_api": "w-0", "cluster_api": "w-0", "infra_machine": infra.name if infra else "w-0"}
+    answers = told({there[side][0]: (name, seen[side]) for side, name in names.items()})
+    caches: dict[Question[Any], Any] = {
+        Indexed(platform.infra_machine, BY_MACHINE, "w-0"): (),
+        Cached(platform.infra_machine, "w-0", THEIRS): Absent(),
     }
-    return MachineSnapshot(name="w-0", platform=platform, **seen)
+    return MachineSnapshot(name="w-0", platform=platform, answers=answers, caches=caches, **seen)
 
 
 def decided(**case: Any) -> Plan:

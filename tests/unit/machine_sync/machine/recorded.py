@@ -1,12 +1,15 @@
 """Recorded runs of machines, taken to rest by our rules on the in-memory model."""
 
 from collections.abc import Callable
+from datetime import datetime
 
 from msgspec.structs import replace
 
 from tests.recorded.runs import NOW, began
+from windlass.kube.control.plan import Plan
 from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine.controller import machine_controller
+from windlass.machine_sync.machine.looking import looked
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring.collector import ORPHAN
 from windlass.machine_sync.platforms import PLATFORMS
@@ -27,7 +30,11 @@ async def rest_of(
     told(api)
     api.subscribe(lambda _: told(api))
     reader = MemoryReader(api)
-    controller = replace(machine_controller(reader, platform=platform, namespaces=NAMESPACES), decide=rules)
+
+    def asking(seen: MachineSnapshot, *, now: datetime) -> Plan:
+        return rules(looked(seen), now=now)
+
+    controller = replace(machine_controller(reader, platform=platform, namespaces=NAMESPACES), decide=asking)
     while True:
         rest = await to_rest(controller, row["request"], api=api, reader=reader, now=NOW)
         if not any(ORPHAN in infra.metadata.finalizers for infra in api.listing(platform.infra_machine)):

@@ -4,10 +4,11 @@ from typing import Any, Final
 
 import pytest
 
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine.controller import machine_controller
 from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.looking import looked
 from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.model.reader import MemoryReader
 
@@ -69,13 +70,21 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
 
 
 async def observed(**case: Any) -> MachineSnapshot:
+    """What the rules look at, once what they need to know has been asked."""
     api = world(**case)
     reader = MemoryReader(api)
     controller = machine_controller(reader, platform=platform_of(api), namespaces=NAMESPACES)
     for watch in controller.watches:
         for index, values in watch.indexes.items():
             reader.add_index(watch.kind, index, values)
-    return await controller.observe(NAME, Outcome())
+    found: list[MachineSnapshot] = []
+
+    def noting(seen: MachineSnapshot) -> Plan:
+        found.append(looked(seen))
+        return decide(found[-1], now=NOW)
+
+    await controller.asker(now=lambda: NOW).inquiry(NAME).decide(await controller.observe(NAME, Outcome()), noting)
+    return found[-1]
 
 
 def found(seen: MachineSnapshot) -> dict[str, Any]:

@@ -9,11 +9,14 @@ from windlass.api import capi, capo, mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.asking import Asker, ObjectAnswerer
 from windlass.kube.control.plan import Delete, Outcome, Plan, RemoveFinalizers, Retry
+from windlass.kube.control.question import KUBERNETES
 from windlass.kube.control.seen import Seen
 from windlass.kube.errors import Forbidden, NotServed, Status
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.machine.decide import decide
+from windlass.machine_sync.machine.snapshot import MachineSnapshot
 from windlass.machine_sync.mirroring.removal import Removal, why_deleted
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -235,20 +238,33 @@ async def test_what_could_not_be_created_for_lack_of_its_crd_is_told_in_the_crds
     assert told["message"].startswith("CustomResourceDefinition machines.cluster.x-k8s.io does not exist")
 
 
+async def learned(api: MemoryApi, kind: type[KubernetesObject]) -> Removal:
+    """What a decision learns about the removal of objects of this kind."""
+    found: list[Removal] = []
+
+    def asking(seen: MachineSnapshot) -> Plan:
+        found.append(why_deleted(seen, kind, namespaces=NAMESPACES, last=Outcome()))
+        return Plan.nothing()
+
+    asker = Asker({KUBERNETES: ObjectAnswerer(MemoryReader(api))})
+    await asker.inquiry(NAME).decide(snapshot(), asking)
+    return found[0]
+
+
 async def test_a_missing_right_is_told() -> None:
     api = world()
     api.fail_next("get", Namespace, Forbidden(Status("Failure", UNKNOWN, "Forbidden", 403)))
-    found = await why_deleted(MemoryReader(api), capi.Machine, namespaces=NAMESPACES, last=Outcome())
+    found = await learned(api, capi.Machine)
     assert (found.cause, found.unknown, found.spares) == ("", UNKNOWN, True)
 
 
 async def test_a_kind_that_is_not_served_is_no_proof_that_nothing_goes() -> None:
-    found = await why_deleted(MemoryReader(MemoryApi(Namespace)), capi.Machine, namespaces=NAMESPACES, last=Outcome())
+    found = await learned(MemoryApi(Namespace), capi.Machine)
     assert found.unknown
     assert found.spares
 
 
 async def test_where_both_stay_somebody_has_deleted_it() -> None:
-    found = await why_deleted(MemoryReader(world()), capo.OpenStackMachine, namespaces=NAMESPACES, last=Outcome())
+    found = await learned(world(), capo.OpenStackMachine)
     assert found == Removal(capo.OpenStackMachine)
     assert not found.spares

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from windlass.api import capi, config, mapi
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Outcome
-from windlass.kube.control.seen import Present, Unreadable
+from windlass.kube.control.seen import Present, Seen, Unreadable
 from windlass.kube.object import Object
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot, Template
 from windlass.machine_sync.platforms import OPENSTACK, Platform
@@ -26,6 +27,7 @@ from ..trees import THEIRS as THEIRS
 from ..trees import Tree as Tree
 from ..trees import changed as changed
 from ..trees import look as look
+from ..trees import told
 
 NAME = "ms"
 CLUSTER_API_FINALIZER = "cluster.x-k8s.io/machineset"
@@ -168,11 +170,15 @@ def snapshot(
     last: Outcome | None = None,
 ) -> MachineSetSnapshot:
     looked = ((tree, look(platform.infra_template, tree)) for tree in templates)
+    sides: dict[type[KubernetesObject], Seen[Any]] = {
+        mapi.MachineSet: look(mapi.MachineSet, machine_api),
+        capi.MachineSet: look(capi.MachineSet, cluster_api),
+    }
     return MachineSetSnapshot(
         name=NAME,
         platform=platform,
-        machine_api=look(mapi.MachineSet, machine_api),
-        cluster_api=look(capi.MachineSet, cluster_api),
+        machine_api=sides[mapi.MachineSet],
+        cluster_api=sides[capi.MachineSet],
         template=look(platform.infra_template, template),
         templates=tuple(
             Template(found, (users or {}).get(tree["metadata"]["name"], ()))
@@ -186,4 +192,5 @@ def snapshot(
         cluster=look(capi.Cluster, cluster),
         infrastructure=look(config.Infrastructure, infrastructure),
         last=last or Outcome(),
+        answers=told({kind: (NAME, side) for kind, side in sides.items()}),
     )

@@ -1,12 +1,15 @@
 """Recorded runs of MachineSets, taken to rest by our rules on the in-memory model."""
 
 from collections.abc import Callable
+from datetime import datetime
 
 from msgspec.structs import replace
 
 from tests.recorded.runs import NOW, began
+from windlass.kube.control.plan import Plan
 from windlass.kube.control.rounds import Decide, Ending
 from windlass.machine_sync.machine_set.controller import machine_set_controller
+from windlass.machine_sync.machine_set.looking import looked
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.model import MemoryApi
@@ -25,5 +28,9 @@ async def rest_of(
     told(api)
     api.subscribe(lambda _: told(api))
     reader = MemoryReader(api)
-    controller = replace(machine_set_controller(reader, platform=platform, namespaces=NAMESPACES), decide=rules)
+
+    def asking(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
+        return rules(looked(seen), now=now)
+
+    controller = replace(machine_set_controller(reader, platform=platform, namespaces=NAMESPACES), decide=asking)
     return api, await to_rest(controller, row["request"], api=api, reader=reader, now=NOW)

@@ -79,6 +79,17 @@ async def test_a_set_whose_mirror_is_seen_late_does_not_go_before_it() -> None:
     assert SYNC in found["metadata"]["finalizers"]
 
 
+async def test_a_mirror_of_a_later_generation_than_was_seen_is_not_written_over() -> None:
+    api = await at_rest(machine_api=BEHIND_CLUSTER_API, cluster_api=CAPI_SET)
+    reader = LaggingReader(api)
+    reader.freeze(capi.MachineSet)
+    await api.patch(capi.MachineSet, NAME, {"spec": {"replicas": 9}}, type=PatchType.MERGE, namespace=THEIRS)
+    await reconciled(api, MemoryReader(api))
+    before = api.version
+    await reconciled(api, reader)
+    assert api.version == before, [str(change) for change in api.changes_since(before)]
+
+
 async def test_a_change_of_somebody_else_in_between_is_not_lost() -> None:
     api = await at_rest()
 

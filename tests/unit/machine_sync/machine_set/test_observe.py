@@ -7,10 +7,11 @@ import pytest
 from windlass.api import capi, capo, capo_cluster, config, mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.core import Namespace
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Outcome, Plan
 from windlass.kube.control.seen import Absent, Present
 from windlass.machine_sync.machine_set.controller import machine_set_controller
 from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.machine_set.looking import looked
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.platforms import OPENSTACK
 from windlass.model import MemoryApi
@@ -150,12 +151,20 @@ def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = Non
 
 
 async def observed(api: MemoryApi) -> MachineSetSnapshot:
+    """What its rules look at, once what they need to know has been asked."""
     reader = MemoryReader(api)
     controller = machine_set_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
     for watch in controller.watches:
         for index, values in watch.indexes.items():
             reader.add_index(watch.kind, index, values)
-    return await controller.observe(NAME, Outcome())
+    found: list[MachineSetSnapshot] = []
+
+    def noting(seen: MachineSetSnapshot) -> Plan:
+        found.append(looked(seen))
+        return decide(found[-1], now=NOW)
+
+    await controller.asker(now=lambda: NOW).inquiry(NAME).decide(await controller.observe(NAME, Outcome()), noting)
+    return found[-1]
 
 
 def found(seen: MachineSetSnapshot) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from windlass.kube.control.question import (
     Question,
 )
 from windlass.kube.control.seen import ForbiddenKind, IndexedReader, ListingReader, Reader, seen
-from windlass.kube.errors import Failure, KubeError, Undeclared
+from windlass.kube.errors import Failure, Forbidden, KubeError, Undeclared
 from windlass.kube.together import together
 
 MOST: Final = 8
@@ -93,7 +93,7 @@ class ObjectAnswerer:
             case LiveIfAllowed() | ConfirmedIfAllowed():
                 try:
                     return await self.answer(question.plain)
-                except Undeclared as error:
+                except (Undeclared, Forbidden) as error:
                     return ForbiddenKind(str(error))
             case Listed(kind=kind, label_selector=labels, field_selector=fields):
                 lists = cast(ListingReader, self._reader)

@@ -96,7 +96,7 @@ class Confirmed(_OfObject[K], Generic[K], frozen=True):
 
 
 class _IfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=True):
-    """About an object that may be where the controller must not read: then the answer is ForbiddenKind."""
+    """About an object that the controller may have no right to read: then the answer is ForbiddenKind."""
 
     SYSTEM: ClassVar[str] = KUBERNETES
 

@@ -16,7 +16,8 @@ Reading order:
 | `deletion` | one object is being deleted: what happens to the others, in finalizer order |
 | `collected` | whether a user deleted a mirror, or the garbage collector did |
 | `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
-| `observe` | where a snapshot comes from |
+| `looking` | what a decision relies on, and what has to be asked for that |
+| `observe` | what the caches say |
 | `controller` | what wakes a machine, and what may be written |
 
 The rules that MachineSets share are in `windlass.machine_sync.mirroring`, including those of moving authority. All

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from windlass.api import capi, config, mapi
+from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import (
     Permission,
@@ -14,12 +15,13 @@ from windlass.kube.control.permissions import (
     emits_events,
     writes,
 )
+from windlass.kube.control.question import KUBERNETES
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import MACHINE_ANNOTATION, MACHINE_API, Namespaces
-from windlass.machine_sync.machine.decide import decide
-from windlass.machine_sync.machine.observe import BY_INFRA_MACHINE, BY_MACHINE, MachineObserver
+from windlass.machine_sync.machine.decide import decide_asking
+from windlass.machine_sync.machine.observe import BY_INFRA_MACHINE, BY_MACHINE, observer
 from windlass.machine_sync.machine.snapshot import MachineSnapshot, set_names
 from windlass.machine_sync.mirroring import references
 from windlass.machine_sync.mirroring.belongs import was_mirrored
@@ -85,8 +87,9 @@ def machine_controller(
             Watch(config.Infrastructure, of_this_cluster, cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
-        observe=MachineObserver(reader, platform=platform, namespaces=namespaces),
-        decide=decide,
+        answerers={KUBERNETES: ObjectAnswerer(reader)},
+        observe=observer(reader, platform=platform, namespaces=namespaces),
+        decide=decide_asking,
         workers=workers,
         resync=resync,
     )

@@ -3,21 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
-
 from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Seen, metadata_of
 from windlass.kube.object import Object
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.mirroring.looking import Looking
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.mirroring.removal import Removal
 from windlass.machine_sync.platforms import Platform
 
 
-class MachineSnapshot(Struct, frozen=True):
-    """One machine in both APIs, and the objects that its conversion needs.
+class MachineSnapshot(Looking, frozen=True, kw_only=True):
+    """One machine in both APIs, and the objects that its conversion needs. `looking` completes that of the caches.
 
     `machine_api` and `cluster_api` are its Machines. `infra_machine` and `infra_cluster` are the objects that
     `cluster_api` refers to; without such a Machine, the infra machine of the machine's name and the infra cluster of
@@ -40,7 +38,6 @@ class MachineSnapshot(Struct, frozen=True):
     `removal` is why the mirror, or an infra machine without a Machine, is being deleted, or why nothing can be created.
     """
 
-    name: str
     platform: Platform
     machine_api: Seen[mapi.Machine]
     cluster_api: Seen[capi.Machine]
@@ -55,7 +52,6 @@ class MachineSnapshot(Struct, frozen=True):
     infrastructure: Seen[config.Infrastructure] = Absent()
     removal: Removal = Removal()
     last: Outcome = Outcome()
-    namespaces: Namespaces = Namespaces()
 
     @property
     def move(self) -> Move:

@@ -12,7 +12,8 @@ Reading order:
 | `selectors` | whether both sets select the same Machines, since neither selector can be changed |
 | `deletion` | one object is being deleted: what happens to the other |
 | `reasons` | reasons of the `Synchronized` condition, and which of them a refused write is |
-| `observe` | where a snapshot comes from |
+| `looking` | what a decision relies on, and what has to be asked for that |
+| `observe` | what the caches say |
 | `controller` | what wakes a set, and what may be written |
 
 All modules except `observe` and `controller` are pure. Machines are not migrated with their set: existing Machines keep

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from windlass.api import capi, config, mapi
 from windlass.api.meta import KubernetesObject
+from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import (
     Permission,
@@ -15,14 +16,15 @@ from windlass.kube.control.permissions import (
     emits_events,
     writes,
 )
+from windlass.kube.control.question import KUBERNETES
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.control.source import identity_differs, spec_differs
 from windlass.kube.object import Object
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.machine.snapshot import set_names, set_owner
-from windlass.machine_sync.machine_set.decide import decide
+from windlass.machine_sync.machine_set.decide import decide_asking
 from windlass.machine_sync.machine_set.infra_templates import set_of, sets_of
-from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, MachineSetObserver
+from windlass.machine_sync.machine_set.observe import BY_OWNER, BY_SET, BY_TEMPLATE, observer
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import references
 from windlass.machine_sync.mirroring.removal import looks_at
@@ -82,8 +84,9 @@ def machine_set_controller(
             Watch(config.Infrastructure, lambda _: (), cache_only=True),
         ),
         permissions=permissions(platform, namespaces),
-        observe=MachineSetObserver(reader, platform=platform, namespaces=namespaces),
-        decide=decide,
+        answerers={KUBERNETES: ObjectAnswerer(reader)},
+        observe=observer(reader, platform=platform, namespaces=namespaces),
+        decide=decide_asking,
         workers=workers,
         resync=resync,
     )

@@ -23,10 +23,11 @@ When the mirror is up to date and spec names the other authority, authority begi
 from datetime import datetime
 
 from windlass.api import capi, mapi
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Done, Plan, WaitFor
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, MACHINE_API, MIGRATING
-from windlass.machine_sync.machine_set import deletion, mirror_in_cluster_api, mirror_in_machine_api, selectors
+from windlass.machine_sync.machine_set import deletion, looking, mirror_in_cluster_api, mirror_in_machine_api, selectors
 from windlass.machine_sync.machine_set.reasons import Reason, admitted, blame, failed, refused
 from windlass.machine_sync.machine_set.snapshot import MachineSetSnapshot
 from windlass.machine_sync.mirroring import belongs, migration, taints
@@ -35,11 +36,17 @@ from windlass.machine_sync.mirroring.finalizers import let_go
 from windlass.machine_sync.mirroring.synchronized import Fault, fill_authority, report_only, unreadable
 
 
+def decide_asking(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
+    """The plan for one MachineSet, from what the caches say; it asks for what else it relies on."""
+    return decide(looking.looked(seen), now=now)
+
+
 def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
-    """The plan for one MachineSet."""
+    """The plan for one MachineSet, from all that it relies on."""
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
+    seen = _before_step(seen, now=now)
     if isinstance(seen.machine_api, Present):
         return _mirrored(seen, seen.machine_api, now=now)
     if seen.last.failed is not None:
@@ -90,6 +97,25 @@ def _apart(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], why: str, 
 
 def _deleted_alone(seen: MachineSetSnapshot, found: Present[mapi.MachineSet] | Unreadable) -> Plan | None:
     return deleted_alone(found, seen.cluster_api, kind=mapi.MachineSet, other_kind=capi.MachineSet)
+
+
+def _before_step(seen: MachineSetSnapshot, *, now: datetime) -> MachineSetSnapshot:
+    """While authority moves: with the objects that the next step relies on, as the API server has them in this round.
+
+    They may show that authority does not move any more.
+    """
+    if not looking.is_moving(seen):
+        return seen
+    asked: frozenset[type[KubernetesObject]] = frozenset()
+    while isinstance(found := seen.machine_api, Present) and looking.is_moving(seen):
+        kinds = migration.relied_upon(seen.move, proceed(seen, found, now=now), seen.last) - asked
+        if not kinds:
+            return looking.with_removal(seen)
+        asked |= kinds
+        seen = looking.live(seen, kinds)
+    if isinstance(found, Present):
+        seen = looking.of_its_authority(seen, found)
+    return looking.with_removal(seen)
 
 
 def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:

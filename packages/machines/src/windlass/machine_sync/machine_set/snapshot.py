@@ -8,8 +8,9 @@ from windlass.api import capi, config, mapi
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
-from windlass.machine_sync.constants import MACHINE_SET_LABEL, Namespaces
+from windlass.machine_sync.constants import MACHINE_SET_LABEL
 from windlass.machine_sync.conversion.template_name import machine_set_of
+from windlass.machine_sync.mirroring.looking import Looking
 from windlass.machine_sync.mirroring.move import Move, Pausable
 from windlass.machine_sync.mirroring.removal import Removal
 from windlass.machine_sync.platforms import Platform
@@ -30,8 +31,8 @@ class Template(Struct, frozen=True):
         return self.seen.metadata.name
 
 
-class MachineSetSnapshot(Struct, frozen=True):
-    """One MachineSet in both APIs, and the objects that its conversion needs.
+class MachineSetSnapshot(Looking, frozen=True, kw_only=True):
+    """One MachineSet in both APIs, and the objects that its conversion needs. `looking` completes that of the caches.
 
     `machine_api` and `cluster_api` are its MachineSets. `template` and `infra_cluster` are the objects that
     `cluster_api` refers to; they are read while Cluster API is authoritative. `templates` are the infra templates that
@@ -52,7 +53,6 @@ class MachineSetSnapshot(Struct, frozen=True):
     `infrastructure` describes this cluster to conversion.
     """
 
-    name: str
     platform: Platform
     machine_api: Seen[mapi.MachineSet]
     cluster_api: Seen[capi.MachineSet]
@@ -66,7 +66,6 @@ class MachineSetSnapshot(Struct, frozen=True):
     infrastructure: Seen[config.Infrastructure] = Absent()
     removal: Removal = Removal()
     last: Outcome = Outcome()
-    namespaces: Namespaces = Namespaces()
 
     @property
     def own_templates(self) -> tuple[Template, ...]:

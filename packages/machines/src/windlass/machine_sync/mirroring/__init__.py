@@ -15,7 +15,9 @@
 | `finalizers` | our finalizer on every object that exists and is not being deleted |
 | `alone` | objects of one name that were never mirrored: one of them is deleted alone |
 | `removal` | whether an object is deleted with its CustomResourceDefinition or namespace |
+| `looking` | looks of a decision at objects: in what the caches said, and by questions |
+| `caches` | what the caches say, for `observe` |
 | `collector` | the garbage collector: the propagation of a deletion, and which deletions it made itself |
 
-All are pure functions from snapshots to actions or parts of plans.
+All modules except `caches` are pure functions from snapshots to actions or parts of plans.
 """

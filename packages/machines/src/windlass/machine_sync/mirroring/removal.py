@@ -22,9 +22,9 @@ from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.plan import Create, Outcome
-from windlass.kube.control.seen import NotServedKind, Reader
-from windlass.kube.errors import Forbidden, NotServed
-from windlass.kube.together import both
+from windlass.kube.control.question import Asking, LiveIfAllowed
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind
+from windlass.kube.errors import NotServed
 from windlass.machine_sync.constants import Namespaces
 from windlass.machine_sync.mirroring.collector import is_going
 
@@ -73,25 +73,21 @@ def is_of_machine_api(kind: type[KubernetesObject]) -> bool:
     return kind.RESOURCE.group == mapi.Machine.RESOURCE.group
 
 
-async def why_deleted(
-    reader: Reader, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome
-) -> Removal:
-    """Look at the CRD and the namespace of objects of `kind`. Raises KubeErrors, but for a missing right.
+def why_deleted(seen: Asking, kind: type[KubernetesObject], *, namespaces: Namespaces, last: Outcome) -> Removal:
+    """Ask for the CRD and the namespace of objects of `kind`.
 
     `last`: if an object could not be created because its kind is not served, that is the answer.
     """
     if created(last) is kind and isinstance(last.error, NotServed):
         return Removal(kind, cause=f"CustomResourceDefinition {kind.RESOURCE.name}", state="does not exist")
     namespace = namespaces.machine_api if is_of_machine_api(kind) else namespaces.cluster_api
-    try:
-        crd, home = await both(
-            reader.see(CustomResourceDefinition, kind.RESOURCE.name, live=True),
-            reader.see(Namespace, namespace, live=True),
-        )
-    except Forbidden as error:
-        return Removal(kind, unknown=str(error))
+    crd, home = seen.need(
+        LiveIfAllowed(CustomResourceDefinition, kind.RESOURCE.name),
+        LiveIfAllowed(Namespace, namespace),
+        this_round=True,
+    )
     for found, what in ((home, f"namespace {namespace}"), (crd, f"CustomResourceDefinition {kind.RESOURCE.name}")):
-        if isinstance(found, NotServedKind):
+        if isinstance(found, ForbiddenKind | NotServedKind):
             return Removal(kind, unknown=found.why)
         if is_going(found):
             return Removal(kind, cause=what)
