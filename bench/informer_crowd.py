@@ -28,6 +28,7 @@ from windlass.api.update_informer import API_VERSION
 from windlass.informer import InformedImpact, InformedInsight, UpdateInsightsRequest, informer_guard, informer_routes
 from windlass.kube import config
 from windlass.kube.client import Client
+from windlass.kube.process.serving import stop
 
 NAMESPACE: Final = "crowd"
 CHANGES: Final = (4.0, 25.0)
@@ -160,7 +161,7 @@ async def _serve(stack: AsyncExitStack, routes: list[web.RouteDef], context: ssl
     app.add_routes(routes)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
-    stack.push_async_callback(runner.cleanup)
+    stack.push_async_callback(stop, runner)
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
     port: int = runner.addresses[0][1]
     return port

@@ -3304,6 +3304,11 @@ _INSTALLING = (
         ("for resource in self._unserved() if resource in self._resources", "for resource in self._unserved()"),
         ("                said = missing\n", ""),
     ),
+    *_in(
+        "kube/process/serving.py",
+        "kube/process/test_serving.py",
+        ("            transport.abort()\n", "            pass\n"),
+    ),
     *_in("kube/process/pool.py", "capability/test_installed.py", (" if not shared.cache.served}", " if False}")),
 )
 

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from tests.patience import PATIENCE
+from windlass.kube.process.serving import stop
 from windlass.testing import ControlPlane, ServingCertificate, at_loopback
 from windlass.testing.plane.errors import Refused
 
@@ -44,7 +45,7 @@ async def port(certificate: ServingCertificate) -> AsyncIterator[int]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certificate.server_context()).start()
     yield runner.addresses[0][1]
-    await runner.cleanup()
+    await stop(runner)
 
 
 def configuration(namespace: str) -> dict[str, Any]:

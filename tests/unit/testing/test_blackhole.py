@@ -1,6 +1,9 @@
 """The proxy itself: what it forwards, what it swallows, and what it leaves dead."""
 
 import asyncio
+import gc
+import socket
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -87,3 +90,23 @@ async def test_cut_connections_are_reset_and_refused_ones_too() -> None:
 def test_a_url_without_a_port_is_refused() -> None:
     with pytest.raises(ValueError, match="host and port"):
         BlackHole.before("https://127.0.0.1")
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_its_end_leaves_no_socket_open_however_far_a_connection_has_come(turns: int) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    peers = [listener]
+
+    async def life() -> None:
+        async with BlackHole.before(f"http://127.0.0.1:{listener.getsockname()[1]}") as network:
+            peers.append(socket.create_connection(("127.0.0.1", urlsplit(network.url).port)))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(life())
+        gc.collect()
+    for peer in peers:
+        peer.close()
+    assert [str(warning.message) for warning in left] == []

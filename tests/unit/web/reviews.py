@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from windlass.kube.config import ClusterConfig
+from windlass.kube.process.serving import stop
 
 
 class Reviews:
@@ -28,7 +29,7 @@ class Reviews:
         try:
             yield ClusterConfig(f"http://127.0.0.1:{runner.addresses[0][1]}")
         finally:
-            await runner.cleanup()
+            await stop(runner)
 
     async def _token(self, request: web.Request) -> web.Response:
         if self.away:

@@ -110,10 +110,12 @@ class Front:
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, onwards = await asyncio.open_connection("127.0.0.1", self._target)
-        ends = {writer, onwards}
+        ends = {writer}
         self._open |= ends
         try:
+            there, onwards = await asyncio.open_connection("127.0.0.1", self._target)
+            ends.add(onwards)
+            self._open.add(onwards)
             await asyncio.gather(_pass(reader, onwards), _pass(there, writer))
         finally:
             self._open -= ends

@@ -13,6 +13,7 @@ from windlass.api.core import ConfigMap
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.errors import ApiError, Forbidden, Invalid, WebhookFailed
+from windlass.kube.process.serving import stop
 from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane, ServingCertificate, at_loopback
 
@@ -54,7 +55,7 @@ async def port(certificate: ServingCertificate) -> AsyncIterator[int]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certificate.server_context()).start()
     yield runner.addresses[0][1]
-    await runner.cleanup()
+    await stop(runner)
 
 
 def configuration(kind: str, namespace: str, *, path: str = "x") -> Tree:

@@ -17,6 +17,7 @@ from windlass.kube.errors import NotFound
 from windlass.kube.process.guard import AT_ONCE, IN_LINE, Guard, Ruling
 from windlass.kube.process.lease import Election
 from windlass.kube.process.scrape import METRICS
+from windlass.kube.process.serving import stop
 from windlass.kube.verbs import PatchType
 from windlass.model import MemoryApi
 from windlass.testing.clock import VirtualClock, VirtualLoop
@@ -48,7 +49,7 @@ class Server:
         await site.start()
         async with Client(ClusterConfig(f"http://127.0.0.1:{runner.addresses[0][1]}"), **settings) as client:
             yield client
-        await runner.cleanup()
+        await stop(runner)
 
     async def _review_token(self, request: web.Request) -> web.Response:
         token = (await request.json())["spec"]["token"]

@@ -1,7 +1,10 @@
 """Servers whose certificate is renewed while they run."""
 
 import asyncio
+import gc
+import socket
 import ssl
+import warnings
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,28 @@ async def test_a_certificate_that_is_there_before_its_key_does_not_disturb_anybo
         tls.key.write_bytes((PEM / "named.key").read_bytes())
         await bell.ring()
         assert await presented(url) == ssl.PEM_cert_to_DER_cert((PEM / "named.crt").read_text())
+
+
+def test_the_end_of_a_server_leaves_no_socket_open_although_its_peer_says_nothing(tls: TlsFiles) -> None:
+    trust = ssl.create_default_context(cafile=PEM / "ca.crt")
+    trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    trust.check_hostname = False
+    peers = []
+
+    def connect(port: int) -> None:
+        peer = trust.wrap_socket(socket.create_connection(("127.0.0.1", port)))
+        peer.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
+        peer.recv(1)
+        peers.append(peer)
+
+    async def life() -> None:
+        async with serve(web.Application(), host="127.0.0.1", port=0, tls=tls) as url:
+            await asyncio.to_thread(connect, int(url.rsplit(":", 1)[1]))
+
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(life())
+        gc.collect()
+    for peer in peers:
+        peer.close()
+    assert [str(warning.message) for warning in left] == []

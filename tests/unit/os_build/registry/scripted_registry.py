@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import unused_port
 from multidict import CIMultiDict
 
+from windlass.kube.process.serving import stop
 from windlass.os_build.pullspec import Target
 
 
@@ -47,7 +48,7 @@ class ScriptedRegistry:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._runner.cleanup()
+        await stop(self._runner)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append(f"{request.method} {request.path_qs}")

@@ -11,6 +11,7 @@ import trustme
 from aiohttp import web
 
 from windlass.api.update_informer import API_VERSION, UpdateInsightsRequest
+from windlass.kube.process.serving import stop
 from windlass.update_status.informers.admission import Endpoint
 from windlass.update_status.informers.fetching import Fetcher
 
@@ -79,7 +80,7 @@ async def serving(
         served = Served(runner.addresses[0][1], authority.cert_pem.bytes().decode())
         yield served
     finally:
-        await runner.cleanup()
+        await stop(runner)
 
 
 def fetcher(**settings: Any) -> Fetcher:

@@ -78,6 +78,14 @@ class BlackHole:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._server is not None
+        self._refusing = True
+        # asyncio loses a socket that was accepted and not taken up when its server is closed. So nothing more is
+        # accepted, and what was accepted gets three turns of the loop: it is taken up, comes to `_accept`, is reset.
+        loop = asyncio.get_running_loop()
+        for listener in self._server.sockets:
+            loop.remove_reader(listener)
+        for _ in range(3):
+            await asyncio.sleep(0)
         self._server.close()
         self.cut()
         for task in self._tasks:
@@ -93,12 +101,13 @@ class BlackHole:
         task = asyncio.create_task(self._carry(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        # Here, since a task that is cancelled before its first step does not come to any `finally` of its own.
+        task.add_done_callback(lambda _: _reset(writer))
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(*self._target)
         except OSError:
-            _reset(writer)
             return
         link = _Link(writer, far_writer, dead=self._swallowing)
         self._links.add(link)

@@ -18,6 +18,8 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
+from windlass.kube.process.serving import stop
+
 
 class Fate(Enum):
     """What becomes of one request."""
@@ -73,7 +75,7 @@ class BucketService:
             yield self
         finally:
             self._over.set()
-            await runner.cleanup()
+            await stop(runner)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()

@@ -20,6 +20,7 @@ from typing import Any, Final, Self, TypeVar
 
 from aiohttp import web
 
+from windlass.kube.process.serving import stop
 from windlass.testing.binaries import DISTRIBUTION, obtain
 from windlass.testing.plane.errors import StartFailed
 from windlass.testing.plane.ports import free_ports
@@ -81,7 +82,7 @@ class Registry:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.clear_faults()
-        self._run(self._runner.cleanup())
+        self._run(stop(self._runner))
         self._end()
 
     def _end(self) -> None:

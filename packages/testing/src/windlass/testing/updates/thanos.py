@@ -21,6 +21,7 @@ from aiohttp import web
 from windlass.api.core import Namespace
 from windlass.api.route import Route
 from windlass.kube.clock import SystemClock, rfc3339_micro
+from windlass.kube.process.serving import stop
 from windlass.kube.verbs import Api
 from windlass.testing.updates.objects import Objects, Tree, condition
 
@@ -87,7 +88,7 @@ class ThanosQuerier:
     ) -> None:
         runner, self._runner = self._runner, None
         if runner is not None:
-            await runner.cleanup()
+            await stop(runner)
 
     async def _answer(self, request: web.Request) -> web.Response:
         self.user_agents.append(request.headers.get("User-Agent", ""))
