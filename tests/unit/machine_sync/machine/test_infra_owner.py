@@ -5,13 +5,17 @@ from typing import Any, ClassVar
 import pytest
 from msgspec.structs import replace
 
-from windlass.api import capi, capo, mapi
+from windlass.api import capi, capo, config, mapi
 from windlass.kube.control.plan import Plan
+from windlass.kube.control.question import Cached, Indexed, Question
+from windlass.kube.control.seen import Absent
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.machine_sync.constants import MACHINE_ANNOTATION, MIRRORED_SPEC_ANNOTATION
 from windlass.machine_sync.machine.decide import decide
 from windlass.machine_sync.machine.infra_owner import other_owner
+from windlass.machine_sync.machine.looking import looked
+from windlass.machine_sync.machine.observe import BY_INFRA_MACHINE
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
 
@@ -28,6 +32,7 @@ from .cases import (
     changed,
     condition,
     decided,
+    look,
     settled,
     snapshot,
     under_machine_api,
@@ -216,3 +221,20 @@ async def test_an_annotation_on_that_of_another_machine_is_not_believed(deleted:
     await reconciled(api, MemoryReader(api))
     assert tree_of(api, capo.OpenStackMachine, "cp-1", THEIRS) == theirs
     assert (tree_of(api, capi.Machine, NAME, THEIRS) is None) == deleted
+
+
+def test_a_machine_that_is_gone_does_not_keep_the_infra_machine_that_another_names() -> None:
+    """The index of the caches still has the Machine, and the API server has said that it is gone."""
+    seen = snapshot(machine_api=FIRST, cluster_api=None, infra_machine=changed(INFRA, metadata__name="w-0"))
+    both = tuple(look(capi.Machine, changed(CAPI_MACHINE, metadata__name=name)) for name in ("w-0", "a-1"))
+    nothing: list[Question[Any]] = [
+        Cached(mapi.MachineSet, "ms", OURS),
+        Cached(capi.MachineSet, "ms", THEIRS),
+        Cached(config.Infrastructure, "cluster"),
+    ]
+    there: dict[Question[Any], Any] = {
+        Cached(capi.Machine, "w-0", THEIRS): both[0],
+        Indexed(capi.Machine, BY_INFRA_MACHINE, "w-0"): both,
+    }
+    seen = replace(seen, caches={**seen.caches, **dict.fromkeys(nothing, Absent()), **there})
+    assert looked(seen).infra_users == ("a-1",)

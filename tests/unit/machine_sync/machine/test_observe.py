@@ -33,7 +33,7 @@ from .migration_cases import (
     says_paused,
     under_cluster_api,
 )
-from .world import NAME, NAMESPACES, platform_of, world
+from .world import NAME, NAMESPACES, OURS, THEIRS, platform_of, world
 
 TO_CONVERT: Final = {"cluster", "infrastructure"}
 SETS: Final = {"machine_api_set", "cluster_api_set"}
@@ -71,6 +71,11 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
 
 async def observed(**case: Any) -> MachineSnapshot:
     """What the rules look at, once what they need to know has been asked."""
+    return (await asking(**case))[0]
+
+
+async def asking(**case: Any) -> tuple[MachineSnapshot, list[list[str]]]:
+    """The same, and what was asked, in questions of one moment."""
     api = world(**case)
     reader = MemoryReader(api)
     controller = machine_controller(reader, platform=platform_of(api), namespaces=NAMESPACES)
@@ -83,8 +88,9 @@ async def observed(**case: Any) -> MachineSnapshot:
         found.append(looked(seen))
         return decide(found[-1], now=NOW)
 
-    await controller.asker(now=lambda: NOW).inquiry(NAME).decide(await controller.observe(NAME, Outcome()), noting)
-    return found[-1]
+    inquiry = controller.asker(now=lambda: NOW).inquiry(NAME)
+    await inquiry.decide(await controller.observe(NAME, Outcome()), noting)
+    return found[-1], [[str(one) for one in together] for together in inquiry.asked]
 
 
 def found(seen: MachineSnapshot) -> dict[str, Any]:
@@ -104,6 +110,28 @@ async def test_all_that_a_decision_needs_is_seen_as_it_is(case: Tree, unneeded: 
     seen, there = await observed(**case), snapshot(**case)
     assert found(seen) == {name: tree for name, tree in found(there).items() if name not in unneeded}
     assert str(decide(seen, now=NOW)) == str(decide(there, now=NOW))
+
+
+ASKED: Final[dict[str, list[list[str]]]] = {
+    "to be mirrored in the Machine API": [[f"live Machine {THEIRS}/w-0"]],
+    "to be mirrored in Cluster API": [[f"confirmed OpenStackMachine {THEIRS}/w-0"]],
+    "to be mirrored in Cluster API, owned by nobody": [[f"confirmed OpenStackMachine {THEIRS}/w-0"]],
+    "the first of Cluster API": [[f"live Machine {THEIRS}/w-0"], [f"confirmed OpenStackMachine {THEIRS}/w-0"]],
+    "its mirror deleted": [
+        ["live CustomResourceDefinition machines.machine.openshift.io", f"live Namespace {OURS}"],
+        [f"live MachineSet {OURS}/ms", f"live MachineSet {THEIRS}/ms"],
+    ],
+    "deleted in both": [[f"live MachineSet {OURS}/ms", f"live MachineSet {THEIRS}/ms"]],
+    "on its way to Cluster API": [[f"live Machine {OURS}/w-0"]],
+    "on its way to the Machine API": [[f"live Machine {THEIRS}/w-0", f"live OpenStackMachine {THEIRS}/w-0-infra"]],
+}
+"""What the API server is asked for before the first plan; nothing in the other cases."""
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_only_what_a_cache_cannot_tell_is_asked_for(name: str) -> None:
+    case, _ = CASES[name]
+    assert (await asking(**case))[1] == ASKED.get(name, [])
 
 
 @pytest.mark.parametrize("start", [aws_under_machine_api, aws_under_cluster_api])

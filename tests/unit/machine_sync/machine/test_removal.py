@@ -11,7 +11,7 @@ from windlass.api.core import Namespace
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.asking import Asker, ObjectAnswerer
 from windlass.kube.control.plan import Delete, Outcome, Plan, RemoveFinalizers, Retry
-from windlass.kube.control.question import KUBERNETES
+from windlass.kube.control.question import KUBERNETES, Needs
 from windlass.kube.control.seen import Seen
 from windlass.kube.errors import Forbidden, NotServed, Status
 from windlass.kube.verbs import PatchType
@@ -268,3 +268,11 @@ async def test_where_both_stay_somebody_has_deleted_it() -> None:
     found = await learned(world(), capo.OpenStackMachine)
     assert found == Removal(capo.OpenStackMachine)
     assert not found.spares
+
+
+def test_a_look_from_before_the_last_writes_does_not_tell_about_a_deletion_that_is_seen_now() -> None:
+    seen = snapshot()
+    assert not why_deleted(seen, capi.Machine, namespaces=NAMESPACES, last=Outcome()).spares
+    later = replace(seen, answers=replace(seen.answers, round=2))
+    with pytest.raises(Needs):
+        why_deleted(later, capi.Machine, namespaces=NAMESPACES, last=Outcome())

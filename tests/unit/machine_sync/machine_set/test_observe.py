@@ -151,7 +151,12 @@ def world(*, machine_api: Tree | None = MAPI_SET, cluster_api: Tree | None = Non
 
 
 async def observed(api: MemoryApi) -> MachineSetSnapshot:
-    """What its rules look at, once what they need to know has been asked."""
+    """What the rules look at, once what they need to know has been asked."""
+    return (await asking(api))[0]
+
+
+async def asking(api: MemoryApi) -> tuple[MachineSetSnapshot, list[list[str]]]:
+    """The same, and what was asked of the API server, in questions of one moment."""
     reader = MemoryReader(api)
     controller = machine_set_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
     for watch in controller.watches:
@@ -163,8 +168,10 @@ async def observed(api: MemoryApi) -> MachineSetSnapshot:
         found.append(looked(seen))
         return decide(found[-1], now=NOW)
 
-    await controller.asker(now=lambda: NOW).inquiry(NAME).decide(await controller.observe(NAME, Outcome()), noting)
-    return found[-1]
+    inquiry = controller.asker(now=lambda: NOW).inquiry(NAME)
+    await inquiry.decide(await controller.observe(NAME, Outcome()), noting)
+    asked = ([str(one) for one in together if not one.FREE] for together in inquiry.asked)
+    return found[-1], [together for together in asked if together]
 
 
 def found(seen: MachineSetSnapshot) -> dict[str, Any]:
@@ -189,6 +196,33 @@ async def test_all_that_a_decision_needs_is_seen_as_it_is(case: Tree, unneeded: 
     seen, there = await observed(world(**case)), snapshot(**case)
     assert found(seen) == {name: value for name, value in found(there).items() if name not in unneeded}
     assert str(decide(seen, now=NOW)) == str(decide(there, now=NOW))
+
+
+ASKED: Final[dict[str, list[list[str]]]] = {
+    "to be mirrored in Cluster API": [[f"confirmed MachineSet {THEIRS}/ms"]],
+    "behind the Machine API": [[f"live MachineSet {OURS}/ms"]],  # its mirror is not marked yet
+    "the first of Cluster API": [[f"confirmed MachineSet {THEIRS}/ms"]],
+    "deleted in the Machine API": [
+        [f"live MachineSet {OURS}/ms"],
+        [f"live MachineSet {THEIRS}/ms"],
+        [f"live Machine {OURS}/w-0", f"live Machine {OURS}/w-3"],
+        ["live CustomResourceDefinition machinesets.machine.openshift.io", f"live Namespace {OURS}"],
+    ],
+    "deleted in the Machine API with Orphan": [[f"live MachineSet {OURS}/ms"], [f"live MachineSet {THEIRS}/ms"]],
+    "deleted in Cluster API": [
+        [f"live MachineSet {OURS}/ms"],
+        ["live CustomResourceDefinition machinesets.cluster.x-k8s.io", f"live Namespace {THEIRS}"],
+        [f"live MachineSet {THEIRS}/ms"],
+        [f"live Cluster {THEIRS}/c", f"live Machine {THEIRS}/w-0", f"live Machine {THEIRS}/w-1"],
+    ],
+}
+"""What the API server is asked for before the first plan; nothing in the other cases."""
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_only_what_a_cache_cannot_tell_is_asked_for(name: str) -> None:
+    case, _ = CASES[name]
+    assert (await asking(world(**case)))[1] == ASKED.get(name, [])
 
 
 async def test_that_the_collector_took_machines_off_a_mirror_is_seen() -> None:

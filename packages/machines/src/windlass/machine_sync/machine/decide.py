@@ -31,7 +31,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from windlass.api import capi, mapi
-from windlass.api.meta import KubernetesObject, ObjectMeta, OwnerReference
+from windlass.api.meta import ObjectMeta, OwnerReference
 from windlass.kube.control.plan import AddFinalizer, Merge, Plan, WaitFor, target
 from windlass.kube.control.seen import Absent, NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import (
@@ -74,7 +74,8 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
-    seen = without_two_sets(infra_owner.without_others(_before_step(seen, now=now)))
+    _ask_for_step(seen, now=now)
+    seen = without_two_sets(infra_owner.without_others(seen))
     stopped = seen.last.failed
     match seen.machine_api:
         case Present() as found if found.object.status.authoritative_api == MIGRATING:
@@ -92,21 +93,11 @@ def decide(seen: MachineSnapshot, *, now: datetime) -> Plan:
     return _unmirrored(seen, source, now=now)
 
 
-def _before_step(seen: MachineSnapshot, *, now: datetime) -> MachineSnapshot:
-    """While authority moves: with the objects that the next step relies on, as the API server has them in this round.
-
-    They may show that authority does not move any more.
-    """
-    if not looking.is_moving(seen):
-        return seen
-    asked: frozenset[type[KubernetesObject]] = frozenset()
-    while isinstance(found := seen.machine_api, Present) and looking.is_moving(seen):
-        kinds = migration.relied_upon(seen.move, proceed(seen, found, now=now), seen.last) - asked
-        if not kinds:
-            return looking.with_removal(seen)
-        asked |= kinds
-        seen = looking.live(seen, kinds)
-    return looking.with_removal(looking.of_its_authority(seen))
+def _ask_for_step(seen: MachineSnapshot, *, now: datetime) -> None:
+    """While authority moves, the next step relies on objects as the API server has them in this round."""
+    found = seen.machine_api
+    if isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING:
+        looking.ask_for(seen, migration.relied_upon(seen.move, proceed(seen, found, now=now), seen.last))
 
 
 def proceed(seen: MachineSnapshot, found: Present[mapi.Machine], *, now: datetime) -> Plan:

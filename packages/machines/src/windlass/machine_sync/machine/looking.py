@@ -51,11 +51,10 @@ def looked(seen: MachineSnapshot) -> MachineSnapshot:
     if isinstance(machine_api, NotServedKind) or isinstance(cluster_api, NotServedKind):
         return seen
     # Before, since a move of authority depends on it; and after, since later looks may show another deletion.
-    seen = of_its_authority(with_removal(seen))
-    return seen if is_moving(seen) else with_removal(seen)
+    return _with_removal(_of_its_authority(_with_removal(seen)))
 
 
-def with_removal(seen: MachineSnapshot) -> MachineSnapshot:
+def _with_removal(seen: MachineSnapshot) -> MachineSnapshot:
     """The snapshot with the reason of a deletion, if that decides."""
     kind = _removed(seen)
     if kind is None or kind is seen.removal.kind:
@@ -63,13 +62,7 @@ def with_removal(seen: MachineSnapshot) -> MachineSnapshot:
     return replace(seen, removal=why_deleted(seen, kind, namespaces=seen.namespaces, last=seen.last))
 
 
-def is_moving(seen: MachineSnapshot) -> bool:
-    """Neither API is authoritative."""
-    found = seen.machine_api
-    return isinstance(found, Present) and found.object.status.authoritative_api == constants.MIGRATING
-
-
-def of_its_authority(seen: MachineSnapshot) -> MachineSnapshot:
+def _of_its_authority(seen: MachineSnapshot) -> MachineSnapshot:
     """The snapshot with the objects that decisions under the present authority need; while it moves, the last one."""
     machine_api = seen.machine_api
     if not isinstance(machine_api, Present):
@@ -87,17 +80,12 @@ def of_its_authority(seen: MachineSnapshot) -> MachineSnapshot:
     return seen
 
 
-def live(seen: MachineSnapshot, kinds: Collection[type[KubernetesObject]]) -> MachineSnapshot:
-    """The snapshot with the objects of these kinds as the API server has them now."""
-    sides: dict[str, type[KubernetesObject]] = {"machine_api": mapi.Machine, "cluster_api": capi.Machine}
-    asked = {field: kind for field, kind in sides.items() if kind in kinds}
-    infra, name = seen.platform.infra_machine, _infra_reference(seen)
-    first = [(infra, name or _left_names(seen)[0])] if infra in kinds else []
-    seen.ask(*((kind, seen.name) for kind in asked.values()), *first)
-    found = replace(seen, **{field: seen.see(kind, seen.name, live=True) for field, kind in asked.items()})
-    if _infra_reference(found) != name:
-        return _infra(found, live=True)
-    return replace(found, infra_machine=_infra_machine(found, live=True)) if infra in kinds else found
+def ask_for(seen: MachineSnapshot, kinds: Collection[type[KubernetesObject]]) -> None:
+    """Ask what the API server has now of the objects of these kinds; then `looked` shows that."""
+    names: dict[type[KubernetesObject], str] = {mapi.Machine: seen.name, capi.Machine: seen.name}
+    if (infra := seen.platform.infra_machine) in kinds:
+        names[infra] = _infra_reference(seen) or _left_names(seen)[0]
+    seen.ask(*((kind, name) for kind, name in names.items() if kind in kinds))
 
 
 def _from_cluster_api(seen: MachineSnapshot) -> MachineSnapshot:
@@ -161,7 +149,7 @@ def _under_machine_api(seen: MachineSnapshot, source: Present[mapi.Machine]) -> 
     found = seen.machine_api
     if isinstance(found, Present) and authority(found.object) == constants.MACHINE_API:
         return seen
-    return of_its_authority(seen)
+    return _of_its_authority(seen)
 
 
 def _from_machine_api(seen: MachineSnapshot, source: Present[mapi.Machine]) -> MachineSnapshot:
@@ -217,7 +205,7 @@ def _to_convert(seen: MachineSnapshot, source: ObjectMeta | None) -> MachineSnap
     return seen
 
 
-def _infra(seen: MachineSnapshot, *, live: bool = False) -> MachineSnapshot:
+def _infra(seen: MachineSnapshot) -> MachineSnapshot:
     """The absence of the infra machine always decides something, so it is confirmed; that of the infra cluster only
     delays."""
     found = seen.cluster_api
@@ -227,7 +215,7 @@ def _infra(seen: MachineSnapshot, *, live: bool = False) -> MachineSnapshot:
             seen.platform.infra_cluster: found.object.spec.cluster_name,
         }
         seen.confirm(*((kind, name) for kind, name in references.items() if name))
-    infra = _infra_machine(seen, live=live)
+    infra = _infra_machine(seen)
     seen = replace(seen, infra_machine=infra, infra_users=_users(seen, infra))
     if not isinstance(found, Present):
         return seen
@@ -237,18 +225,18 @@ def _infra(seen: MachineSnapshot, *, live: bool = False) -> MachineSnapshot:
     return replace(seen, infra_cluster=infra_cluster, infrastructure=seen.see(config.Infrastructure, INFRASTRUCTURE))
 
 
-def _infra_machine(seen: MachineSnapshot, *, live: bool) -> Seen[Any]:
+def _infra_machine(seen: MachineSnapshot) -> Seen[Any]:
     if not isinstance(seen.cluster_api, Present):
-        return _left_infra(seen, live=live)
+        return _left_infra(seen)
     name, infra = _infra_reference(seen), Absent(confirmed=True)
-    found: Seen[Any] = seen.see(seen.platform.infra_machine, name, confirm=True, live=live) if name else infra
+    found: Seen[Any] = seen.see(seen.platform.infra_machine, name, confirm=True) if name else infra
     if _is_mirror(seen) and _is_of_another(seen, found):
         # Somebody changed the mirror's reference. Its own infra machine is still there, and the name is set back.
-        return _left_infra(seen, live=live)
+        return _left_infra(seen)
     return found
 
 
-def _left_infra(seen: MachineSnapshot, *, live: bool) -> Seen[Any]:
+def _left_infra(seen: MachineSnapshot) -> Seen[Any]:
     """The infra machine to which no Machine of Cluster API refers, found by our annotation or by its name.
 
     With another name, it is left from a Machine that was lost; nothing else would find it.
@@ -260,7 +248,7 @@ def _left_infra(seen: MachineSnapshot, *, live: bool) -> Seen[Any]:
         # Anybody may have put our annotation on the infra machine of another Machine.
         if not isinstance(found, Absent) and not _is_of_another(seen, found):
             return found
-    return seen.see(kind, name, confirm=True, live=live)
+    return seen.see(kind, name, confirm=True)
 
 
 def _left_names(seen: MachineSnapshot) -> list[str]:

@@ -23,7 +23,6 @@ When the mirror is up to date and spec names the other authority, authority begi
 from datetime import datetime
 
 from windlass.api import capi, mapi
-from windlass.api.meta import KubernetesObject
 from windlass.kube.control.plan import Done, Plan, WaitFor
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable, metadata_of
 from windlass.machine_sync.constants import AUTHORITY_ANNOTATION, CLUSTER_API, MACHINE_API, MIGRATING
@@ -46,7 +45,7 @@ def decide(seen: MachineSetSnapshot, *, now: datetime) -> Plan:
     for side in (seen.machine_api, seen.cluster_api):
         if isinstance(side, NotServedKind):
             return Plan.nothing(side.why)
-    seen = _before_step(seen, now=now)
+    _ask_for_step(seen, now=now)
     if isinstance(seen.machine_api, Present):
         return _mirrored(seen, seen.machine_api, now=now)
     if seen.last.failed is not None:
@@ -99,23 +98,11 @@ def _deleted_alone(seen: MachineSetSnapshot, found: Present[mapi.MachineSet] | U
     return deleted_alone(found, seen.cluster_api, kind=mapi.MachineSet, other_kind=capi.MachineSet)
 
 
-def _before_step(seen: MachineSetSnapshot, *, now: datetime) -> MachineSetSnapshot:
-    """While authority moves: with the objects that the next step relies on, as the API server has them in this round.
-
-    They may show that authority does not move any more.
-    """
-    if not looking.is_moving(seen):
-        return seen
-    asked: frozenset[type[KubernetesObject]] = frozenset()
-    while isinstance(found := seen.machine_api, Present) and looking.is_moving(seen):
-        kinds = migration.relied_upon(seen.move, proceed(seen, found, now=now), seen.last) - asked
-        if not kinds:
-            return looking.with_removal(seen)
-        asked |= kinds
-        seen = looking.live(seen, kinds)
-    if isinstance(found, Present):
-        seen = looking.of_its_authority(seen, found)
-    return looking.with_removal(seen)
+def _ask_for_step(seen: MachineSetSnapshot, *, now: datetime) -> None:
+    """While authority moves, the next step relies on objects as the API server has them in this round."""
+    found = seen.machine_api
+    if isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING:
+        looking.ask_for(seen, migration.relied_upon(seen.move, proceed(seen, found, now=now), seen.last))
 
 
 def proceed(seen: MachineSetSnapshot, found: Present[mapi.MachineSet], *, now: datetime) -> Plan:

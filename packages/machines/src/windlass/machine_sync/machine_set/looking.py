@@ -45,8 +45,8 @@ def looked(seen: MachineSetSnapshot) -> MachineSetSnapshot:
     if isinstance(seen.machine_api, NotServedKind) or isinstance(seen.cluster_api, NotServedKind):
         return seen
     if isinstance(seen.machine_api, Absent):
-        return with_removal(_without_machine_api(seen))
-    seen = with_removal(seen)
+        return _with_removal(_without_machine_api(seen))
+    seen = _with_removal(seen)
     if seen.removal.cause:
         # Nothing else decides, and our rights go with the namespace.
         return _with_templates(seen)
@@ -56,14 +56,13 @@ def looked(seen: MachineSetSnapshot) -> MachineSetSnapshot:
     if is_going(seen.machine_api) or is_going(seen.cluster_api):
         seen = _going(_with_templates(seen))
         # Its mirror is kept up to date while Cluster API deletes the machines.
-        return with_removal(_from_cluster_api(seen) if _is_in_work(seen) else seen)
+        return _with_removal(_from_cluster_api(seen) if _is_in_work(seen) else seen)
     if not isinstance(seen.machine_api, Present):
-        return with_removal(seen)
-    seen = of_its_authority(_with_templates(seen), seen.machine_api)
-    return seen if is_moving(seen) else with_removal(seen)
+        return _with_removal(seen)
+    return _with_removal(_of_its_authority(_with_templates(seen), seen.machine_api))
 
 
-def with_removal(seen: MachineSetSnapshot) -> MachineSetSnapshot:
+def _with_removal(seen: MachineSetSnapshot) -> MachineSetSnapshot:
     """The snapshot with the reason of a deletion, if that decides."""
     kind = _removed(seen)
     if kind is None or kind is seen.removal.kind:
@@ -71,13 +70,7 @@ def with_removal(seen: MachineSetSnapshot) -> MachineSetSnapshot:
     return replace(seen, removal=why_deleted(seen, kind, namespaces=seen.namespaces, last=seen.last))
 
 
-def is_moving(seen: MachineSetSnapshot) -> bool:
-    """Neither API is authoritative."""
-    found = seen.machine_api
-    return isinstance(found, Present) and found.object.status.authoritative_api == MIGRATING
-
-
-def of_its_authority(seen: MachineSetSnapshot, machine_api: Present[mapi.MachineSet]) -> MachineSetSnapshot:
+def _of_its_authority(seen: MachineSetSnapshot, machine_api: Present[mapi.MachineSet]) -> MachineSetSnapshot:
     """The snapshot with the objects that a conversion of the authority needs; while it moves, of the last one."""
     authority = machine_api.object.status.authoritative_api
     if authority == MIGRATING:
@@ -87,15 +80,12 @@ def of_its_authority(seen: MachineSetSnapshot, machine_api: Present[mapi.Machine
     return _from_machine_api(seen)
 
 
-def live(seen: MachineSetSnapshot, kinds: Collection[type[KubernetesObject]]) -> MachineSetSnapshot:
-    """The snapshot with the MachineSets of these kinds as the API server has them now.
+def ask_for(seen: MachineSetSnapshot, kinds: Collection[type[KubernetesObject]]) -> None:
+    """Ask what the API server has now of the MachineSets of these kinds; then `looked` shows that.
 
     Templates are not asked for: no controller acts on one.
     """
-    sides: dict[str, type[KubernetesObject]] = {"cluster_api": capi.MachineSet, "machine_api": mapi.MachineSet}
-    asked = {field: kind for field, kind in sides.items() if kind in kinds}
-    seen.ask(*((kind, seen.name) for kind in asked.values()))
-    return replace(seen, **{field: seen.see(kind, seen.name, live=True) for field, kind in asked.items()})
+    seen.ask(*((kind, seen.name) for kind in (capi.MachineSet, mapi.MachineSet) if kind in kinds))
 
 
 def _without_machine_api(seen: MachineSetSnapshot) -> MachineSetSnapshot:
