@@ -33,7 +33,7 @@ from windlass.kube.together import together
 
 MOST: Final = 8
 MOST_FREE: Final = 200
-"""How often a decision may need answers in one attempt: answers that cost requests, and all answers."""
+"""How often a decision may need answers before it acts: answers that cost requests, and all answers."""
 
 SnapshotT = TypeVar("SnapshotT")
 
@@ -159,6 +159,7 @@ class Inquiry:
         self._asked: list[tuple[Question[Any], ...]] = []
         self._every: dict[Question[Any], Any] = {}
         self._round = 1
+        self._before = 0
 
     @property
     def asked(self) -> tuple[tuple[Question[Any], ...], ...]:
@@ -181,9 +182,10 @@ class Inquiry:
                 return decide(replace(snapshot, answers=answers))
             except Needs as needs:
                 self._asked.append(needs.questions)
-            if sum(any(not each.FREE for each in some) for some in self._asked) > MOST or len(self._asked) > MOST_FREE:
-                every = "\n".join(", ".join(map(str, some)) for some in self._asked)
-                raise TooManyQuestions(f"a decision asked more than {MOST} times in one attempt:\n{every}")
+            asked = self._asked[self._before :]
+            if sum(any(not each.FREE for each in some) for some in asked) > MOST or len(asked) > MOST_FREE:
+                every = "\n".join(", ".join(map(str, some)) for some in asked)
+                raise TooManyQuestions(f"a decision asked more than {MOST} times before it acted:\n{every}")
             found = await self._asker.ask(self._asked[-1], number=self._round)
             self._known |= found
             for question, answer in found.items():
@@ -196,6 +198,7 @@ class Inquiry:
         systems = {each.system if isinstance(each, Call) else KUBERNETES for each in tried}
         self._known = {one: answer for one, answer in self._known.items() if one.KEPT or one.SYSTEM not in systems}
         self._round += 1
+        self._before = len(self._asked)
 
     def end(self) -> None:
         """The attempt has ended without an exception: keep what is `KEPT` and was looked at, and tell who polls."""

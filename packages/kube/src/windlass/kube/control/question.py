@@ -25,7 +25,7 @@ systems that are not in `asks(...)`.
 | another system does not answer: its answerer raises a `Failure` | the failure is the answer; no Call before a pause |
 | a question is asked again in the attempt | the first answer |
 | the same, after a write to the system of the question: to any object, or a Call | it is asked again |
-| a decision needs answers that cost requests more than 8 times in an attempt | `TooManyQuestions`, which is a bug |
+| a decision needs answers that cost requests more than 8 times before it acts | `TooManyQuestions`, which is a bug |
 
 `since` refuses older answers (`this_round`: those from before the last actions). A class of questions with `KEPT` is
 answered once for a key: later attempts know the answer, until one of them rests without looking at it, or the term of
