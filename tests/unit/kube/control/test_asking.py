@@ -345,6 +345,18 @@ async def test_a_decision_that_asks_for_ever_is_a_bug_with_its_questions() -> No
     assert len(world.asked) == MOST
 
 
+async def test_after_a_write_a_decision_may_ask_as_often_again() -> None:
+    world = World()
+
+    def decide(seen: Snapshot) -> Plan:
+        for number in range(MOST):
+            seen.need(Live(Widget, f"w{number}", NAMESPACE))
+        return Plan.of(say(seen, "all looked at"))
+
+    await world.attempt(decide)
+    assert world.phase == "all looked at"
+
+
 @pytest.mark.parametrize(
     ("question", "remedy"),
     [(Weather(), "does not declare asks(Weather)"), (Live(Widget, "w", NAMESPACE), "does not declare that it may get")],
