@@ -429,7 +429,7 @@ async def test_a_system_that_nobody_answers_for_is_named() -> None:
         (Confirmed(Widget, "w"), "confirmed Widget w"),
         (Listed(Widget, "color=red"), "list widgets.example.com (color=red)"),
         (Listed(Widget), "list widgets.example.com"),
-        (ConfirmedIfAllowed(Widget, "w", NAMESPACE), "confirmed Widget shop/w, if allowed"),
+        (ConfirmedIfAllowed(Widget, "w", NAMESPACE), "confirmed Widget shop/w"),
         (Indexed(Widget, "colour", "red"), "widgets by colour red"),
     ],
 )

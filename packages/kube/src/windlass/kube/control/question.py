@@ -105,7 +105,7 @@ class _IfAllowed(Question[Seen[K] | ForbiddenKind], Generic[K], frozen=True):
     namespace: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.plain}, if allowed"
+        return str(self.plain)
 
     @property
     def plain(self) -> _OfObject[K]:
