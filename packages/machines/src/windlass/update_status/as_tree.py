@@ -1,23 +1,18 @@
 """The report for programs: `windlass status -o json` and `-o yaml`, and the web page. docs/cli.md has the keys.
 
-Times are RFC 3339, durations seconds; a time that is not known is null.
+The fields of a part of the report are keys as they are declared, so a new field needs nothing here. Times are RFC 3339,
+durations seconds; a time that is not known is null.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+from msgspec import Struct, structs
 
 from windlass.update_status.estimate import progress
-from windlass.update_status.report import (
-    Cause,
-    ControlPlane,
-    Estimate,
-    Informed,
-    Insight,
-    Node,
-    Operator,
-    Pool,
-    Reference,
-    Report,
-)
+from windlass.update_status.report import ControlPlane, Informed, Level, Node, Pool, Reference, Report
 from windlass.update_status.times import SECOND, ZERO, Duration, Moment, rfc3339_nano
 
 
@@ -29,8 +24,8 @@ def tree(report: Report, *, now: Moment) -> dict[str, Any]:
         "controlPlane": _control_plane(report.control_plane, now),
         "pools": [_pool(pool) for pool in report.pools],
         "unassignedNodes": list(report.unassigned),
-        "causes": [_cause(cause) for cause in report.causes],
-        "insights": [_insight(insight) for insight in report.insights],
+        "causes": _plain(report.causes),
+        "insights": _plain(report.insights),
         "alerts": report.alerts,
         "gaps": list(report.gaps),
         "informers": [_informed(informed) for informed in report.informed],
@@ -62,22 +57,8 @@ def _control_plane(plane: ControlPlane, now: Moment) -> dict[str, Any]:
         "duration": _seconds(found.duration),
         "estimate": _seconds(found.estimate),
         "expected": _seconds(found.expected),
-        "expectedEnd": _range(plane.expected),
-        "operators": [_operator(operator) for operator in plane.operators],
-    }
-
-
-def _operator(operator: Operator) -> dict[str, Any]:
-    return {
-        "name": operator.name,
-        "state": operator.state.value,
-        "since": _time(operator.since),
-        "reason": operator.reason,
-        "message": operator.message,
-        "health": operator.health.value,
-        "healthSince": _time(operator.health_since),
-        "healthReason": operator.health_reason,
-        "healthMessage": operator.health_message,
+        "expectedEnd": _plain(plane.expected),
+        "operators": _plain(plane.operators),
     }
 
 
@@ -87,57 +68,14 @@ def _pool(pool: Pool) -> dict[str, Any]:
         "name": pool.name,
         "paused": pool.paused,
         "assessment": summary.assessment,
-        "expectedEnd": _range(pool.expected),
-        "summary": {
-            "total": summary.total,
-            "updated": summary.updated,
-            "available": summary.available,
-            "progressing": summary.progressing,
-            "outdated": summary.outdated,
-            "draining": summary.draining,
-            "excluded": summary.excluded,
-            "degraded": summary.degraded,
-            "pending": summary.pending,
-            "unmanaged": summary.unmanaged,
-        },
+        "expectedEnd": _plain(pool.expected),
+        "summary": {"total": summary.total, "updated": summary.updated, **_plain(summary)},
         "nodes": [_node(node) for node in pool.nodes],
     }
 
 
 def _node(node: Node) -> dict[str, Any]:
-    return {
-        "name": node.name,
-        "assessment": node.assessment.value,
-        "phase": node.phase.value,
-        "managed": node.managed,
-        "since": _time(node.since),
-        "firstSeen": _time(node.first_seen),
-        "step": node.step,
-        "updating": node.updating,
-        "version": node.version,
-        "unavailable": node.unavailable,
-        "unavailableSince": _time(node.unavailable_since),
-        "whyUnavailable": node.why_unavailable,
-        "degraded": node.degraded,
-        "degradedSince": _time(node.degraded_since),
-        "whyDegraded": node.why_degraded,
-    }
-
-
-def _insight(insight: Insight) -> dict[str, Any]:
-    return {
-        "level": insight.level.title,
-        "impact": insight.impact.value,
-        "summary": insight.summary,
-        "description": insight.description,
-        "reference": insight.reference,
-        "started": _time(insight.started),
-        "firstSeen": _time(insight.first_seen),
-        "scope": insight.scope.value,
-        "pool": insight.pool,
-        "resources": [_reference(one) for one in insight.resources],
-        "follows": None if insight.follows is None else _reference(insight.follows),
-    }
+    return {"name": node.name, "assessment": node.assessment.value, **_plain(node)}
 
 
 def _informed(informed: Informed) -> dict[str, Any]:
@@ -151,40 +89,42 @@ def _informed(informed: Informed) -> dict[str, Any]:
                 "uid": one.uid,
                 "finish": _time(one.finish),
                 "claimed": informed.claims(one.insight),
-                **_insight(one.insight),
+                **_plain(one.insight),
             }
             for one in informed.insights
         ],
     }
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
-    return {
-        "type": cause.kind.value,
-        "level": cause.level.title,
-        "summary": cause.summary,
-        "description": cause.description,
-        "remedy": cause.remedy,
-        "started": _time(cause.started),
-        "firstSeen": _time(cause.first_seen),
-        "about": [_reference(one) for one in cause.about],
-        "affected": [_reference(one) for one in cause.affected],
-    }
+def _plain(value: Any) -> Any:
+    """A part of the report, or several, as a tree."""
+    match value:
+        case Reference():
+            return {"group": value.group, "resource": value.resource, "namespace": value.namespace, "name": value.name}
+        case Struct():
+            given = zip(_fields(type(value)), structs.astuple(value), strict=True)
+            return {key: one if shown is None else shown(one) for (key, shown), one in given}
+        case tuple():
+            return [_plain(one) for one in value]
+        case Level():
+            return value.title
+        case Enum():
+            return value.value
+    return value
 
 
-def _reference(one: Reference) -> dict[str, str]:
-    return {"group": one.group, "resource": one.resource, "namespace": one.namespace, "name": one.name}
+@cache
+def _fields(kind: type[Struct]) -> Sequence[tuple[str, Callable[[Any], Any] | None]]:
+    """The key of each field, and what shows its value: a moment is an int like any other, but for its declaration."""
+    hints = get_type_hints(kind, include_extras=True)
+    shown = [_shown(hints[field]) for field in kind.__struct_fields__]
+    return [*zip(kind.__struct_encode_fields__, shown, strict=True)]
 
 
-def _range(found: Estimate | None) -> dict[str, str | None] | None:
-    if found is None:
-        return None
-    return {
-        "earliest": _time(found.earliest),
-        "middle": _time(found.middle),
-        "latest": _time(found.latest),
-        "basis": found.basis,
-    }
+def _shown(hint: Any) -> Callable[[Any], Any] | None:
+    if hint == Moment or Moment in get_args(hint):
+        return _time
+    return None if hint in (str, int, bool) else _plain
 
 
 def _time(when: Moment | None) -> str | None:

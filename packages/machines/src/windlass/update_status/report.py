@@ -7,7 +7,7 @@ computes what depends on the present.
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from windlass.update_status.constants import MASTER
 from windlass.update_status.semver import is_older
@@ -29,7 +29,7 @@ class Health(StrEnum):
     DEGRADED = "Degraded"
 
 
-class Operator(Struct, frozen=True, kw_only=True):
+class Operator(Struct, rename="camel", frozen=True, kw_only=True):
     """A ClusterOperator. `since`, `reason` and `message` are those of its condition Progressing (ZERO and "" without).
 
     `health_since` and `health_message` are those of Available or Degraded, whichever `health` speaks of.
@@ -37,16 +37,16 @@ class Operator(Struct, frozen=True, kw_only=True):
 
     name: str
     state: State
-    health: Health
     since: Moment
     reason: str = ""
     message: str = ""
+    health: Health
     health_since: Moment
     health_reason: str = ""
     health_message: str = ""
 
 
-class Versions(Struct, frozen=True, kw_only=True):
+class Versions(Struct, rename="camel", frozen=True, kw_only=True):
     """`previous` None: a new installation. `incomplete`: the previous update was never completed.
 
     unfinished  the versions that were to be reached since the last completed update but never were, newest first
@@ -66,7 +66,7 @@ class Versions(Struct, frozen=True, kw_only=True):
         return self.previous is not None and is_older(self.target, self.previous)
 
 
-class Estimate(Struct, frozen=True, kw_only=True):
+class Estimate(Struct, rename="camel", frozen=True, kw_only=True):
     """When something is expected to be updated: in four of five cases between `earliest` and `latest`.
 
     middle  before or after it with the same chance
@@ -147,7 +147,7 @@ _BY_PHASE = {
 }
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class Node(Struct, rename="camel", frozen=True, kw_only=True):
     """A node of a pool.
 
     managed         its Machine Config Daemon has annotated it. False: a node that has just joined, or one of Windows,
@@ -165,17 +165,17 @@ class Node(Struct, frozen=True, kw_only=True):
     name: str
     phase: Phase
     managed: bool = True
-    updating: bool = False
-    version: str = ""
-    unavailable: bool = False
-    why_unavailable: str = ""
-    unavailable_since: Moment | None = None
-    degraded: bool = False
-    why_degraded: str = ""
-    degraded_since: Moment | None = None
     since: Moment | None = None
     first_seen: Moment | None = None
     step: str = ""
+    updating: bool = False
+    version: str = ""
+    unavailable: bool = False
+    unavailable_since: Moment | None = None
+    why_unavailable: str = ""
+    degraded: bool = False
+    degraded_since: Moment | None = None
+    why_degraded: str = ""
 
     @property
     def updated(self) -> bool:
@@ -199,7 +199,7 @@ class Node(Struct, frozen=True, kw_only=True):
         return self.why_unavailable if self.out_of_service else ""
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class Summary(Struct, rename="camel", frozen=True, kw_only=True):
     """Numbers of nodes; a node can count in several.
 
     outdated   all whose phase is not UPDATED, as `oc` counts: also those that nobody manages yet
@@ -300,7 +300,7 @@ class Reference(Struct, frozen=True):
     namespace: str = ""
 
 
-class Insight(Struct, frozen=True, kw_only=True):
+class Insight(Struct, rename="camel", frozen=True, kw_only=True):
     """A finding that needs attention, or explains the update.
 
     pool       the pool whose section it belongs to, "" for the control plane
@@ -317,9 +317,9 @@ class Insight(Struct, frozen=True, kw_only=True):
     reference: str
     started: Moment | None
     first_seen: Moment | None = None
-    resources: tuple[Reference, ...]
     scope: Scope = Scope.CONTROL_PLANE
     pool: str = ""
+    resources: tuple[Reference, ...]
     follows: Reference | None = None
 
     @property
@@ -370,7 +370,7 @@ class CauseKind(StrEnum):
     PAUSE = "Pause"
 
 
-class Cause(Struct, frozen=True, kw_only=True):
+class Cause(Struct, rename="camel", frozen=True, kw_only=True):
     """The cause of a delay: one thing to change, and all objects that wait for it.
 
     BUDGET        a PodDisruptionBudget allows no eviction
@@ -389,7 +389,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     affected    the objects that wait: nodes, pools and operators
     """
 
-    kind: CauseKind
+    kind: CauseKind = field(name="type")
     level: Level
     summary: str
     description: str

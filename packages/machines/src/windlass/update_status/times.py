@@ -7,9 +7,9 @@ its output shows their limits: the zero time is in the year 1, differences satur
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
-Moment: TypeAlias = int
+Moment: TypeAlias = Annotated[int, "moment"]
 Duration: TypeAlias = int
 
 SECOND: Final = 10**9
