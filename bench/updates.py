@@ -30,6 +30,7 @@ from windlass.api.meta import KubernetesObject
 from windlass.api.update import UpdateStatus
 from windlass.capability.documents.yaml_dialect import dump_all
 from windlass.kube.control.population import Population
+from windlass.kube.control.question import Answers
 from windlass.kube.control.seen import Present, seen
 from windlass.kube.errors import NotFound
 from windlass.kube.object import Object
@@ -39,11 +40,13 @@ from windlass.testing import crds
 from windlass.testing.binaries import to_stderr
 from windlass.testing.updates import Layout, PlayedCluster, Pool
 from windlass.update_status.assessment import assess
+from windlass.update_status.controller.alerts import Answer as NoAlerts
+from windlass.update_status.controller.alerts import FiringAlerts
 from windlass.update_status.controller.decide import decide
 from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
-from windlass.update_status.document import write
+from windlass.update_status.document import Settled, write
 from windlass.update_status.installation import installation
-from windlass.update_status.reading.facts import releases_of
+from windlass.update_status.reading.building import releases_of
 from windlass.update_status.reading.kept import HOME
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import of_datetime
@@ -174,7 +177,8 @@ async def _decisions() -> Table:
     stored = seen(Object.of(UpdateStatus, tree))
     assert isinstance(stored, Present)
     assert stored.tree
-    taken = []
+    taken, settled = [], Settled()
+    answers = Answers.of({FiringAlerts(): NoAlerts()}, at=now)
     gc.collect()
     gc.freeze()  # as the process of a controller does (`windlass.kube.process`), with its thresholds
     thresholds = gc.get_threshold()
@@ -184,7 +188,10 @@ async def _decisions() -> Table:
         spec = msgspec.structs.replace(nodes[number].spec, unschedulable=True)
         nodes[number] = msgspec.structs.replace(nodes[number], spec=spec)
         changed = msgspec.structs.replace(sources, nodes=tuple(nodes))
-        taken.append(_cpu(partial(decide, UpdateStatusSnapshot(stored, Population(()), changed), now=now)))
+        found = UpdateStatusSnapshot(
+            stored=stored, records=Population(()), sources=changed, settled=settled, answers=answers
+        )
+        taken.append(_cpu(partial(decide, found, now=now)))
     gc.set_threshold(*thresholds)
     gc.unfreeze()
     p99 = statistics.quantiles(taken, n=100)[-1]

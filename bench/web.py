@@ -36,7 +36,7 @@ from windlass.update_status.assessment import assess
 from windlass.update_status.document import write
 from windlass.update_status.history import followed
 from windlass.update_status.installation import installation
-from windlass.update_status.reading.facts import releases_of
+from windlass.update_status.reading.building import releases_of
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import of_datetime
 

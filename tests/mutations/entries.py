@@ -1144,14 +1144,21 @@ _EXPLAINING = (
         ("if budget.metadata.namespace != pod.metadata.namespace:", "if False:"),
     ),
     *_in(
-        "update_status/controller/drains.py",
+        "update_status/controller/decide.py",
         "update_status/controller/test_drains.py",
-        ("*_by_object(stored, now)", "*()"),
+        ("seen=drains_seen(before))", "seen={})"),
+        ("_assessed(structs.replace(sources, workload=seen.need(WhatHolds(nodes))), now)", "report"),
     ),
     *_in(
         "update_status/controller/drains.py",
-        "update_status/test_planning.py",
-        ("*_by_sources(sources, now)", "*()"),
+        "update_status/controller/test_drains.py",
+        ("question.nodes != self._latest.nodes or ", ""),
+        (" or self._clock.monotonic() - self._asked >= PERIOD", ""),
+    ),
+    *_in(
+        "update_status/document/reading.py",
+        "update_status/controller/test_drains.py",
+        ("if node and drains(node)}", "if node}"),
     ),
     *_in(
         "update_status/causes/drains.py",
@@ -1211,12 +1218,12 @@ _REPORTING = (
     *_in(
         "update_status/document/sections.py",
         "update_status/document/test_settled.py",
-        ("(plane, writer.now),", "plane,"),
-        ("(insight, insight.started == writer.now),", "insight,"),
-        ("SETTLED.get(key) == (part, stood)", "SETTLED.get(key, (0, 0))[1] == stood"),
-        ("SETTLED.get(key) == (part, stood)", "SETTLED.get(key, (0, 0))[0] == part"),
+        ("(plane, now), plane_parts", "plane, plane_parts"),
+        ("part = (one, one.started == self._writer.now)", "part = one"),
+        ("self._found.get(key) == (part, entry)", "self._found.get(key, (0, 0))[1] == entry"),
+        ("self._found.get(key) == (part, entry)", "self._found.get(key, (0, 0))[0] == part"),
         ("if entry is stood and not cut:", "if entry is stood:"),
-        ("        SETTLED.clear()\n", "        pass\n"),
+        ("            self._found.clear()\n", "            pass\n"),
     ),
     *_in(
         "update_status/document/writer.py",
@@ -1230,17 +1237,21 @@ _REPORTING = (
         (", width // 10)", ")"),
     ),
     *_in(
-        "update_status/document/causes.py",
+        "update_status/document/health_parts.py",
         "update_status/document/test_causes.py",
         ("return before if as_before == before else entry", "return entry"),
         ('before.start_source == "FirstSeen"', "False"),
         ("key=lambda one: -one[1].level", "key=lambda one: one[1].level"),
     ),
     *_in(
-        "update_status/document/insights.py",
+        "update_status/document/health_parts.py",
         "update_status/document/test_merging.py",
         ("before and before.start_source == source", "before and False"),
         ("insight.started == writer.now and", "False and"),
+    ),
+    *_in(
+        "update_status/document/pool_parts.py",
+        "update_status/document/test_merging.py",
         ("if before and seen == phase.reason else", "if before else"),
     ),
     *_in(
@@ -1355,6 +1366,7 @@ _KEEPING = (
         "update_status/controller/alerts.py",
         "update_status/controller/test_alerts.py",
         ("if not (self._wanted and self._settings.url)", "if not self._settings.url"),
+        ("            self._wanted, self.latest = False, Answer()\n", "            self._wanted = False\n"),
         ('Answer(self.latest.found, f"{UNABLE}{why}")', 'Answer((), f"{UNABLE}{why}")'),
     ),
     *_in(
@@ -1380,10 +1392,10 @@ _KEEPING = (
         ("nodes_known=known_nodes)", "nodes_known=True)"),
     ),
     *_in(
-        "update_status/document/reading.py",
+        "update_status/document/pool_parts.py",
         "update_status/document/test_round_trip.py",
         ('managed = updating.reason != "CannotDetermine"', "managed = True"),
-        ("Summary(unmanaged=found.unmanaged)", "Summary()"),
+        ("Summary(unmanaged=found.unmanaged, ", "Summary("),
     ),
     *_in(
         "update_status/expectation/__init__.py",
@@ -3289,9 +3301,8 @@ _ASKING_INFORMERS = (
     *_in(
         "update_status/controller/informants.py",
         "update_status/informers/test_informants.py",
-        ("informed(asked[:MOST_ENABLED],", "informed(asked,"),
-        ("candidates(found.readable, self.namespaces)", "candidates(found.readable, ())"),
-        ("if isinstance(found, Population) else []", ""),
+        ("self.namespaces)[:MOST_ENABLED]", "self.namespaces)"),
+        ("candidates(self.every, self.namespaces)", "candidates(self.every, ())"),
     ),
     *_in(
         "update_status/report.py",

@@ -5,15 +5,13 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Pod
+from windlass.api.machineconfiguration import MachineConfigNode
 from windlass.api.policy import PodDisruptionBudget
-from windlass.api.update import UpdateStatus
 from windlass.kube.errors import Forbidden, Status
 from windlass.model.reader import MemoryReader
 from windlass.testing.clock import VirtualLoop
-from windlass.update_status.controller.drains import PERIOD, Drains
-from windlass.update_status.sources import Sources, Unknown, Workload
+from windlass.update_status.controller.drains import PERIOD, DrainsAnswerer, WhatHolds
 
 from .world import World
 
@@ -61,12 +59,6 @@ async def causes(world: World) -> list[str]:
     return [one.summary for one in (await world.status()).causes]
 
 
-async def without_nodes(world: World) -> Sources:
-    """Sources by which nobody drains."""
-    version = (await world.api.get(ClusterVersion, "version")).decode()
-    return Sources(cluster_version=version, operators=tuple(one.decode() for one in world.api.listing(ClusterOperator)))
-
-
 def test_a_drain_that_lasts_for_more_than_two_minutes_has_a_cause(play: Play) -> None:
     async def story(world: World) -> None:
         assert await causes(world) == []
@@ -79,6 +71,18 @@ def test_a_drain_that_lasts_for_more_than_two_minutes_has_a_cause(play: Play) ->
         assert await causes(world) == [f"Pod shop/shop on node {NODE} has not been evicted"]
         await world.api.delete(Pod, "shop", namespace="shop")
         assert await causes(world) == []
+
+    play(story)
+
+
+def test_since_when_a_node_drains_the_object_knows_if_nothing_else_does(play: Play) -> None:
+    async def story(world: World) -> None:
+        assert await causes(world) == []
+        await world.api.delete(MachineConfigNode, NODE)
+        await asyncio.sleep(119)
+        assert await causes(world) == []
+        await asyncio.sleep(2)
+        assert len(await causes(world)) == 1
 
     play(story)
 
@@ -100,19 +104,14 @@ def test_what_may_not_be_read_is_a_gap_beside_a_whole_status(play: Play, kind: t
 
 def test_an_answer_counts_for_a_while(play: Play) -> None:
     async def story(world: World) -> None:
-        await asyncio.sleep(121)
-        await world.settle()
-        reader = MemoryReader(world.api)
-        drains = Drains(reader, world.clock)
-        stored = await reader.see(UpdateStatus, "cluster")
-        sources = await without_nodes(world)
-        first = await drains.look(stored, sources)
-        assert (first.nodes, isinstance(first.pods, Unknown)) == ((NODE,), False)
+        answerer = DrainsAnswerer(MemoryReader(world.api), world.clock)
+        first = await answerer.answer(WhatHolds((NODE,)))
+        assert [one.metadata.name for one in first.pods] == ["shop"]  # type: ignore[union-attr]
         await world.api.delete(Pod, "shop", namespace="shop")
         await asyncio.sleep(PERIOD - 1)
-        assert await drains.look(stored, sources) == first
+        assert await answerer.answer(WhatHolds((NODE,))) == first
         await asyncio.sleep(1)
-        assert (await drains.look(stored, sources)).pods == ()
-        assert await drains.look(await reader.see(UpdateStatus, "gone"), sources) == Workload()
+        assert (await answerer.answer(WhatHolds((NODE,)))).pods == ()
+        assert (await answerer.answer(WhatHolds(("master-0",)))).nodes == ("master-0",)
 
     play(story)

@@ -12,7 +12,7 @@ from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.document import read, write
 from windlass.update_status.document.limits import within_limits
-from windlass.update_status.document.sections import sections
+from windlass.update_status.document.sections import Before, Settled, sections
 from windlass.update_status.document.validity import trouble
 from windlass.update_status.document.writer import Writer
 from windlass.update_status.estimate import progress
@@ -94,7 +94,7 @@ def test_the_whole_object_stays_below_a_mebibyte() -> None:
 
 def test_pools_and_cluster_version_stay_whatever_room_there_is() -> None:
     whole = with_pools(worker("worker", many(3)))
-    found = sections(whole, whole.pools, {}, Writer(NOW, []), [])
+    found = sections(whole, whole.pools, Before({}, Settled()), Writer(NOW, []), [])
     kept = [[entry.uid for entry in entries] for entries in within_limits(found, [], most_bytes=0)]
     assert kept == [["cv-version"], [], ["mcp-worker"]]
 

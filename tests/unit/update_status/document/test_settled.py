@@ -1,5 +1,8 @@
 """What was settled by an earlier write only saves work: a process that has just started writes the same."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,21 +13,23 @@ from tests.unit.update_status.document.written import entries, the_health, the_n
 from tests.unit.update_status.drawn import NOW, clusters
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment import assess
-from windlass.update_status.document import sections, write
+from windlass.update_status.document import Settled, write
 from windlass.update_status.report import Phase, Reference, Report
-from windlass.update_status.times import MINUTE, SECOND, Moment
+from windlass.update_status.times import MINUTE, SECOND
 
 reports = clusters().map(lambda sources: assess(sources, now=NOW))
 
 LATER = parts.NOW + 30 * SECOND
 
 
-def cold(report: Report, now: Moment, previous: UpdateStatusStatus) -> UpdateStatusStatus:
-    sections.SETTLED.clear()
-    return write(report, now=now, previous=previous)
+def warm(most: int = 4096) -> tuple[Settled, Callable[..., UpdateStatusStatus]]:
+    """What is settled by the writes of one process, and how that writes."""
+    settled = Settled(most)
+    return settled, partial(write, settled=settled)
 
 
 def test_an_insight_that_did_not_change_is_the_one_that_stands() -> None:
+    _, write = warm()
     first = write(parts.report(), now=parts.NOW)
     second = write(parts.report(), now=LATER, previous=first)
     third = write(parts.report(), now=LATER + SECOND, previous=second)
@@ -33,6 +38,7 @@ def test_an_insight_that_did_not_change_is_the_one_that_stands() -> None:
 
 
 def test_that_a_text_was_cut_is_said_each_time() -> None:
+    _, write = warm()
     long = parts.report(operators=(parts.operator(message="x" * 100_000),))
     status = write(long, now=parts.NOW)
     for seconds in range(3):
@@ -40,17 +46,16 @@ def test_that_a_text_was_cut_is_said_each_time() -> None:
         assert {one.type: one.status for one in status.conditions}["Truncated"] == "True"
 
 
-def test_what_is_settled_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sections, "_MOST_SETTLED", 2)
-    sections.SETTLED.clear()
+def test_what_is_settled_stays_small() -> None:
+    settled, write = warm(2)
     first = write(parts.report(), now=parts.NOW)
     second = write(parts.report(), now=parts.NOW, previous=first)
-    assert len(sections.SETTLED) <= 2
+    assert 0 < len(settled) <= 2
     assert second == first
 
 
 def test_what_time_alone_changes_is_written_again() -> None:
-    sections.SETTLED.clear()
+    _, write = warm()
     first = write(parts.report(), now=parts.NOW)
     for _ in range(2):
         first = write(parts.report(), now=parts.NOW, previous=first)
@@ -61,7 +66,7 @@ def test_what_time_alone_changes_is_written_again() -> None:
 def test_a_start_is_the_present_only_as_long_as_it_is() -> None:
     about = (Reference("config.openshift.io", "clusterversions", "version"),)
     insight = structs.replace(parts.degraded_node(started=parts.NOW, resources=about), pool="")
-    sections.SETTLED.clear()
+    _, write = warm()
     first = write(parts.report(insight), now=parts.NOW)
     first = write(parts.report(insight), now=parts.NOW, previous=first)
     later = write(parts.report(insight), now=LATER, previous=first)
@@ -69,7 +74,7 @@ def test_a_start_is_the_present_only_as_long_as_it_is() -> None:
 
 
 def test_another_part_and_another_entry_are_not_taken_for_what_is_settled() -> None:
-    sections.SETTLED.clear()
+    _, write = warm()
     first = write(parts.report(), now=parts.NOW)
     write(parts.report(), now=parts.NOW, previous=first)
     other = parts.report(of=parts.node(phase=Phase.REBOOTING, updating=True))
@@ -82,16 +87,14 @@ def test_another_part_and_another_entry_are_not_taken_for_what_is_settled() -> N
 @pytest.mark.slow
 @given(reports, reports, st.lists(st.sampled_from((0, 1, 90)), min_size=1, max_size=3), st.integers(0, 1))
 def test_a_warm_write_and_a_cold_one_are_the_same(one: Report, other: Report, passed: list[int], turn: int) -> None:
-    sections.SETTLED.clear()
-    status = write(one, now=NOW)
+    _, write_again = warm()
+    status = write_again(one, now=NOW)
     for seconds in passed:  # to and fro: the present may also be the one of the first write again
         now = NOW + seconds * SECOND
-        write(one, now=now, previous=status)
+        write_again(one, now=now, previous=status)
         report = (one, other)[turn]
-        warm = write(report, now=now + turn * SECOND, previous=status)
-        again = write(report, now=NOW, previous=warm)
-        kept = dict(sections.SETTLED)
-        assert cold(report, now + turn * SECOND, status) == warm
-        assert cold(report, NOW, warm) == again
-        sections.SETTLED.update(kept)
-        status = warm
+        after = write_again(report, now=now + turn * SECOND, previous=status)
+        again = write_again(report, now=NOW, previous=after)
+        assert write(report, now=now + turn * SECOND, previous=status) == after
+        assert write(report, now=NOW, previous=after) == again
+        status = after

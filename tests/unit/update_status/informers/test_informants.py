@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from windlass.api.update import UpdateStatus
+from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_informer import UpdateInformer
-from windlass.kube.control.seen import NotServedKind, Seen
+from windlass.kube.control.population import Population
+from windlass.kube.control.seen import NotServedKind, Present, Seen
 from windlass.testing.clock import VirtualLoop
 from windlass.update_status.controller.informants import Informants
 from windlass.update_status.informers.admission import MOST_ENABLED
@@ -53,8 +54,11 @@ async def _installed(world: World, story: Callable[[World], Awaitable[None]]) ->
 
 async def tells(world: World, *namespaces: str, reader: Any = None) -> tuple[Informed, ...]:
     stored: Seen[UpdateStatus] = await world.reader.see(UpdateStatus, "cluster")
-    now = of_datetime(world.clock.now())
-    return await Informants(world.feed, namespaces).informed(reader or world.reader, stored, now=now)
+    found = await (reader or world.reader).see_all(UpdateInformer)
+    every = tuple(found.readable) if isinstance(found, Population) else ()
+    status = stored.object.status if isinstance(stored, Present) else UpdateStatusStatus()
+    informants = Informants(every=every, heard=world.feed.heard, namespaces=namespaces)
+    return informants.told(status, now=of_datetime(world.clock.now()))
 
 
 def test_what_an_informer_answered_is_in_the_report_under_its_own_name() -> None:

@@ -21,6 +21,7 @@ from windlass.api.update_insights import (
     ClusterVersionInsight,
     Condition,
     HealthInsight,
+    LevelName,
     MachineConfigPoolInsight,
     Name,
     NodeInsight,
@@ -250,7 +251,7 @@ class CauseEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
         "Node",
         "Pause",
     ]
-    level: Literal["Info", "Warning", "Error", "Critical"]
+    level: LevelName
     summary: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
     description: Annotated[str, Meta(max_length=MOST_ABOUT_CAUSE)] = ""
     remedy: Text = ""

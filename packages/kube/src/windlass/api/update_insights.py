@@ -40,6 +40,11 @@ Percent: TypeAlias = Annotated[int, Meta(ge=0, le=100)]
 Group: TypeAlias = Annotated[str, Meta(max_length=253, pattern=SUBDOMAIN)]
 Status: TypeAlias = Literal["True", "False", "Unknown"]
 ScopeType: TypeAlias = Literal["ControlPlane", "WorkerPool"]
+LevelName: TypeAlias = Literal["Info", "Warning", "Error", "Critical"]
+PoolAssessment: TypeAlias = Literal["Pending", "Completed", "Degraded", "Excluded", "Progressing"]
+NodeCountType: TypeAlias = Literal[
+    "Total", "Available", "Progressing", "Outdated", "Draining", "Excluded", "Degraded", "Pending"
+]
 
 NO_VERSION = "<none>"
 INSTALLATION: Literal["Installation"] = "Installation"
@@ -262,7 +267,7 @@ class ClusterOperatorInsight(Struct, rename="camel", omit_defaults=True, kw_only
 class NodeCount(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The number of nodes in one state. A node can count in several. Added: Pending, which decides the assessment."""
 
-    type: Literal["Total", "Available", "Progressing", "Outdated", "Draining", "Excluded", "Degraded", "Pending"]
+    type: NodeCountType
     count: Annotated[int, Meta(ge=0, le=65536)]
 
 
@@ -280,7 +285,7 @@ class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_on
     name: Name
     resource: PoolRef
     scope_type: ScopeType
-    assessment: Literal["Pending", "Completed", "Degraded", "Excluded", "Progressing"]
+    assessment: PoolAssessment
     completion: Percent
     paused: bool = False
     expected_end: ExpectedEnd | None = None

@@ -119,17 +119,16 @@ def with_refusals(made: Controller[str, Any]) -> Controller[str, Any]:
 
 def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsSettings | None) -> Installation:
     """The capability with the controller of UpdateInformers. Both controllers share what informers told."""
-    from windlass.update_status.controller.informants import Informants
     from windlass.update_status.informers.admission import MOST_ENABLED
     from windlass.update_status.informers.declare import informers_controller
     from windlass.update_status.informers.feed import AskInformer, Feed
     from windlass.update_status.informers.fetching import Fetcher
 
     feed = Feed(Fetcher(service_ca=settings.service_ca, resolve=settings.resolve), UPDATE_STATUS_NAME)
-    informants = Informants(feed, settings.namespaces)
 
     def reports(reader: Any) -> Controller[str, Any]:
-        return with_refusals(update_status_controller(reader, alerts=alerts, informants=informants))
+        made = update_status_controller(reader, alerts=alerts, feed=feed, namespaces=settings.namespaces)
+        return with_refusals(made)
 
     def asks(reader: Any) -> Controller[str, Any]:
         return informers_controller(reader, feed=feed, settings=settings, account=account(NAME, home))

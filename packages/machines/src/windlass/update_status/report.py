@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from windlass.api.update_insights import LevelName, PoolAssessment
 from windlass.update_status.constants import MASTER
 from windlass.update_status.semver import is_older
 from windlass.update_status.times import Duration, Moment
@@ -230,12 +231,12 @@ class Summary(Struct, rename="camel", frozen=True, kw_only=True):
         return self.outdated - self.unmanaged
 
     @property
-    def assessment(self) -> str:
+    def assessment(self) -> PoolAssessment:
         """Completed, Pending, Degraded, Excluded or Progressing: the first that applies."""
         return self.assessment_by_oc if self.left else "Completed"
 
     @property
-    def assessment_by_oc(self) -> str:
+    def assessment_by_oc(self) -> PoolAssessment:
         """The same, but nodes that nobody manages yet are outdated."""
         if not self.outdated:
             return "Completed"
@@ -268,8 +269,20 @@ class Level(IntEnum):
     CRITICAL = 3
 
     @property
-    def title(self) -> str:
-        return self.name.capitalize()
+    def title(self) -> LevelName:
+        return _TITLES[self]
+
+
+_TITLES: Final[dict[Level, LevelName]] = {
+    Level.INFO: "Info",
+    Level.WARNING: "Warning",
+    Level.ERROR: "Error",
+    Level.CRITICAL: "Critical",
+}
+
+
+LEVELS: Final[dict[str, Level]] = {level.title: level for level in Level}
+"""By their titles."""
 
 
 class Impact(StrEnum):

@@ -15,7 +15,7 @@ A budget is one cause for all Pods and nodes that wait for it. Pods and budgets 
 than `PATIENCE`: a drain takes seconds if nothing holds it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from windlass.api.core import Pod
@@ -46,11 +46,14 @@ MOST_DRAINS: Final = 16
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
-def long_drains(report: Report, *, now: Moment) -> tuple[str, ...]:
-    """The nodes that drain for longer than PATIENCE, or are degraded while they drain: the longest first, so many."""
+def long_drains(report: Report, *, now: Moment, seen: Mapping[str, Moment] | None = None) -> tuple[str, ...]:
+    """The nodes that drain for longer than PATIENCE, or are degraded while they drain: the longest first, so many.
+
+    `seen`: when drains were seen first, by the names of nodes, for those of which the report does not say since when.
+    """
     found = []
     for node in (node for pool in report.pools for node in pool.nodes if node.phase is Phase.DRAINING):
-        since = node.first_seen if node.since is None else node.since
+        since = next((one for one in (node.since, node.first_seen) if one is not None), (seen or {}).get(node.name))
         if node.degraded or (since is not None and now - since > PATIENCE):
             found.append((now if since is None else since, node.name))
     return tuple(name for _, name in sorted(found)[:MOST_DRAINS])

@@ -1,4 +1,4 @@
-"""Asks Prometheus for alerts while an update is going on, and wakes the controller when they change.
+"""Asks Prometheus for alerts while decisions ask for them, and wakes the controller when they change.
 
 In OpenShift that is `thanos-querier`, which takes the token of a ServiceAccount. Both the token and the certificate
 authority are files that rotate, so they are read for each request.
@@ -6,12 +6,14 @@ authority are files that rotate, so they are read for each request.
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
 from windlass.kube.control.poll import Poll, Polled
+from windlass.kube.control.question import Question
 from windlass.update_status.reading.alerts import read_alerts
 from windlass.update_status.reading.live import UNABLE
 from windlass.update_status.sources import Alert
@@ -43,8 +45,18 @@ class Answer(Struct, frozen=True):
     trouble: str = ""
 
 
-class Alerts:
-    """The latest alerts, asked for while they are wanted: the observer wants them while something is updated."""
+class FiringAlerts(Question[Answer], frozen=True):
+    """The alerts of the cluster. They are asked for again and again until an attempt does not ask this."""
+
+    SYSTEM: ClassVar[str] = "alerts"
+    FREE: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "alerts of the cluster"
+
+
+class AlertsAnswerer:
+    """The latest alerts, asked for as long as decisions want them."""
 
     def __init__(self, settings: AlertsSettings, key: str) -> None:
         self._settings = settings
@@ -52,17 +64,19 @@ class Alerts:
         self._wanted = False
         self.latest = Answer()
 
-    async def want(self, wanted: bool) -> None:
-        """Ask from now on, or no more; what earlier updates were told is forgotten.
+    async def answer(self, question: FiringAlerts, /) -> Answer:
+        """The first answer is awaited. Otherwise a process that starts during an update would report as resolved
+        whatever its predecessor was told."""
+        if not self._wanted:
+            self._wanted = True
+            if self._settings.url:
+                self.latest = await self._answer()
+        return self.latest
 
-        The first answer is awaited. Otherwise a process that starts during an update would report as resolved whatever
-        its predecessor was told.
-        """
-        if wanted == self._wanted:
-            return
-        self._wanted, self.latest = wanted, Answer()
-        if wanted and self._settings.url:
-            self.latest = await self._answer()
+    def attended(self, key: str, answers: Mapping[Any, Any], /) -> None:
+        """Ask no more once nobody wants to know; what an earlier update was told is forgotten."""
+        if not answers:
+            self._wanted, self.latest = False, Answer()
 
     @property
     def poll(self) -> Poll[str]:

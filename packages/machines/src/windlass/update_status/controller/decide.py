@@ -24,15 +24,18 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.conditions import put
 from windlass.kube.control.plan import Action, Create, Delete, Merge, MergeItems, Plan, RequeueAfter, Target, target
 from windlass.kube.control.population import Population
-from windlass.kube.control.seen import NotServedKind, Present, Unreadable
+from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Unreadable
 from windlass.update_status.assessment import Problem, assess
+from windlass.update_status.causes.drains import long_drains
+from windlass.update_status.controller.alerts import Answer, FiringAlerts
+from windlass.update_status.controller.drains import WhatHolds
 from windlass.update_status.controller.events import events
 from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
-from windlass.update_status.document import health_insights, write
-from windlass.update_status.history import followed, kept
+from windlass.update_status.document import drains_seen, health_insights, write
+from windlass.update_status.history import PROGRESSING, followed, kept
 from windlass.update_status.report import Report
-from windlass.update_status.sources import Sources, Unknown
-from windlass.update_status.times import of_datetime
+from windlass.update_status.sources import Known, Sources, Unknown
+from windlass.update_status.times import Moment, of_datetime
 
 NAME: Final = "cluster"
 
@@ -54,15 +57,50 @@ def decide(seen: UpdateStatusSnapshot, *, now: datetime) -> Plan:
 
 def _kept_up(seen: UpdateStatusSnapshot, stored: Present[UpdateStatus], now: datetime) -> Plan:
     before = stored.object.status
-    if isinstance(seen.sources, Unknown):
-        return Plan.of(_status(stored, _unavailable(before, seen.sources.reason, now)))
-    try:
-        report = assess(seen.sources, now=of_datetime(now))
-    except Problem as problem:
-        return Plan.of(_status(stored, _unavailable(before, str(problem), now)))
-    after = write(report, now=of_datetime(now), previous=before)
+    report = _report(seen, before, of_datetime(now))
+    if isinstance(report, Unknown):
+        return Plan.of(_status(stored, _unavailable(before, report.reason, now)))
+    after = write(report, now=of_datetime(now), previous=before, settled=seen.settled)
     plan = Plan.of(_status(stored, after), *_recorded(seen, stored, report, after, now))
     return plan.then(RequeueAfter(AGAIN, "estimates and thresholds")) if report.updating else plan
+
+
+def _report(seen: UpdateStatusSnapshot, before: UpdateStatusStatus, now: Moment) -> Known[Report]:
+    # First, since the decision is made again with the answer.
+    alerts = seen.need(FiringAlerts()) if _is_updating(seen.sources) or _is_recording(seen.records) else Answer()
+    if isinstance(seen.sources, Unknown):
+        return seen.sources
+    sources = structs.replace(
+        seen.sources,
+        alerts=alerts.found,
+        alerts_trouble=alerts.trouble,
+        records=tuple(seen.records.readable) if isinstance(seen.records, Population) else (),
+        informed=seen.informants.told(before, now=now) if seen.informants else (),
+    )
+    report = _assessed(sources, now)
+    if isinstance(report, Unknown) or not report.updating:
+        return report
+    nodes = long_drains(report, now=now, seen=drains_seen(before))
+    return _assessed(structs.replace(sources, workload=seen.need(WhatHolds(nodes))), now) if nodes else report
+
+
+def _assessed(sources: Sources, now: Moment) -> Known[Report]:
+    try:
+        return assess(sources, now=now)
+    except Problem as problem:
+        return Unknown(str(problem))
+
+
+def _is_updating(sources: Known[Sources]) -> bool:
+    if isinstance(sources, Unknown):
+        return False
+    conditions = sources.cluster_version.status.conditions
+    return any(one.type == "Progressing" and one.status == "True" for one in conditions)
+
+
+def _is_recording(records: Population[UpdateRecord] | NotServedKind | ForbiddenKind) -> bool:
+    """Pools are updated after ClusterVersion is."""
+    return isinstance(records, Population) and any(record.state == PROGRESSING for record in records.readable)
 
 
 def _status(stored: Present[UpdateStatus], after: UpdateStatusStatus) -> Action:

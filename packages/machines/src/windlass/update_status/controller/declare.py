@@ -1,6 +1,6 @@
 """Declares the controller: its watches, and its rights to read and write."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -17,15 +17,19 @@ from windlass.api.update_record import UpdateRecord
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.pace import Pace
-from windlass.kube.control.permissions import emits_events, permission, writes
+from windlass.kube.control.permissions import asks, emits_events, permission, writes
+from windlass.kube.control.plan import Outcome
+from windlass.kube.control.population import Population
 from windlass.kube.object import Object
 from windlass.update_status.constants import MCO_NAMESPACE
-from windlass.update_status.controller.alerts import Alerts, AlertsSettings
-from windlass.update_status.controller.decide import decide
-from windlass.update_status.controller.drains import Drains
+from windlass.update_status.controller.alerts import AlertsAnswerer, AlertsSettings, FiringAlerts
+from windlass.update_status.controller.decide import NAME, decide
+from windlass.update_status.controller.drains import DrainsAnswerer, WhatHolds
 from windlass.update_status.controller.informants import Informants
-from windlass.update_status.controller.observe import NAME, UpdateStatusObserver
+from windlass.update_status.controller.observe import cached_sources
 from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
+from windlass.update_status.document import Settled
+from windlass.update_status.informers.feed import Feed
 
 CONTROLLER: Final = "update-status"
 
@@ -37,13 +41,30 @@ def update_status_controller(
     reader: Any,
     *,
     alerts: AlertsSettings | None = None,
-    informants: Informants | None = None,
+    feed: Feed | None = None,
+    namespaces: Sequence[str] = (),
     resync: float = 600.0,
     clock: Clock | None = None,
 ) -> Controller[str, UpdateStatusSnapshot]:
-    """Keeps the one object up to date. `informants`: what informers of others tell; None: none is asked."""
-    asked = Alerts(alerts or AlertsSettings(), NAME)
-    clock = clock or SystemClock()
+    """Keeps the one object up to date. `feed`: what informers of others told; None: none is asked. `namespaces`:
+    patterns of those whose Services are asked; none: all."""
+    firing, settled = AlertsAnswerer(alerts or AlertsSettings(), NAME), Settled()
+    drains = DrainsAnswerer(reader, clock or SystemClock())
+
+    async def observe(key: str, last: Outcome) -> UpdateStatusSnapshot:
+        informants = None
+        if feed is not None:
+            found = await reader.see_all(UpdateInformer)
+            every = tuple(found.readable) if isinstance(found, Population) else ()
+            informants = Informants(every=every, heard=dict(feed.heard), namespaces=namespaces)
+        return UpdateStatusSnapshot(
+            stored=await reader.see(UpdateStatus, key),
+            records=await reader.see_all(UpdateRecord),
+            sources=await cached_sources(reader),
+            informants=informants,
+            settled=settled,
+        )
+
     return Controller(
         name=CONTROLLER,
         watches=(
@@ -57,9 +78,9 @@ def update_status_controller(
             Watch(MachineConfigNode, _the_one, cache_only=True, optional=True),
             Watch(Node, _the_one, cache_only=True, optional=True, when=_node_differs),
             Watch(Deployment, _the_one, namespace=MCO_NAMESPACE, cache_only=True, optional=True),
-            *((Watch(UpdateInformer, _the_one, cache_only=True, optional=True),) if informants else ()),
+            *((Watch(UpdateInformer, _the_one, cache_only=True, optional=True),) if feed else ()),
         ),
-        sources=(asked.poll, *((informants.feed,) if informants else ())),
+        sources=(firing.poll, *((feed,) if feed else ())),
         permissions=(
             writes(UpdateStatus, "create"),
             writes(UpdateStatus, "patch", subresource="status"),
@@ -67,8 +88,10 @@ def update_status_controller(
             emits_events(namespace="default"),
             permission(Pod, "list"),
             permission(PodDisruptionBudget, "list"),
+            asks(FiringAlerts, WhatHolds),
         ),
-        observe=UpdateStatusObserver(reader, asked, Drains(reader, clock), informants, clock),
+        answerers={FiringAlerts.SYSTEM: firing, WhatHolds.SYSTEM: drains},
+        observe=observe,
         decide=decide,
         workers=1,
         resync=resync,

@@ -1,39 +1,31 @@
-"""Puts together what informers of others told, for the report."""
+"""What the report says of the informers of others, by the objects and by what those told that this process asked."""
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from windlass.api.meta import K
-from windlass.api.update import UpdateStatus
+from windlass.api.update import UpdateStatusStatus
 from windlass.api.update_informer import UpdateInformer
-from windlass.kube.control.population import Population
-from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Present, Seen
 from windlass.update_status.document import informed_of
 from windlass.update_status.informers.admission import MOST_ENABLED, candidates
-from windlass.update_status.informers.feed import Feed
-from windlass.update_status.informers.heard import informed
+from windlass.update_status.informers.heard import Heard, informed
 from windlass.update_status.report import Informed
 from windlass.update_status.times import Moment
 
 
-class PopulationReader(Protocol):
-    """What is needed of `windlass.kube.control.reader.CacheReader`."""
+class Informants(Struct, frozen=True, kw_only=True):
+    """The informers that a cluster has.
 
-    async def see_all(self, kind: type[K]) -> Population[K] | NotServedKind | ForbiddenKind: ...
+    every       the UpdateInformers that can be read
+    heard       the last answers to this process, by name
+    namespaces  patterns of those whose Services are asked; none: all
+    """
 
+    every: Sequence[UpdateInformer] = ()
+    heard: Mapping[str, Heard] = {}
+    namespaces: Sequence[str] = ()
 
-class Informants(Struct, frozen=True):
-    """The informers of others. `namespaces`: patterns of those whose Services are asked; none: all."""
-
-    feed: Feed
-    namespaces: tuple[str, ...] = ()
-
-    async def informed(
-        self, reader: PopulationReader, stored: Seen[UpdateStatus], *, now: Moment
-    ) -> tuple[Informed, ...]:
-        """The last answers of the informers, from `stored`. They count until an informer answers this process."""
-        found = await reader.see_all(UpdateInformer)
-        stood = informed_of(stored.object.status, now=now) if isinstance(stored, Present) else ()
-        asked = candidates(found.readable, self.namespaces) if isinstance(found, Population) else []
-        return informed(asked[:MOST_ENABLED], self.feed.heard, stood, now=now)
+    def told(self, status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, ...]:
+        """What each told last. The answers in `status` count until an informer answers this process."""
+        asked = candidates(self.every, self.namespaces)[:MOST_ENABLED]
+        return informed(asked, self.heard, informed_of(status, now=now), now=now)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from windlass.api.update import (
     MOST_IN_CONTROL_PLANE,
@@ -15,7 +15,7 @@ from windlass.api.update import (
     WorkerPoolUnion,
 )
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
-from windlass.update_status.document import insights
+from windlass.update_status.document import health_parts, plane_parts, pool_parts
 from windlass.update_status.document.limits import Entry, Section
 from windlass.update_status.document.uids import health_uids, uid
 from windlass.update_status.document.validity import trouble
@@ -30,20 +30,46 @@ CONTROL_PLANE: Final = ""
 """In place of the name of a pool."""
 
 _OF_NODES: Final = frozenset({"nodes", "machineconfigpools"})
-
-SETTLED: Final[dict[tuple[str, str, str], tuple[object, Entry]]] = {}
-"""Parts of reports, and the entries that they were last found equal to, by pool, informer and uid.
-
-An entry that writing its part left unchanged is not written again until the entry or the part changes. The cache
-compares both, so entries of other objects do no harm.
-"""
-_MOST_SETTLED: Final = 4096
-
-Before = Mapping[tuple[str, str], Mapping[str, Entry]]
-"""The insights that stand, by pool and informer, then by uid."""
+_MEMBERS: Final = {
+    "ClusterVersion": "cluster_version",
+    "ClusterOperator": "cluster_operator",
+    "MachineConfigPool": "machine_config_pool",
+    "Node": "node",
+    "Health": "health",
+}
 
 
-def standing(status: UpdateStatusStatus) -> Before:
+class Settled:
+    """Parts of reports, and the entries that they were last found equal to, by pool, informer and uid.
+
+    Whoever writes again and again keeps one: an entry that writing its part left unchanged is not written again until
+    the entry or the part changes. Both are compared, so entries of other objects do no harm.
+    """
+
+    def __init__(self, most: int = 4096) -> None:
+        self._most = most
+        self._found: dict[tuple[str, str, str], tuple[object, Entry]] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def knows(self, key: tuple[str, str, str], part: object, entry: Entry) -> bool:
+        return self._found.get(key) == (part, entry)
+
+    def learn(self, key: tuple[str, str, str], part: object, entry: Entry) -> None:
+        if len(self._found) >= self._most and key not in self._found:
+            self._found.clear()
+        self._found[key] = part, entry
+
+
+class Before(Struct, frozen=True):
+    """The insights that stand, by pool and informer, then by uid; and what earlier writes settled."""
+
+    entries: Mapping[tuple[str, str], Mapping[str, Entry]]
+    settled: Settled
+
+
+def standing(status: UpdateStatusStatus, settled: Settled) -> Before:
     found: dict[tuple[str, str], Mapping[str, Entry]] = {}
     if status.control_plane is not None:
         for informer in status.control_plane.informers:
@@ -51,7 +77,7 @@ def standing(status: UpdateStatusStatus) -> Before:
     for pool in status.worker_pools:
         for source in pool.informers:
             found[pool.name, source.name] = {entry.uid: entry for entry in source.insights}
-    return found
+    return Before(found, settled)
 
 
 def sections(
@@ -71,28 +97,21 @@ def sections(
             of_masters.append(insight)
         else:
             of_operators.append(insight)
-    master = next((pool for pool in report.pools if pool.name == MASTER), None)
 
-    cpi = Gathering(CONTROL_PLANE, CPI, before, writer, invalid)
-    cpi.add_control_plane(report)
-    cpi.add_health(of_operators)
-    nodes = Gathering(CONTROL_PLANE, NI, before, writer, invalid)
-    if master is not None:
-        nodes.add_pool(master)
-    nodes.add_health(of_masters)
-    found = [cpi.section(), nodes.section()]
+    operators = Gathering(CONTROL_PLANE, CPI, before, writer, invalid)
+    masters = Gathering(CONTROL_PLANE, NI, before, writer, invalid)
+    operators.add_control_plane(report)
+    operators.add_health(of_operators)
+    for master in [pool for pool in report.pools if pool.name == MASTER][:1]:
+        masters.add_pool(master)
+    masters.add_health(of_masters)
+    found = [operators, masters]
     for pool in workers:
         gathering = Gathering(pool.name, NI, before, writer, invalid)
         gathering.add_pool(pool)
         gathering.add_health(by_pool[pool.name])
-        found.append(gathering.section())
-    return found
-
-
-def _settle(key: tuple[str, str, str], part: object, stood: Entry) -> None:
-    if len(SETTLED) >= _MOST_SETTLED and key not in SETTLED:
-        SETTLED.clear()
-    SETTLED[key] = part, stood
+        found.append(gathering)
+    return [each.section() for each in found]
 
 
 class Gathering:
@@ -100,7 +119,7 @@ class Gathering:
 
     def __init__(self, pool: str, informer: str, before: Before, writer: Writer, invalid: list[str]) -> None:
         self._pool, self._informer = pool, informer
-        self._before = before.get((pool, informer), {})
+        self._before, self._settled = before.entries.get((pool, informer), {}), before.settled
         self._writer, self._invalid = writer, invalid
         self._entries: dict[str, Entry] = {}
 
@@ -109,86 +128,48 @@ class Gathering:
         return Section(self._pool, self._informer, tuple(self._entries.values()), most)
 
     def add_control_plane(self, report: Report) -> None:
-        writer, plane = self._writer, report.control_plane
-        self._add(
-            uid("cv", CLUSTER_VERSION),
-            CLUSTER_VERSION,
-            "ClusterVersion",
-            "cluster_version",
-            lambda old: insights.cluster_version(plane, old, writer),
-            (plane, writer.now),
-        )
-        for operator in plane.operators:
-            self._add(
-                uid("co", operator.name),
-                operator.name,
-                "ClusterOperator",
-                "cluster_operator",
-                lambda old, operator=operator: insights.cluster_operator(operator, old, writer),
-                operator,
-            )
+        plane, now = report.control_plane, self._writer.now
+        version = uid("cv", CLUSTER_VERSION)
+        self._add("ClusterVersion", version, CLUSTER_VERSION, (plane, now), plane_parts.cluster_version, plane)
+        for one in plane.operators:
+            self._add("ClusterOperator", uid("co", one.name), one.name, one, plane_parts.cluster_operator, one)
 
     def add_pool(self, pool: Pool) -> None:
-        writer = self._writer
-        self._add(
-            uid("mcp", pool.name),
-            pool.name,
-            "MachineConfigPool",
-            "machine_config_pool",
-            lambda old: insights.machine_config_pool(pool, old, writer),
-            (pool.name, pool.paused, pool.summary, pool.expected, pool.expected and writer.now),
-        )
+        counted = (pool.name, pool.paused, pool.summary, pool.expected, pool.expected and self._writer.now)
+        self._add("MachineConfigPool", uid("mcp", pool.name), pool.name, counted, pool_parts.machine_config_pool, pool)
         for node in pool.nodes:
-            self._add(
-                uid("node", node.name),
-                node.name,
-                "Node",
-                "node",
-                lambda old, node=node: insights.node_insight(node, pool.name, old, writer),
-                node,
-            )
+            self._add("Node", uid("node", node.name), node.name, node, pool_parts.node_insight, node, pool.name)
 
     def add_health(self, found: Iterable[Insight]) -> None:
-        writer, found = self._writer, list(found)
-        for identity, insight in zip(health_uids(found), found, strict=True):
-            self._add(
-                identity,
-                insight.summary,
-                "Health",
-                "health",
-                lambda old, insight=insight: insights.health_insight(insight, old, writer),
-                (insight, insight.started == writer.now),
-            )
+        found = list(found)
+        for identity, one in zip(health_uids(found), found, strict=True):
+            part = (one, one.started == self._writer.now)
+            self._add("Health", identity, one.summary, part, health_parts.health_insight, one)
 
     def add_informer_insights(self, found: Iterable[InformerInsight]) -> None:
-        writer = self._writer
+        now = self._writer.now
         for told in found:
-            self._add(
-                told.uid,
-                told.insight.summary,
-                "Health",
-                "health",
-                lambda old, told=told: insights.informer_insight(told, old, writer),
-                (told, told.insight.started == writer.now, told.finish and writer.now),
-            )
+            part = (told, told.insight.started == now, told.finish and now)
+            self._add("Health", told.uid, told.insight.summary, part, health_parts.informer_insight, told)
 
-    def _add(self, identity: str, name: str, kind: Any, member: str, make: Callable[..., Any], part: object) -> None:
-        """Add what `make` makes of the same insight as it stands; acquiredAt moves only if it differs from that.
+    def _add(self, kind: Any, identity: str, name: str, part: object, make: Callable[..., Any], *of: Any) -> None:
+        """Add what `make` makes `of` these and of the same insight as it stands; acquiredAt moves only if it differs
+        from that.
 
         `name` is what people are told if it is quarantined. `part` holds the inputs of `make`. It includes the
         current time, unless the present entry alone decides whether the time changes anything.
         """
         stood = self._before.get(identity)
         key, why = (self._pool, self._informer, identity), ""
-        if stood is not None and SETTLED.get(key) == (part, stood):
+        if stood is not None and self._settled.knows(key, part, stood):
             entry, cut = stood, False
         else:
             said = len(self._writer.said)
-            fields = {member: make(getattr(stood.insight, member, None) if stood else None)}
-            entry, why = self._entry(identity, kind, fields, stood)
+            before = getattr(stood.insight, _MEMBERS[kind], None) if stood else None
+            entry, why = self._entry(identity, kind, make(*of, before, self._writer), stood)
             cut = len(self._writer.said) > said
         if entry is stood and not cut:
-            _settle(key, part, stood)
+            self._settled.learn(key, part, stood)
         if identity in self._entries:
             why = "there are two of this name"
         if why:
@@ -196,14 +177,15 @@ class Gathering:
         else:
             self._entries[identity] = entry
 
-    def _entry(self, identity: str, kind: Any, fields: dict[str, Any], stood: Entry | None) -> tuple[Entry, str]:
+    def _entry(self, identity: str, kind: Any, insight: Any, stood: Entry | None) -> tuple[Entry, str]:
         """The entry, and why the API server would refuse it. An equal entry that is stored already is returned
         itself."""
         entry: Entry
+        member = {_MEMBERS[kind]: insight}
         if self._pool:
-            entry = WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **fields))
+            entry = WorkerPoolEntry(uid=identity, acquired_at="", insight=WorkerPoolUnion(type=kind, **member))
         else:
-            entry = ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **fields))
+            entry = ControlPlaneEntry(uid=identity, acquired_at="", insight=ControlPlaneUnion(type=kind, **member))
         if stood is not None and stood.insight == entry.insight:
             return stood, ""  # the API server has taken it
         entry = structs.replace(entry, acquired_at=written(self._writer.now))

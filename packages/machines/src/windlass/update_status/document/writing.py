@@ -24,11 +24,12 @@ from windlass.api.update import (
 )
 from windlass.api.update_insights import Name, Status
 from windlass.update_status.constants import MASTER
-from windlass.update_status.document import insights
-from windlass.update_status.document.causes import causes
+from windlass.update_status.document.health_parts import causes
 from windlass.update_status.document.informed import acceptable, portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
-from windlass.update_status.document.sections import CONTROL_PLANE, NI, sections, standing
+from windlass.update_status.document.plane_parts import VERSION_REF, percent, progressing_condition
+from windlass.update_status.document.pool_parts import pool_condition, pool_ref
+from windlass.update_status.document.sections import CONTROL_PLANE, NI, Settled, sections, standing
 from windlass.update_status.document.validity import holds
 from windlass.update_status.document.writer import Writer, fitting
 from windlass.update_status.estimate import progress
@@ -45,27 +46,29 @@ class _Named(Struct, frozen=True):
     name: Name
 
 
-def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = None) -> UpdateStatusStatus:
+def write(
+    report: Report, *, now: Moment, previous: UpdateStatusStatus | None = None, settled: Settled | None = None
+) -> UpdateStatusStatus:
     """The status of `report` at `now`.
 
     The insights of other programs' informers are written last, within their own budget; the condition InformersDegraded
     reports what was left out.
     Of `previous`, times are kept that move only with what they tell: acquiredAt with the content of an insight,
     lastTransitionTime with a status, the expected end by more than a minute and 5 %. What the API server would refuse,
-    and what is beyond a limit, is left out; the condition Truncated says so.
+    and what is beyond a limit, is left out; the condition Truncated says so. `settled` only saves work.
     """
     previous = previous or UpdateStatusStatus()
     writer, of_others, invalid = Writer(now, []), Writer(now, []), list[str]()
     report = structs.replace(report, informed=acceptable(report.informed, of_others))
     workers = _workers(report, writer, invalid)
     stood_plane = previous.control_plane.conditions if previous.control_plane else ()
-    progressing = insights.progressing_condition(report.control_plane, stood_plane, writer)
+    progressing = progressing_condition(report.control_plane, stood_plane, writer)
     gaps = tuple(writer.shortened(gap, MOST_TEXT, "a gap") for gap in _some(report.gaps, MOST_GAPS, "gaps", writer))
     alerts_missing = writer.shortened(report.alerts, _MOST_ALERTS_MISSING, "the line about alerts")
     named = [name for name in report.unassigned if holds(_Named(name))]
     unassigned = _some(named, MOST_UNASSIGNED, "nodes without a pool", writer)
     why = causes(report.causes, previous.causes, writer, invalid)
-    before = standing(previous)
+    before = standing(previous, Settled() if settled is None else settled)
     found = sections(report, workers, before, writer, invalid)
     budget = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
     kept = {
@@ -81,8 +84,8 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
         overview=_overview(report, now),
         control_plane=ControlPlaneStatus(
             conditions=(progressing,),
-            resource=insights.VERSION_REF,
-            pool_resource=insights.pool_ref(MASTER) if master else None,
+            resource=VERSION_REF,
+            pool_resource=pool_ref(MASTER) if master else None,
             pools_before=names.index(MASTER) if master else 0,
             informers=(
                 *(
@@ -105,8 +108,8 @@ def write(report: Report, *, now: Moment, previous: UpdateStatusStatus | None = 
         worker_pools=tuple(
             PoolStatus(
                 name=pool.name,
-                resource=insights.pool_ref(pool.name),
-                conditions=(insights.pool_condition(pool.summary, stood.get(pool.name, ()), writer),),
+                resource=pool_ref(pool.name),
+                conditions=(pool_condition(pool.summary, stood.get(pool.name, ()), writer),),
                 informers=(
                     WorkerPoolInformer(name=NI, insights=cast("tuple[WorkerPoolEntry, ...]", kept[pool.name, NI])),
                     *(
@@ -166,7 +169,7 @@ def _overview(report: Report, now: Moment) -> Overview:
         updating=report.updating,
         assessment=found.assessment,
         target=fitting(target_version(plane.versions), _MOST_TARGET),
-        operators=f"{plane.updated}/{len(plane.operators)} ({insights.percent(found)}%)",
+        operators=f"{plane.updated}/{len(plane.operators)} ({percent(found)}%)",
         workers=f"{updated}/{managed}",
         health=_health(report.insights),
     )

@@ -23,7 +23,7 @@ from windlass.update_status.document.uids import MOST as MOST_UID
 from windlass.update_status.document.validity import holds
 from windlass.update_status.informers.cleaning import link, one_line
 from windlass.update_status.informers.fetching import NoAnswer
-from windlass.update_status.report import Impact, InformerInsight, Insight, Level, Reference, Scope
+from windlass.update_status.report import LEVELS, Impact, InformerInsight, Insight, Level, Reference, Scope
 from windlass.update_status.times import HOUR, ZERO, Moment, known_moment
 
 MOST_INSIGHTS: Final = 64
@@ -108,7 +108,7 @@ def _accepted(one: InformedInsight, refused: list[str], now: Moment) -> Informer
         uid=one.uid,
         finish=_finish(one.remediation.estimated_finish, now),
         insight=Insight(
-            level=_LEVELS.get(level, Level.INFO),
+            level=LEVELS.get(level, Level.INFO),
             impact=_IMPACTS.get(one.impact.type, Impact.UNKNOWN),
             summary=one_line(one.impact.summary, MOST_SUMMARY),
             description=one_line(one.impact.description, MOST_DESCRIPTION),
@@ -148,5 +148,4 @@ def _moment(text: str | None) -> Moment | None:
         return None
 
 
-_LEVELS: Final = {level.title: level for level in Level}
 _IMPACTS: Final = {impact.value: impact for impact in Impact}

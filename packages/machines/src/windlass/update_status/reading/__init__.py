@@ -8,7 +8,7 @@
 | `alerts` | the answer of Prometheus |
 | `workload` | what can hold the drains of nodes |
 | `objects` | typed objects from trees of YAML, and their times |
-| `facts` | what is read of MachineConfigs and of the Machine Config Operator |
+| `building` | the sources, of the objects that any of these read |
 | `clock` | the moment at which files are reported |
 """
 

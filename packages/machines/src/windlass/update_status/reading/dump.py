@@ -26,10 +26,10 @@ from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
 from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import alerts_of_rules, read_alerts
+from windlass.update_status.reading.building import Read, image_of, lost_configs, sources_of
 from windlass.update_status.reading.clock import last_transition
-from windlass.update_status.reading.facts import configs_of, image_of, releases_of
 from windlass.update_status.reading.objects import check_times
-from windlass.update_status.sources import Alert, Known, Sources, Unknown, Workload
+from windlass.update_status.sources import Alert, Known, Unknown, Workload
 from windlass.update_status.times import ZERO, Moment, moment
 
 _CLUSTER_SCOPED: Final = (
@@ -66,19 +66,16 @@ def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Readin
     version = {one.metadata.name: one for one in found.must(ClusterVersion)}.get(CLUSTER_VERSION)
     if version is None:
         raise Problem(NO_CLUSTER_VERSION)
-    nodes, progress = found.known(Node), found.known(MachineConfigNode)
-    configs = found.each(MachineConfig)
-    named = {config.metadata.name for config in configs}
-    missing = [name for name in configs_of(() if isinstance(nodes, Unknown) else nodes) if name not in named]
-    found.gaps += [f"MachineConfig {name}: {_MISSING}" for name in missing]
-    sources = Sources(
-        cluster_version=version,
-        operators=found.must(ClusterOperator),
-        pools=found.known(MachineConfigPool),
+    nodes, configs = Read(found.known(Node)), found.each(MachineConfig)
+    found.gaps += lost_configs(nodes.objects, {config.metadata.name for config in configs}, _MISSING)
+    sources = sources_of(
+        version,
+        Read(found.must(ClusterOperator)),
+        pools=Read(found.known(MachineConfigPool)),
         nodes=nodes,
-        versions=releases_of(configs),
-        operator_image=_operator_image(found.each(Deployment)),
-        progress={} if isinstance(progress, Unknown) else {one.metadata.name: one for one in progress},
+        configs=Read(configs),
+        image=_operator_image(found.each(Deployment)),
+        steps=Read(found.known(MachineConfigNode)),
         records=found.each(UpdateRecord),
     )
     now = max(_gathered(inputs), last_transition(sources))

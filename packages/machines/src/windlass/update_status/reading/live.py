@@ -4,7 +4,7 @@
 everything else the report says what is missing, and why. No answer at all from the API server is always an error.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from msgspec import structs
@@ -29,10 +29,10 @@ from windlass.update_status.constants import (
 )
 from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import read_alerts
-from windlass.update_status.reading.facts import configs_of, image_of, releases_of
+from windlass.update_status.reading.building import Read, configs_of, image_of, sources_of
 from windlass.update_status.reading.objects import check_times
 from windlass.update_status.reading.workload import Ask, read_workload
-from windlass.update_status.sources import Alert, Known, Sources, Unknown
+from windlass.update_status.sources import Alert, Known, Unknown
 from windlass.update_status.times import Moment
 
 T = TypeVar("T")
@@ -58,21 +58,16 @@ async def read_live(
     `metadata` reads the metadata of objects only. `steps`: read what `oc` does not: MachineConfigNodes, the records of
     updates, and what holds nodes that drain for long.
     """
-    sources = Sources(cluster_version=await _cluster_version(api), operators=await _all(api, ClusterOperator))
-    pools = await _pools(api)
-    nodes = await _known(_all(api, Node))
-    configs, gaps = await _configs(metadata, [] if isinstance(nodes, Unknown) else nodes)
-    sources = structs.replace(
-        sources, pools=pools, nodes=nodes, versions=releases_of(configs), operator_image=await _operator_image(api)
+    sources = sources_of(
+        await _cluster_version(api),
+        Read(await _all(api, ClusterOperator)),
+        pools=Read(await _pools(api)),
+        nodes=(nodes := Read(await _known(_all(api, Node)))),
+        configs=await _configs(metadata, nodes.objects),
+        image=await _operator_image(api),
+        steps=await _steps(api) if steps else Read(),
+        records=await _records(api) if steps else (),
     )
-    if steps:
-        progress = await _progress(api)
-        if isinstance(progress, Unknown):
-            gaps.append(f"steps of nodes: {progress.reason}")
-        else:
-            sources = structs.replace(sources, progress={one.metadata.name: one for one in progress})
-        sources = structs.replace(sources, records=await _records(api))
-    sources = structs.replace(sources, gaps=tuple(gaps))
     now = clock()
     report = assess(sources, now=now)
     if report.updating_by_oc:
@@ -136,15 +131,15 @@ async def _is_hosted(api: ReadApi) -> bool:
     return found.status.control_plane_topology == "External"
 
 
-async def _configs(metadata: ReadApi, nodes: Sequence[Node]) -> tuple[list[MachineConfig], list[str]]:
-    """The MachineConfigs that nodes name, and what is missing of them."""
+async def _configs(metadata: ReadApi, nodes: Iterable[Node]) -> Read[MachineConfig]:
+    """The MachineConfigs that nodes name."""
     found, gaps = [], []
     for name in configs_of(nodes):
         try:
             found.append((await metadata.get(MachineConfig, name)).decode())
         except _REFUSALS as error:
             gaps.append(f"MachineConfig {name}: {error}")
-    return found, gaps
+    return Read(tuple(found), tuple(gaps))
 
 
 async def _operator_image(api: ReadApi) -> Known[str]:
@@ -154,13 +149,13 @@ async def _operator_image(api: ReadApi) -> Known[str]:
         return Unknown(str(error))
 
 
-async def _progress(api: ReadApi) -> Known[tuple[MachineConfigNode, ...]]:
+async def _steps(api: ReadApi) -> Read[MachineConfigNode]:
     try:
-        return await _all(api, MachineConfigNode)
+        return Read(await _all(api, MachineConfigNode))
     except NotServed:
-        return ()
+        return Read()
     except _REFUSALS as error:
-        return Unknown(str(error))
+        return Read(Unknown(str(error)), (f"steps of nodes: {error}",))
 
 
 async def _records(api: ReadApi) -> tuple[UpdateRecord, ...]:

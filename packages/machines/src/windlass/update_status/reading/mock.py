@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 import yaml
+from msgspec import structs
 
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
@@ -21,10 +22,10 @@ from windlass.capability.documents.yaml_dialect import as_json, load_all
 from windlass.update_status.assessment import Problem
 from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import read_alerts
+from windlass.update_status.reading.building import Read, image_of, sources_of
 from windlass.update_status.reading.clock import last_transition
-from windlass.update_status.reading.facts import image_of, releases_of
 from windlass.update_status.reading.objects import decode
-from windlass.update_status.sources import Alert, Sources
+from windlass.update_status.sources import Alert
 from windlass.update_status.times import Moment
 
 SUFFIX: Final = "-cv.yaml"
@@ -42,16 +43,16 @@ def read_mock(path: str, *, wall: Moment) -> Reading:
     alerts, trouble = _alerts(_sibling(path, "-alerts.json"))
     deployment = _sibling(path, "-mco-deployment.yaml")
     deployments = _read(deployment, Deployment) if Path(deployment).exists() else ()
-    sources = Sources(
-        cluster_version=versions[0],
-        operators=operators,
-        pools=pools,
-        nodes=nodes,
-        versions=releases_of(configs),
-        operator_image=image_of(deployments[0]) if deployments else "",
-        alerts=alerts,
-        alerts_trouble=trouble,
+    sources = sources_of(
+        versions[0],
+        Read(operators),
+        pools=Read(pools),
+        nodes=Read(nodes),
+        configs=Read(configs),
+        image=image_of(deployments[0]) if deployments else "",
+        steps=Read(),
     )
+    sources = structs.replace(sources, alerts=alerts, alerts_trouble=trouble)
     return Reading(sources=sources, now=last_transition(sources), wall=wall)
 
 

@@ -1,0 +1,213 @@
+"""Pools and nodes as insights, and back. `before` is the same insight as it stands."""
+
+from functools import lru_cache
+from typing import Final, Literal, get_args
+
+from msgspec import Struct
+
+from windlass.api.machineconfiguration import GROUP as MACHINE_CONFIGURATION
+from windlass.api.update_insights import (
+    MOST_NODE_MESSAGE,
+    MachineConfigPoolInsight,
+    NodeCondition,
+    NodeCount,
+    NodeCountType,
+    NodeInsight,
+    PoolCondition,
+    PoolRef,
+    ResourceRef,
+    ScopeType,
+    Status,
+)
+from windlass.update_status.constants import MASTER
+from windlass.update_status.document.plane_parts import condition_of, estimate_of, expected_end, is_version
+from windlass.update_status.document.writer import Writer, fitting, written, written_if_known
+from windlass.update_status.report import Node, Phase, Pool, Summary
+from windlass.update_status.times import known_moment, moment
+
+NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed", "CannotDetermine"]
+_COUNTS: Final[tuple[NodeCountType, ...]] = get_args(NodeCountType)
+
+
+@lru_cache(maxsize=64)
+def pool_ref(name: str) -> ResourceRef:
+    return ResourceRef(group=MACHINE_CONFIGURATION, resource="machineconfigpools", name=name)
+
+
+@lru_cache(maxsize=64)
+def _pool_of(name: str) -> PoolRef:
+    """The same in an insight."""
+    return PoolRef(group="machineconfiguration.openshift.io", resource="machineconfigpools", name=name)
+
+
+def scope_of_pool(name: str) -> ScopeType:
+    return "ControlPlane" if name == MASTER else "WorkerPool"
+
+
+# Pools.
+
+
+def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], writer: Writer) -> PoolCondition:
+    status: Status = "False"
+    reason: Literal["Progressing", "Pending", "Updated", "Excluded"]
+    if not summary.left:
+        reason = "Updated"
+    elif summary.progressing:
+        status, reason = "True", "Progressing"
+    elif summary.pending == summary.total:
+        reason = "Pending"
+    elif summary.excluded:
+        reason = "Excluded"
+    else:
+        status, reason = "True", "Progressing"
+    return PoolCondition(
+        type="Updating",
+        status=status,
+        reason=reason,
+        message="",
+        last_transition_time=writer.changed(before, "Updating", status),
+    )
+
+
+def machine_config_pool(
+    pool: Pool, before: MachineConfigPoolInsight | None, writer: Writer
+) -> MachineConfigPoolInsight:
+    summary = pool.summary
+    return MachineConfigPoolInsight(
+        conditions=(pool_condition(summary, before.conditions if before else (), writer),),
+        name=pool.name,
+        resource=_pool_of(pool.name),
+        scope_type=scope_of_pool(pool.name),
+        assessment=summary.assessment,
+        completion=round(summary.updated / summary.managed * 100) if summary.managed else 100,
+        paused=pool.paused,
+        expected_end=expected_end(pool.expected, before.expected_end if before else None, writer),
+        summaries=tuple(NodeCount(type=kind, count=getattr(summary, kind.lower())) for kind in _COUNTS),
+        unmanaged=summary.unmanaged,
+    )
+
+
+def pool_of(name: str, found: MachineConfigPoolInsight | None, nodes: tuple[NodeInsight, ...]) -> Pool:
+    paused = found is not None and found.paused
+    return Pool(
+        name=name,
+        paused=paused,
+        expected=estimate_of(found.expected_end) if found else None,
+        summary=_summary(found) if found else Summary(),
+        nodes=tuple(_node(node, paused=paused) for node in nodes),
+    )
+
+
+def _summary(found: MachineConfigPoolInsight) -> Summary:
+    return Summary(unmanaged=found.unmanaged, **{one.type.lower(): one.count for one in found.summaries})
+
+
+# Nodes.
+
+
+class _PhaseText(Struct, frozen=True):
+    reason: NodeReason
+    message: str
+    estimate: str | None
+
+
+_PHASES: Final = {
+    Phase.DRAINING: _PhaseText("Draining", "The node is draining", "10m0s"),
+    Phase.UPDATING: _PhaseText("Updating", "The node is updating", "5m0s"),
+    Phase.REBOOTING: _PhaseText("Rebooting", "The node is rebooting", "5m0s"),
+    Phase.PAUSED: _PhaseText("Paused", "The update of the node is paused", "0s"),
+    Phase.PENDING: _PhaseText("Pending", "The update of the node is pending", None),
+    Phase.UPDATED: _PhaseText("Completed", "The node is updated", "0s"),
+}
+_UNMANAGED: Final = _PhaseText("CannotDetermine", "No Machine Config Daemon has annotated the node yet", None)
+_PHASE_OF: Final[dict[str, Phase]] = {text.reason: phase for phase, text in _PHASES.items()}
+
+
+def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writer) -> NodeInsight:
+    phase = _PHASES[node.phase] if node.managed else _UNMANAGED
+    name = f"Node {node.name}"
+    stood = before.conditions if before else ()
+    updating: Status = "True" if node.updating else "False" if node.managed else "Unknown"
+    available: Status = "False" if node.unavailable else "True"
+    degraded: Status = "True" if node.degraded else "False"
+    seen = next((one.reason for one in stood if one.type == "Updating"), None)
+    return NodeInsight(
+        conditions=(
+            NodeCondition(
+                type="Updating",
+                status=updating,
+                reason=phase.reason,
+                message=phase.message,
+                last_transition_time=writer.changed(stood, "Updating", updating),
+            ),
+            NodeCondition(
+                type="Available",
+                status=available,
+                reason="Unavailable" if node.unavailable else "AsExpected",
+                message=writer.message(node.why_unavailable, name) if node.unavailable else "The node is available",
+                last_transition_time=writer.changed(stood, "Available", available, node.unavailable_since),
+            ),
+            NodeCondition(
+                type="Degraded",
+                status=degraded,
+                reason="Degraded" if node.degraded else "AsExpected",
+                message=writer.message(node.why_degraded, name) if node.degraded else "The node is not degraded",
+                last_transition_time=writer.changed(stood, "Degraded", degraded, node.degraded_since),
+            ),
+        ),
+        name=node.name,
+        resource=ResourceRef(resource="nodes", name=node.name),
+        pool_resource=_pool_of(pool),
+        scope_type=scope_of_pool(pool),
+        version=_version(node, writer),
+        estimated_to_complete=_estimate(node) if node.managed else None,
+        # The conditions have the whole text, so that nothing is lost.
+        message=fitting(node.message, MOST_NODE_MESSAGE),
+        step=node.step,
+        step_started_at=written_if_known(node.since),
+        unavailable_since=written_if_known(node.unavailable_since),
+        degraded_since=written_if_known(node.degraded_since),
+        observed_since=before.observed_since if before and seen == phase.reason else written(writer.now),
+    )
+
+
+def _version(node: Node, writer: Writer) -> str | None:
+    if node.version and not is_version(node.version):
+        writer.said.append(f"the version of Node {node.name} was left out: {node.version[:64]!r} is not a version")
+        return None
+    return node.version or None
+
+
+def _estimate(node: Node) -> str | None:
+    if node.degraded or node.out_of_service:
+        return "0s" if node.updated else None
+    return _PHASES[node.phase].estimate
+
+
+def drains(found: NodeInsight) -> bool:
+    return condition_of(found.conditions, "Updating").reason == _PHASES[Phase.DRAINING].reason
+
+
+def _node(found: NodeInsight, *, paused: bool) -> Node:
+    updating, available, degraded = (
+        condition_of(found.conditions, kind) for kind in ("Updating", "Available", "Degraded")
+    )
+    managed = updating.reason != "CannotDetermine"
+    guessed = Phase.PAUSED if paused else Phase.PENDING
+    unavailable, is_degraded = available.status == "False", degraded.status == "True"
+    return Node(
+        name=found.name,
+        phase=_PHASE_OF.get(updating.reason, Phase.PENDING) if managed else guessed,
+        managed=managed,
+        since=known_moment(found.step_started_at),
+        first_seen=moment(found.observed_since),
+        step=found.step,
+        updating=updating.status == "True",
+        version=found.version or "",
+        unavailable=unavailable,
+        unavailable_since=known_moment(found.unavailable_since),
+        why_unavailable=available.message if unavailable else "",
+        degraded=is_degraded,
+        degraded_since=known_moment(found.degraded_since),
+        why_degraded=degraded.message if is_degraded else "",
+    )
