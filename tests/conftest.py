@@ -32,6 +32,8 @@ FOUNDATION = {"api", "capability", "kube", "model", "testing"}
 SLOWEST_FIRST = ("e2e", "api", "unit")
 """The folders of tests, by how long a file of theirs takes."""
 
+pytest_plugins = ["tests.scheduling"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

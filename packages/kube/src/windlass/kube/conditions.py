@@ -36,6 +36,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from windlass.api.meta import Condition
+from windlass.kube import decoding
 from windlass.kube.clock import rfc3339
 
 Status: TypeAlias = Literal["True", "False", "Unknown"]
@@ -146,4 +147,4 @@ def _tree(one: AnyCondition) -> dict[str, Any]:
 def _in_the_form_of(pattern: C, new: AnyCondition, since: str) -> C:
     """`new`, a Struct of the type of `pattern` or a tree as that one is."""
     tree: Any = {**_tree(new), "lastTransitionTime": since}
-    return tree if isinstance(pattern, Mapping) else msgspec.convert(tree, type(pattern))
+    return tree if isinstance(pattern, Mapping) else decoding.convert(tree, type(pattern))

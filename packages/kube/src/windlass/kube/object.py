@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from windlass.api.meta import K, KubernetesObject, ObjectMeta, without_nulls
+from windlass.api.meta import K, ObjectMeta, without_nulls
+from windlass.kube import decoding
 from windlass.kube.errors import DecodeError
 from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
 
@@ -19,9 +20,9 @@ T = TypeVar("T")
 NamespacedName: TypeAlias = tuple[str | None, str]
 """(namespace, name); the namespace is None for cluster-scoped kinds."""
 
-_ENVELOPE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ENVELOPE = decoding.decoder(dict[str, msgspec.Raw])
 _ANY = msgspec.json.Decoder()
-_META = msgspec.json.Decoder(ObjectMeta)
+_META = decoding.decoder(ObjectMeta)
 _ENCODE = msgspec.json.Encoder().encode
 
 
@@ -29,7 +30,7 @@ class _Holder(msgspec.Struct, gc=False):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
 
 
-_HOLDER = msgspec.json.Decoder(_Holder)
+_HOLDER = decoding.decoder(_Holder)
 
 
 class Object(Generic[K]):
@@ -83,13 +84,12 @@ class Object(Generic[K]):
         """The typed view. Raises DecodeError that names object, field and what was expected there."""
         if CUT in self.raw:
             raise DecodeError(f"{self._named}: {TOO_DEEP}")
-        decoder = decoder_for(self.kind)
         try:
-            return decoder.decode(self.raw)
+            return decoding.decode(self.raw, self.kind)
         except msgspec.ValidationError:
             pass
         try:
-            return msgspec.convert(without_nulls(self.tree()), self.kind)
+            return decoding.convert(without_nulls(self.tree()), self.kind)
         except msgspec.ValidationError as error:
             raise DecodeError(f"{self._named}: {error}") from error
 
@@ -100,14 +100,10 @@ class Object(Generic[K]):
 
     def glimpse(self, shape: type[T]) -> T | None:
         """The fields that `shape`, a Struct, declares, even if others are malformed; None if those fields are too."""
-        decoder = _GLIMPSES.get(shape)
-        if decoder is None:
-            decoder = _GLIMPSES[shape] = msgspec.json.Decoder(shape)
         try:
-            seen: T = decoder.decode(self.raw)
+            return decoding.decode(self.raw, shape)
         except msgspec.ValidationError:
             return None
-        return seen
 
     def tree(self) -> dict[str, Any]:
         """A fresh untyped copy, which the caller may change."""
@@ -132,15 +128,3 @@ def plain(raw: bytes) -> dict[str, Any]:
     """The untyped tree of an object's JSON."""
     value: dict[str, Any] = _ANY.decode(raw)
     return value
-
-
-_GLIMPSES: dict[type[Any], msgspec.json.Decoder[Any]] = {}
-_DECODERS: dict[type[KubernetesObject], msgspec.json.Decoder[Any]] = {}
-
-
-def decoder_for(kind: type[K]) -> "msgspec.json.Decoder[K]":
-    """The one decoder of `kind`: building one costs more than using it."""
-    decoder = _DECODERS.get(kind)
-    if decoder is None:
-        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
-    return decoder

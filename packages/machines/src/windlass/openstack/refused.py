@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.meta import Condition
+from windlass.kube import decoding
 from windlass.kube.conditions import condition, find
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Action, Call, Emit, Merge, Plan, target
@@ -97,7 +98,7 @@ def _is_status(action: Action, found: Present[Any]) -> bool:
 
 def _with_status(found: Present[Any], status: Any) -> Present[Any]:
     raw = msgspec.json.encode({**found.tree, "status": status})
-    return Present(msgspec.json.decode(raw, type=type(found.object)), raw)
+    return Present(decoding.decode(raw, type(found.object)), raw)
 
 
 def _with_old_conditions(action: Any) -> Merge:

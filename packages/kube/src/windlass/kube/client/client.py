@@ -63,6 +63,7 @@ from msgspec import Struct
 
 from windlass.api.authentication import TokenRequest, TokenRequestStatus
 from windlass.api.meta import K, T
+from windlass.kube import decoding
 from windlass.kube.client import paths
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
@@ -304,9 +305,9 @@ class Client(ReadingVerbs, Api):
 def _decode(answer: bytes, shape: type[T], what: str) -> T:
     try:
         try:
-            return msgspec.json.decode(answer, type=shape)
+            return decoding.decode(answer, shape)
         except RecursionError:
-            return msgspec.json.decode(cut(answer), type=shape)
+            return decoding.decode(cut(answer), shape)
     except msgspec.MsgspecError as error:
         raise DecodeError(f"{what}: the server's answer is not what the API promises: {error}") from error
 

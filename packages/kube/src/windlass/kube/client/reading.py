@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct, field
 
 from windlass.api.meta import K
+from windlass.kube import decoding
 from windlass.kube.client import paths
 from windlass.kube.client.transport import JSON, Transport
 from windlass.kube.client.watch import Event, events
@@ -66,7 +67,7 @@ class _List(Struct, frozen=True):
     items: list[msgspec.Raw] | None = None
 
 
-_LIST = msgspec.json.Decoder(_List)
+_LIST = decoding.decoder(_List)
 
 
 class ReadingVerbs(ReadApi):

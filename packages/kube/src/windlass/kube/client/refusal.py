@@ -13,6 +13,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from windlass.kube import decoding
 from windlass.kube.errors import ApiError, Status, api_error
 
 _UNSERVED = b"404 page not found"
@@ -25,8 +26,8 @@ class _Kind(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
-_KIND = msgspec.json.Decoder(_Kind).decode
-_STATUS = msgspec.json.Decoder(Status).decode
+_KIND = decoding.decoder(_Kind).decode
+_STATUS = decoding.decoder(Status).decode
 
 
 def refusal(code: int, headers: Mapping[str, str], body: bytes, *, request: str) -> ApiError:

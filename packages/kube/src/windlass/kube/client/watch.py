@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from windlass.api.meta import K
+from windlass.kube import decoding
 from windlass.kube.client.refusal import read_status
 from windlass.kube.errors import ApiError, DecodeError, Status, TransportError, api_error
 from windlass.kube.nesting import DEEPEST, cut
@@ -53,7 +54,7 @@ class _Line(Struct, frozen=True):
     object: msgspec.Raw
 
 
-_LINE = msgspec.json.Decoder(_Line)
+_LINE = decoding.decoder(_Line)
 
 
 async def events(

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from windlass.kube import decoding
 from windlass.kube.config.cluster import check
 from windlass.kube.config.credentials import ClientCertificate, Credential
 from windlass.kube.errors import ConfigError, KubeError, TransportError
@@ -204,7 +205,7 @@ class ExecPlugin:
 
     def _read(self, printed: bytes) -> tuple[Credential, datetime | None]:
         try:
-            answer = msgspec.json.decode(printed, type=ExecCredential)
+            answer = decoding.decode(printed, ExecCredential)
         except msgspec.MsgspecError as error:
             raise self._failed(f"printed no ExecCredential: {error}") from error
         if answer.kind != "ExecCredential" or answer.api_version != self._api_version:

@@ -14,7 +14,7 @@ import yaml
 from msgspec import Struct, field
 
 from windlass.api.meta import without_nulls
-from windlass.kube import yaml_reader
+from windlass.kube import decoding, yaml_reader
 from windlass.kube.errors import ConfigError
 
 E = TypeVar("E")
@@ -159,7 +159,7 @@ def _entries(top: dict[str, Any], plural: str, singular: str, shape: type[E], *,
         name = item["name"]
         where = f"{file}: {plural}[{name!r}]"
         try:
-            value = msgspec.convert(item.get(singular, {}), shape)
+            value = decoding.convert(item.get(singular, {}), shape)
         except msgspec.ValidationError as error:
             reason, _, at = str(error).partition(" - at `$")
             at = at.rstrip("`")

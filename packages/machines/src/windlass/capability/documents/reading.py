@@ -22,6 +22,7 @@ from msgspec import Struct
 from windlass.api.meta import without_nulls
 from windlass.capability.documents.must_gather import Interest, files
 from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
+from windlass.kube import decoding
 from windlass.kube.nesting import CUT, TOO_DEEP, cut, is_deep
 from windlass.kube.yaml_composer import Cut
 
@@ -79,15 +80,15 @@ class Document(Struct, frozen=True, eq=False):
             raise Undecodable(f"object: {self.excess}")
         try:
             if isinstance(self.body, bytes):
-                return msgspec.json.decode(self.body, type=kind)
-            return msgspec.convert(self.body, kind)
+                return decoding.decode(self.body, kind)
+            return decoding.convert(self.body, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             pass
         tree: Any = None
         try:
             tree = json.loads(self.body) if isinstance(self.body, bytes) else self.body
             tree = without_nulls(as_json(tree))
-            return msgspec.convert(tree, kind)
+            return decoding.convert(tree, kind)
         except msgspec.ValidationError as error:
             raise Undecodable(_explained(error, tree, kind)) from None
         except ValueError as error:
@@ -123,7 +124,7 @@ _STEP = re.compile(r"\[\.\.\.\]|\[\d+\]|[^.\[\]]+")
 
 _CUT_TEXT: Final = CUT.decode()
 
-_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_ENVELOPE = decoding.decoder(_Envelope)
 
 
 def read_path(path: Path, *, interest: Interest) -> Iterator[Document]:
@@ -338,7 +339,7 @@ def _with_keys(path: str, error: str, tree: Any, kind: type) -> str:
 
 def _error_of(tree: Any, kind: type) -> str:
     try:
-        msgspec.convert(tree, kind)
+        decoding.convert(tree, kind)
     except msgspec.ValidationError as error:
         return str(error)
     return ""

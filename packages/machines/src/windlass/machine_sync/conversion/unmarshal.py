@@ -23,6 +23,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field, inspect
 
+from windlass.kube import decoding
+
 T = TypeVar("T")
 
 
@@ -87,7 +89,7 @@ def unmarshal(tree: Any, kind: type[T], names: GoNames) -> Unmarshalled[T]:
         return Unmarshalled(kind())
     shape = _shape(kind, names)  # type: ignore[arg-type]
     try:
-        value = msgspec.convert(tree, kind)
+        value = decoding.convert(tree, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):
         # The latter for keys with a lone surrogate, which is in no field's name.
         pass
@@ -99,7 +101,7 @@ def unmarshal(tree: Any, kind: type[T], names: GoNames) -> Unmarshalled[T]:
     if reader.error:
         return Unmarshalled(None, f"{_UNMARSHALING}{reader.error}")
     try:
-        return Unmarshalled(msgspec.convert(normal, kind), unknown=reader.unknown)
+        return Unmarshalled(decoding.convert(normal, kind), unknown=reader.unknown)
     except (msgspec.ValidationError, RecursionError) as error:
         return Unmarshalled(None, f"{_UNMARSHALING}{error}")
 

@@ -18,9 +18,8 @@ All other fields of our types belong to conversion, whether it sets them now, di
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from windlass.api.meta import tree
+from windlass.kube import decoding
 from windlass.kube.control.merge import same
 from windlass.machine_sync.mirroring import mirrored_spec
 from windlass.machine_sync.platforms import Platform
@@ -90,7 +89,7 @@ def _unlike(platform: Platform, observed: Mapping[str, Any], desired: Mapping[st
 def _declared(platform: Platform, spec: dict[str, Any]) -> dict[str, Any]:
     """`spec` with only the fields that the type of the platform's infra machines declares."""
     kind: Any = platform.infra_machine
-    declared: dict[str, Any] = tree(msgspec.convert(spec, type(kind().spec)))
+    declared: dict[str, Any] = tree(decoding.convert(spec, type(kind().spec)))
     return {key: value for key, value in declared.items() if key in spec}
 
 

@@ -13,10 +13,10 @@ be expressed are not found; conversion reports them when they occur.
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct, inspect
 
 from windlass.api import capi
+from windlass.kube import decoding
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import Platform
 from windlass.machine_sync.policies.samples import CORE, NO_SAMPLES, PLATFORMS, Form, Samples
@@ -63,7 +63,7 @@ def infra_machine_prober(platform: Platform) -> Prober:
     assert isinstance(spec, inspect.StructType)
 
     def reports(tree: Tree) -> bool:
-        machine = kind(spec=msgspec.convert(tree, spec.cls))
+        machine = kind(spec=decoding.convert(tree, spec.cls))
         converted = platform.to_machine_api(capi.Machine(), machine, platform.infra_cluster())
         return bool(converted.errors or converted.remarks)
 
@@ -82,9 +82,9 @@ def machine_set_prober(platform: Platform) -> Prober:
 
 
 def _set_reports(platform: Platform, spec: Tree) -> bool:
-    machine_set = capi.MachineSet(spec=msgspec.convert(spec, capi.MachineSetSpec))
+    machine_set = capi.MachineSet(spec=decoding.convert(spec, capi.MachineSetSpec))
     base = PLATFORMS.get(platform.name, NO_SAMPLES).base
-    infra: Any = msgspec.convert({"spec": {"template": {"spec": base}}}, platform.infra_template)
+    infra: Any = decoding.convert({"spec": {"template": {"spec": base}}}, platform.infra_template)
     converted = machine_api_machine_set(platform, machine_set, infra, infra_cluster=platform.infra_cluster())
     return bool(converted.errors or converted.remarks)
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
+from windlass.kube import decoding
 from windlass.openstack.cloud import network_requests as networks
 from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, DescribeBalancer, PartOfBalancer
@@ -133,7 +134,7 @@ def _after_networking(
         case networks.CreateRules():
             made = msgspec.json.decode(answer.body)
             rules = made.get("security_group_rules") or [made["security_group_rule"]]
-            _change_rules(lists, request.id, add=msgspec.convert(rules, list[SecurityGroupRule]))
+            _change_rules(lists, request.id, add=decoding.convert(rules, list[SecurityGroupRule]))
         case networks.DeleteRule():
             _change_rules(lists, request.group, without=request.id)
         case networks.AssociateFloatingIp():
@@ -141,7 +142,7 @@ def _after_networking(
 
 
 def _decoded(answer: Answer, envelope: str, kind: type[T]) -> T:
-    return msgspec.json.decode(answer.body, type=dict[str, kind])[envelope]  # type: ignore[valid-type]
+    return decoding.decode(answer.body, dict[str, kind])[envelope]  # type: ignore[valid-type]
 
 
 def _change_rules(

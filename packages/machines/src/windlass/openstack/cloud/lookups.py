@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
+from windlass.kube import decoding
 from windlass.openstack.cloud import resources
 from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.failures import Unavailable
@@ -100,8 +101,8 @@ def matching(query: Query, found: tuple[Any, ...]) -> tuple[resources.Resource, 
 def decode(body: bytes, key: str, kind: type[T], *, service: str) -> tuple[list[T], tuple[tuple[str, str], ...] | None]:
     """The resources below `key`, and the query of the next page if there is one."""
     try:
-        page: dict[str, msgspec.Raw] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        found = msgspec.json.decode(page.get(key, b"[]"), type=list[kind])  # type: ignore[valid-type]
+        page: dict[str, msgspec.Raw] = decoding.decode(body, dict[str, msgspec.Raw])
+        found = decoding.decode(page.get(key, b"[]"), list[kind])  # type: ignore[valid-type]
         following = _next(page, key)
     except UNREADABLE as error:
         raise Unavailable(service, f"the answer is not a list of {key}: {error}") from None

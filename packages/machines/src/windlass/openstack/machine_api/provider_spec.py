@@ -16,6 +16,7 @@ from windlass.api.capo_server import OpenStackServer, OpenStackServerSpec
 from windlass.api.config import Infrastructure
 from windlass.api.mapi_openstack import OpenstackProviderSpec, SecretReference
 from windlass.api.meta import ObjectMeta
+from windlass.kube import decoding
 from windlass.openstack import provider_spec_reading as reading
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.instance.spec import InstanceSpec, Problem
@@ -36,7 +37,7 @@ def is_ours(machine: mapi.Machine) -> bool:
 def provider_spec(machine: mapi.Machine) -> OpenstackProviderSpec | Problem:
     """The provider spec, or why it cannot be read. A null is an absent field, as Go has it."""
     try:
-        return msgspec.convert(_without_nulls(machine.spec.provider_spec.value), OpenstackProviderSpec)
+        return decoding.convert(_without_nulls(machine.spec.provider_spec.value), OpenstackProviderSpec)
     except msgspec.ValidationError as error:
         return Problem("Invalid", _PATH, f"{_PATH} cannot be read: {error}")
 

@@ -12,13 +12,13 @@ A resource belongs to an object if its status records the ID, or if it has the o
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct, structs
 
 from windlass.api.capo import IdentityReference, OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterStatus
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.meta import Condition
+from windlass.kube import decoding
 from windlass.kube.conditions import find
 from windlass.kube.control.seen import Present
 from windlass.openstack.cloud.marks import mark_of as mark_in_cloud
@@ -185,7 +185,7 @@ def of_object(
         kind=found.object.RESOURCE.kind,
         name=f"{meta.namespace}/{meta.name}",
         state=state,
-        ready=msgspec.convert(ready, Condition, from_attributes=True) if ready is not None else None,
+        ready=decoding.convert(ready, Condition, from_attributes=True) if ready is not None else None,
         notes=(*notes, *(("it is being deleted",) if meta.deletion_timestamp else ())),
         children=children,
     )

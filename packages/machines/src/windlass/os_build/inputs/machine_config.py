@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from windlass.api.machineconfiguration import MachineConfig
+from windlass.kube import decoding
 from windlass.os_build.constants import RELEASE
 
 _VERSION: Final = re.compile(r"3\.[0-9]+\.[0-9]+(-experimental)?")
@@ -181,11 +182,11 @@ class Rendered(Struct, frozen=True):
 def read(machine_config: bytes) -> Rendered:
     """From the JSON of the object. Raises Invalid."""
     try:
-        document = msgspec.json.decode(machine_config, type=Document)
+        document = decoding.decode(machine_config, Document)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Invalid("JSON", str(error)) from None
     try:
-        spec = msgspec.json.decode(document.spec, type=Spec)
+        spec = decoding.decode(document.spec, Spec)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         what, _, where = str(error).partition(" - at `$")
         raise Invalid(f"spec{where.rstrip('`')}", what) from None

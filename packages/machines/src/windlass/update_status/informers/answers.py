@@ -18,6 +18,7 @@ from windlass.api.update_informer import (
     UpdateInsightsResponse,
 )
 from windlass.api.update_insights import GROUP, LABEL, MOST_RESOURCES, AboutRef
+from windlass.kube import decoding
 from windlass.kube.nesting import is_deep
 from windlass.update_status.document.uids import MOST as MOST_UID
 from windlass.update_status.document.validity import holds
@@ -37,8 +38,8 @@ BUILT_IN: Final = ("cv-", "co-", "mcp-", "node-", "health-", "cause-")
 """How the uids of the controller's own insights begin: no other insight may look like one."""
 
 _VERSION = re.compile(r"v([0-9]+)(?:(?:alpha|beta)[0-9]+)?")
-_response = msgspec.json.Decoder(UpdateInsightsResponse)
-_insight = msgspec.json.Decoder(InformedInsight)
+_response = decoding.decoder(UpdateInsightsResponse)
+_insight = decoding.decoder(InformedInsight)
 
 
 class Answer(Struct, frozen=True):

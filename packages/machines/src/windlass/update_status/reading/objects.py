@@ -14,6 +14,7 @@ from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfigNode
 from windlass.api.meta import K, KubernetesObject
 from windlass.api.policy import PodDisruptionBudget
+from windlass.kube import decoding
 from windlass.update_status.assessment import Problem
 from windlass.update_status.times import moment
 
@@ -26,7 +27,7 @@ def decode(tree: Any, kind: type[K], *, source: str) -> K:
     """The object `tree` as `kind`. Raises Problem."""
     tree = with_zero_values(tree)
     try:
-        found = msgspec.convert(tree, kind)
+        found = decoding.convert(tree, kind)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).replace("`", "").partition(" - at ")
         where = f"{path.removeprefix('$').removeprefix('.')}: " if path else ""

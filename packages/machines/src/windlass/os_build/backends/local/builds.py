@@ -22,6 +22,7 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec import Struct, field, structs
 
+from windlass.kube import decoding
 from windlass.kube.logger import Logger, about
 from windlass.os_build import failure
 from windlass.os_build import log as logs
@@ -75,7 +76,7 @@ class Slot:
 
     async def _remove_images(self, kept: frozenset[str], *, whole: bool) -> None:
         try:
-            listed = msgspec.json.decode(self._buildah.images(self.folder).read_bytes(), type=list[_Image])
+            listed = decoding.decode(self._buildah.images(self.folder).read_bytes(), list[_Image])
         except (OSError, msgspec.MsgspecError) as error:
             if whole:  # else nothing may have been pulled yet
                 self._remove(str(error))

@@ -26,6 +26,7 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
+from windlass.kube import decoding
 from windlass.os_build import log as logs
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.builder import BuildState
@@ -84,7 +85,7 @@ class Folder:
     def read(self) -> BuildState | None:
         """The state of a build that is over; None if it did not come to its end."""
         try:
-            state = msgspec.json.decode((self.path / _OUTCOME).read_bytes(), type=BuildState)
+            state = decoding.decode((self.path / _OUTCOME).read_bytes(), BuildState)
         except (OSError, msgspec.MsgspecError):
             return None
         self._strip()
