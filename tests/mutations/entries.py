@@ -267,9 +267,11 @@ _SEEING = (
     *_in(
         "kube/cache/reflector.py",
         "kube/cache/test_reflector.py",
-        ("if isinstance(error, Gone | _Rewound):", "if False:"),
+        ("if isinstance(error, Gone | _Rewound) or", "if"),
         ('raise TransportError("the stream ended before the list was complete")', "return"),
         ("if self._silences >= _SILENT_WATCHES_BEFORE_LIST:", "if False:"),
+        ("self._refused_watches >= _REFUSED_WATCHES_BEFORE_LIST", "False"),
+        ("isinstance(error, ApiError) and error.code != 429:", "isinstance(error, ApiError):"),
     ),
     *_in(
         "kube/control/reader.py",

@@ -21,6 +21,7 @@ from windlass.kube.errors import (
     Status,
     TransportError,
     Unauthorized,
+    api_error,
 )
 from windlass.testing.clock import VirtualLoop, run
 from windlass.testing.scripted import ScriptedServer, Widget
@@ -300,6 +301,51 @@ async def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
         began = follower.loop.time()
         await follower.watches()
         assert 17.0 <= follower.loop.time() - began <= 17.0 * 1.2 + 0.1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(400, "BadRequest"), (403, "Forbidden"), (500, "InternalError"), (504, "Timeout")]
+)
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_version_that_the_server_refuses_to_watch_from_is_followed_by_a_list(
+    code: int, reason: str, opened: bool
+) -> None:
+    """Some servers answer a watch with `504 Timeout: Too large resource version` for ever, and a list well."""
+    refused = api_error(Status("Failure", "no watch from this version", reason, code))
+
+    @scenario
+    async def refuses(server: ScriptedServer) -> None:
+        async with following(server) as follower:
+            await follower.watches()
+            server.refuse_watches(refused, opened=opened)
+            server.cut(RESET)
+            server.put("c")
+            await follower.catches_up(within=20)
+            assert (follower.reflector.pulse.lists, server.requests["watch"]) == (2, 3)
+
+    refuses()
+
+
+@scenario
+async def test_a_throttled_watch_goes_on_from_where_it_was(server: ScriptedServer) -> None:
+    throttled = api_error(Status("Failure", "too many requests", "TooManyRequests", 429))
+    async with following(server) as follower:
+        await follower.watches()
+        server.fail(*[throttled] * 9)
+        server.cut(RESET)
+        server.put("a")
+        await follower.catches_up(within=300)
+        assert follower.reflector.pulse.lists == 1
+
+
+@scenario
+async def test_lists_after_refused_watches_grow_rarer(server: ScriptedServer) -> None:
+    """Each list succeeds, and no watch after it ever does."""
+    server.streams_lists = False
+    server.refuse_watches(api_error(Status("Failure", "Timeout", "Timeout", 504)))
+    async with following(server) as follower:
+        await follower.rest(900)
+        assert 5 <= follower.reflector.pulse.lists <= 15
 
 
 @scenario

@@ -18,6 +18,7 @@ network ends it; only cancelling does.
 | the server has WatchList | one stream is list and watch: no pages in memory, one round trip |
 | it refuses WatchList (400, 422), does not know it, or it failed three times | list in pages, then watch |
 | 410 at any stage | list again; what differs is announced, nothing else |
+| a watch is refused three times, by anything but 429 | list again: the server may refuse this version for ever |
 | the API server restarts | watch on from the version reached; if that is gone, 410 |
 | nothing comes for `inactivity` seconds | restart the watch: the connection may be dead; opening is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
@@ -70,6 +71,7 @@ _SHORTEST_WATCH = 1.0
 _PATIENCE_WITH_STREAMING = 3
 _PATIENCE_WITH_OLD_LISTS = 3
 _SILENT_WATCHES_BEFORE_LIST = 2
+_REFUSED_WATCHES_BEFORE_LIST = 3
 
 log = Logger(__name__)
 
@@ -168,7 +170,8 @@ class Reflector(Generic[K]):
         self._streams_lists = True
         self._error = ""
         self._forbidden = False
-        self._failures = self._failed_lists = self._old_lists = self._silences = self._relists = 0
+        self._failures = self._failed_lists = self._old_lists = 0
+        self._silences = self._refused_watches = self._relists = 0
         self._lists = self._watches = self._skipped = 0
 
     @property
@@ -330,7 +333,7 @@ class Reflector(Generic[K]):
                 self._sink.put(told)
         if not late:
             self._version, self._reached = told.resource_version, order
-        self._silences = self._relists = 0
+        self._silences = self._refused_watches = self._relists = 0
         self._well()
 
     def _well(self) -> None:
@@ -370,6 +373,7 @@ class Reflector(Generic[K]):
             return
         if stage is FollowStage.WATCHING and isinstance(error, Silent):
             self._well()  # all that time the watch was open
+            self._refused_watches = 0
             self._silences += 1
             self._log.debug("nothing came, watching anew", silences=self._silences)
             if self._silences >= _SILENT_WATCHES_BEFORE_LIST:
@@ -388,8 +392,11 @@ class Reflector(Generic[K]):
             self._pause = NOT_SERVED.delay(self._failures, self._random)
             self._enter(FollowStage.NOT_SERVED)
             return
-        if isinstance(error, Gone | _Rewound):
+        if stage is FollowStage.WATCHING and isinstance(error, ApiError) and error.code != 429:
+            self._refused_watches += 1
+        if isinstance(error, Gone | _Rewound) or self._refused_watches >= _REFUSED_WATCHES_BEFORE_LIST:
             self._version = ""
+            self._refused_watches = 0
             self._relists += 1
         # Lists that succeed and expire before the first event count too: lists are the most expensive requests.
         self._pause = self._backoff.delay(max(self._failures, self._relists), self._random)
