@@ -2909,8 +2909,12 @@ _IN_THE_CLOUD = (
         ('(code == 404 and request.method == "DELETE")', "code == 404"),
         ("case 403 | 409 | 413 if _QUOTA.search(text):", "case 413 if _QUOTA.search(text):"),
         ("case 503 if pause is not None:", "case 999:"),
-        ("min(max(seconds, 0.0), LONGEST_PAUSE)", "max(seconds, 0.0)"),
         ("except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):", "except msgspec.DecodeError:"),
+    ),
+    *_in(
+        "kube/retry_after.py",
+        "kube/test_retry_after.py",
+        ("min(max(seconds, 0), LONGEST_PAUSE)", "max(seconds, 0)"),
         ("except (ValueError, TypeError, OverflowError):", "except (ValueError, TypeError):"),
     ),
     *_in(
