@@ -280,6 +280,8 @@ _SEEING = (
         ("if self._silences >= _SILENT_WATCHES_BEFORE_LIST:", "if False:"),
         ("self._refused_watches >= _REFUSED_WATCHES_BEFORE_LIST", "False"),
         ("isinstance(error, ApiError) and error.code != 429:", "isinstance(error, ApiError):"),
+        ("        self._warned_of.clear()\n", ""),
+        ('return _QUERY.sub("", str(error))', "return str(error)"),
     ),
     *_in(
         "kube/control/reader.py",

@@ -293,6 +293,29 @@ async def test_while_the_server_is_down_attempts_grow_rarer_and_then_it_goes_on_
         assert follower.reflector.pulse.error == ""
 
 
+def test_each_cause_of_an_outage_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    def refused(seconds: int) -> KubeError:
+        return TransportError(f"GET https://api:6443/widgets?watch=1&timeoutSeconds={seconds}: connection refused")
+
+    def starting(request_id: str) -> KubeError:
+        return api_error(Status("Failure", f"no backend ({request_id})", "ServiceUnavailable", 503))
+
+    @scenario
+    async def outages(server: ScriptedServer) -> None:
+        async with following(server) as follower:
+            await follower.watches()
+            for _ in range(2):
+                server.fail(refused(301), refused(422), starting("a1"), refused(517), starting("b2"))
+                server.cut(RESET)
+                server.put("a")
+                await follower.catches_up()
+
+    with caplog.at_level("DEBUG", "windlass"):
+        outages()
+    warned = [each.getMessage().partition(" error=")[2] for each in caplog.records if each.levelname == "WARNING"]
+    assert warned == 2 * [repr(said) for said in ("connection reset by peer", str(refused(301)), "no backend (a1)")]
+
+
 @scenario
 async def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
     server.fail(Busy(Status("Failure", "too many requests", "TooManyRequests", 429), retry_after=17.0))

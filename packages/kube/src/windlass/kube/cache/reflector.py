@@ -34,6 +34,7 @@ network ends it; only cancelling does.
 Sources: Kubernetes API concepts, "Efficient detection of changes" and "Streaming lists"; the times are client-go's.
 """
 
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from random import Random
@@ -72,6 +73,7 @@ _PATIENCE_WITH_STREAMING = 3
 _PATIENCE_WITH_OLD_LISTS = 3
 _SILENT_WATCHES_BEFORE_LIST = 2
 _REFUSED_WATCHES_BEFORE_LIST = 3
+_QUERY = re.compile(r"\?\S*")
 
 log = Logger(__name__)
 
@@ -169,6 +171,7 @@ class Reflector(Generic[K]):
         self._pause = 0.0
         self._streams_lists = True
         self._error = ""
+        self._warned_of: set[str] = set()
         self._forbidden = False
         self._failures = self._failed_lists = self._old_lists = 0
         self._silences = self._refused_watches = self._relists = 0
@@ -340,6 +343,7 @@ class Reflector(Generic[K]):
         if self._failures > 1:
             self._log.info("following again", after_failures=self._failures)
         self._error, self._failures = "", 0
+        self._warned_of.clear()
 
     def _leave_out(self, error: DecodeError) -> None:
         self._skipped += 1
@@ -383,7 +387,8 @@ class Reflector(Generic[K]):
         if not self._failures:
             self._failing_since = self._clock.monotonic()
         self._failures += 1
-        self._note(error, text)
+        self._error = text
+        self._note(error)
         self._forbidden = isinstance(error, Forbidden)
         if stage is FollowStage.LISTING:
             self._failed_lists += 1
@@ -404,8 +409,18 @@ class Reflector(Generic[K]):
             self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))
         self._enter(FollowStage.BACKING_OFF)
 
-    def _note(self, error: Exception, text: str) -> None:
-        repeated, self._error = text == self._error, text
-        if not isinstance(error, Gone):
-            say = self._log.debug if repeated else self._log.warning
-            say("following was interrupted", stage=str(self._stage), error=text)
+    def _note(self, error: Exception) -> None:
+        """Log a warning for each cause of an outage, once: an API server that is away fails each attempt."""
+        if isinstance(error, Gone):
+            return
+        cause = _cause(error)
+        say = self._log.debug if cause in self._warned_of else self._log.warning
+        say("following was interrupted", stage=str(self._stage), error=str(error))
+        self._warned_of.add(cause)
+
+
+def _cause(error: Exception) -> str:
+    """What is equal in errors of the same cause. Queries have random time-outs, pages of proxies have random IDs."""
+    if isinstance(error, ApiError):
+        return f"{error.code} {error.reason}"
+    return _QUERY.sub("", str(error))
