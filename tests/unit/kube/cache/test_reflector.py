@@ -476,6 +476,49 @@ async def test_after_a_restored_backup_the_older_state_is_accepted_when_the_serv
         await follower.catches_up()
 
 
+@pytest.mark.parametrize("end", [RESET, None])
+def test_a_backup_that_is_restored_while_the_connection_is_down_is_noticed_without_any_event(
+    end: KubeError | None,
+) -> None:
+    """An API server that shuts down in order ends its watches without an error."""
+
+    @scenario
+    async def restored(server: ScriptedServer) -> None:
+        async with following(server) as follower:
+            await follower.watches()
+            before = server.version
+            server.put("later")
+            await follower.catches_up()
+            server.cut(end)
+            server.restore(version=before)
+            await follower.catches_up(within=10)
+            assert set(follower.state) == {"a", "b"}
+
+    restored()
+
+
+@scenario
+async def test_a_server_whose_versions_begin_again_is_noticed_by_its_events(server: ScriptedServer) -> None:
+    """It keeps versions in memory, and a proxy kept the watch open while it restarted."""
+    async with following(server) as follower:
+        await follower.watches()
+        server.restore(version=0)
+        for name in ("c", "d", "e"):
+            server.put(name)
+        await follower.catches_up(within=10)
+        assert set(follower.state) == {"c", "d", "e"}
+
+
+@scenario
+async def test_a_watch_that_lasted_as_long_as_asked_is_continued_without_a_question(server: ScriptedServer) -> None:
+    async with following(server) as follower:
+        await follower.watches()
+        for _ in range(15):
+            await follower.rest(60)
+            server.bookmark()
+        assert server.requests == {"get": 0, "stream": 1, "watch": 1, "list": 0}
+
+
 @scenario
 async def test_an_unforeseen_fault_does_not_leave_a_dead_cache(server: ScriptedServer) -> None:
     server.fail(RuntimeError("a bug"))  # type: ignore[arg-type]

@@ -22,7 +22,9 @@ network ends it; only cancelling does.
 | the API server restarts | watch on from the version reached; if that is gone, 410 |
 | nothing comes for `inactivity` seconds | restart the watch: the connection may be dead; opening is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
-| a bookmark or a list older than what was seen | history went back (etcd restored): accepted when lists repeat it |
+| a watch broke off, or ended early | ask which version the server is at: etcd may have been restored meanwhile |
+| the server is at an older version than was seen | history went back (etcd restored): accepted when lists repeat it |
+| three events in a row are older than what was seen | the same: the server counts from a lower version |
 | the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error; what is known stays |
 | an object whose metadata cannot be read | counted, logged, left out |
 | all replicas start at once | the server is asked to end each watch after a random 300 to 600 s |
@@ -30,6 +32,9 @@ network ends it; only cancelling does.
     reflector = Reflector(client, Machine, sink, namespace="openshift-machine-api")
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(reflector.run())
+
+If a restored etcd overtakes the version that was reached before it is asked, nothing differs from a normal restart: the
+runbook says to restart the process after a restore.
 
 Sources: Kubernetes API concepts, "Efficient detection of changes" and "Streaming lists"; the times are client-go's.
 """
@@ -73,6 +78,7 @@ _PATIENCE_WITH_STREAMING = 3
 _PATIENCE_WITH_OLD_LISTS = 3
 _SILENT_WATCHES_BEFORE_LIST = 2
 _REFUSED_WATCHES_BEFORE_LIST = 3
+_LATE_EVENTS_BEFORE_LIST = 3
 _QUERY = re.compile(r"\?\S*")
 
 log = Logger(__name__)
@@ -168,13 +174,14 @@ class Reflector(Generic[K]):
         self._open_since: float | None = None
         self._version = ""
         self._reached: int | None = None
+        self._doubted = False
         self._pause = 0.0
         self._streams_lists = True
         self._error = ""
         self._warned_of: set[str] = set()
         self._forbidden = False
         self._failures = self._failed_lists = self._old_lists = 0
-        self._silences = self._refused_watches = self._relists = 0
+        self._silences = self._refused_watches = self._relists = self._late_events = 0
         self._lists = self._watches = self._skipped = 0
 
     @property
@@ -221,6 +228,8 @@ class Reflector(Generic[K]):
             case FollowStage.LISTING if not self._streams_lists or self._failed_lists >= _PATIENCE_WITH_STREAMING:
                 await self._list()
             case FollowStage.LISTING | FollowStage.WATCHING:
+                if self._doubted and self._stage is FollowStage.WATCHING and self._reached is not None:
+                    await self._compare_versions()
                 await self._follow()
             case _:
                 await self._clock.sleep(self._pause)
@@ -249,10 +258,32 @@ class Reflector(Generic[K]):
                     objects[item.key] = item
         await self._listed(objects, version)
 
+    async def _compare_versions(self) -> None:
+        """Raise _Rewound if the server is at an older version than was seen."""
+        pages = self._source.list_pages(
+            self._kind,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            page_size=1,
+            on_unreadable=lambda error: None,
+        )
+        async with aclosing(pages):
+            version = (await anext(pages)).resource_version
+        self._sign_of_life()
+        if self._is_before(ordinal(version)):
+            raise _Rewound(f"the server is at version {version}, but {self._reached} was seen before")
+        self._doubted = False
+
+    def _is_before(self, order: int | None) -> bool:
+        """`order` is older than what was reached."""
+        return order is not None and self._reached is not None and order < self._reached
+
     async def _follow(self) -> None:
         """Read one watch to its end; in LISTING the watch begins with all existing objects."""
         gathered: dict[NamespacedName, Object[K]] | None = {} if self._stage is FollowStage.LISTING else None
         began = self._clock.monotonic()
+        seconds = self._random.randint(*_WATCH_SECONDS)
         self._watches += 1
         events = self._source.watch(
             self._kind,
@@ -262,7 +293,7 @@ class Reflector(Generic[K]):
             resource_version=self._version,
             bookmarks=True,
             send_initial_events=gathered is not None,
-            timeout_seconds=self._random.randint(*_WATCH_SECONDS),
+            timeout_seconds=seconds,
             inactivity=self._inactivity,
             on_open=self._opened,
             on_unreadable=self._leave_out,
@@ -284,6 +315,8 @@ class Reflector(Generic[K]):
             self._open_since = None
         if gathered is not None:  # what it has gathered is part of the objects, and would delete the others
             raise TransportError("the stream ended before the list was complete")
+        # An API server that shuts down, or whose etcd was replaced, ends its watches as if their time were over.
+        self._doubted = self._clock.monotonic() - began < seconds - _SHORTEST_WATCH
         if not heard and self._clock.monotonic() - began < _SHORTEST_WATCH:
             raise TransportError("the server ended the watch as soon as it began")
 
@@ -302,7 +335,7 @@ class Reflector(Generic[K]):
         if not version:
             raise TransportError("the server's list has no resourceVersion to watch from")
         order = ordinal(version)
-        if order is not None and self._reached is not None and order < self._reached:
+        if self._is_before(order):
             # One of several API servers may lag behind the others. A restored etcd makes all of them repeat it.
             self._old_lists += 1
             if self._old_lists < _PATIENCE_WITH_OLD_LISTS:
@@ -313,7 +346,8 @@ class Reflector(Generic[K]):
             await self._sink.replace(objects, version)
         # Only now: if this is cancelled while listeners are told, the next run has to list again.
         self._version, self._reached = version, order
-        self._old_lists = self._failed_lists = self._silences = 0
+        self._doubted = False
+        self._old_lists = self._failed_lists = self._silences = self._late_events = 0
         self._lists += 1
         self._well()
         self._enter(FollowStage.WATCHING)
@@ -324,10 +358,11 @@ class Reflector(Generic[K]):
         order = ordinal(told.resource_version)
         # A watch that was opened at another API server may repeat events from before the version that was reached. The
         # store knows what it has; the version to watch on from must not go back.
-        late = order is not None and self._reached is not None and order < self._reached
+        late = self._is_before(order)
+        self._late_events = self._late_events + 1 if late else 0
+        if late and (event.type is EventType.BOOKMARK or self._late_events >= _LATE_EVENTS_BEFORE_LIST):
+            raise _Rewound(f"the server is at version {order}, but {self._reached} was seen before")
         match event.type:
-            case EventType.BOOKMARK if late:
-                raise _Rewound(f"the server is at version {order}, but {self._reached} was seen before")
             case EventType.BOOKMARK:
                 self._sink.reach(told.resource_version)
             case EventType.DELETED:
@@ -397,8 +432,9 @@ class Reflector(Generic[K]):
             self._pause = NOT_SERVED.delay(self._failures, self._random)
             self._enter(FollowStage.NOT_SERVED)
             return
-        if stage is FollowStage.WATCHING and isinstance(error, ApiError) and error.code != 429:
-            self._refused_watches += 1
+        if stage is FollowStage.WATCHING and not (isinstance(error, ApiError) and error.code == 429):
+            self._doubted = True
+            self._refused_watches += isinstance(error, ApiError)
         if isinstance(error, Gone | _Rewound) or self._refused_watches >= _REFUSED_WATCHES_BEFORE_LIST:
             self._version = ""
             self._refused_watches = 0
