@@ -25,6 +25,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 import aiohttp
 from aiohttp import AddrInfoType
+from aiohttp.abc import AbstractResolver
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
 
@@ -93,14 +94,14 @@ class _Socket(socket.socket):
 class Connections(aiohttp.TCPConnector):
     """For `aiohttp.ClientSession(connector=...)`.
 
-    `limit`: how many there may be, 0 for any number; `keepalive`: seconds without use.
+    `limit`: how many there may be, 0 for any number; `keepalive`: seconds without use; `resolver`: of host names.
     """
 
-    def __init__(self, *, limit: int, keepalive: float) -> None:
+    def __init__(self, *, limit: int, keepalive: float, resolver: AbstractResolver | None = None) -> None:
         self._used: WeakSet[asyncio.Transport] = WeakSet()
         self._sockets: WeakValueDictionary[int, _Socket] = WeakValueDictionary()
         """Those that are open, by file descriptor, and closed ones."""
-        super().__init__(limit=limit, keepalive_timeout=keepalive, socket_factory=self._socket)
+        super().__init__(limit=limit, keepalive_timeout=keepalive, resolver=resolver, socket_factory=self._socket)
 
     async def connect(
         self,

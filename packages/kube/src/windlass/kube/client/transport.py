@@ -43,8 +43,10 @@ from windlass.kube.client.connections import SEND_CHECK, Connections, SendCheck
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.refusal import refusal
 from windlass.kube.client.retry import RetryPolicy
+from windlass.kube.client.socks import SocksConnections
 from windlass.kube.client.warnings import Warned, texts
 from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
+from windlass.kube.config.cluster import proxy_url
 from windlass.kube.errors import (
     ApiError,
     Busy,
@@ -309,14 +311,20 @@ class Transport:
         return response
 
     def _connect(self, *, limit: int) -> aiohttp.ClientSession:
-        pool = Connections(limit=limit, keepalive=KEEPALIVE_SECONDS)
+        proxy = self.config.proxy
+        socks = proxy_url(proxy) if proxy is not None and proxy.startswith("socks") else None
+        if socks is not None:
+            proxy = None  # aiohttp knows HTTP proxies only
+            pool: Connections = SocksConnections(socks, limit=limit, keepalive=KEEPALIVE_SECONDS)
+        else:
+            pool = Connections(limit=limit, keepalive=KEEPALIVE_SECONDS)
         self._pools.append(pool)
         return aiohttp.ClientSession(
             connector=pool,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             middlewares=(_tell_severed,),
-            proxy=self.config.proxy,
+            proxy=proxy,
             read_bufsize=2**18,
         )
 
@@ -367,6 +375,8 @@ class Transport:
                 )
             case aiohttp.ClientHttpProxyError():
                 return f"the proxy refused the connection: {error.status} {error.message}"
+            case aiohttp.ClientProxyConnectionError():
+                return f"cannot connect through the proxy: {error.os_error.strerror or error.os_error}"
             case aiohttp.ClientConnectorError():
                 return f"cannot connect: {error.os_error.strerror or error.os_error}"
             case aiohttp.ConnectionTimeoutError():
