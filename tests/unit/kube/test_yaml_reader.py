@@ -35,7 +35,6 @@ def refusal(text: str | bytes, **limit: Any) -> str:
         pytest.param("[" * 300 + "]" * 300, "nested more than 200 levels deep", id="300 levels"),
         pytest.param(LAUGHS, "its aliases expand to more than 4 MiB", id="a billion laughs"),
         pytest.param("a: &a [*a]", "an alias stands inside of what it names", id="endless"),
-        pytest.param("a: " + "1:" * 500_000 + "1", "a number of more than 1000 characters", id="a number to base 60"),
         pytest.param(
             "a: !!int '" + "1:" * 500_000 + "1'", "a number of more than 1000 characters", id="a quoted number"
         ),
@@ -50,7 +49,8 @@ def test_what_would_crash_or_freeze_the_process_is_refused_at_once(text: str, pr
 
 
 @pytest.mark.parametrize(
-    "value", ["!!int x", "!!int ''", "!!bool x", "!!float x", "!!timestamp x", "2026-13-45", "!!int {}", "!!map x"]
+    "value",
+    ["!!int x", "!!int ''", "!!bool x", "!!float x", "!!timestamp x", "!!timestamp 2026-13-45", "!!int {}", "!!map x"],
 )
 def test_a_value_that_is_not_of_its_type_is_an_error_of_yaml(value: str) -> None:
     assert refusal(f"a: {value}")
@@ -66,12 +66,24 @@ def test_a_caller_may_limit_the_text_and_what_aliases_add() -> None:
     assert refusal(LAUGHS, longest=2**10) == "its aliases expand to more than 1 KiB"
 
 
+@pytest.mark.parametrize(
+    "value", ["2026-01-01", "2026-13-45", "2026-01-01T10:00:00Z", "1:30", "-1:30.5", "1:" * 500_000 + "1"]
+)
+def test_what_looks_like_a_date_or_a_time_is_text(value: str) -> None:
+    assert load(f"a: {value}") == {"a": value}
+
+
+def test_keys_that_are_set_twice_are_refused_where_it_is_asked_for() -> None:
+    assert load("a: 1\na: 2\n") == {"a": 2}
+    assert refusal("a: 1\na: 2\n", unique_keys=True) == "'a' is set twice, first on line 1: keep one of them"
+
+
 def test_nothing_is_no_document() -> None:
     assert load("") is load("# a comment\n") is None
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.dates() | st.text(max_size=5),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
 )
 

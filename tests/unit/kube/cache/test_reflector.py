@@ -21,6 +21,7 @@ from windlass.kube.errors import (
     Status,
     TransportError,
     Unauthorized,
+    api_error,
 )
 from windlass.testing.clock import VirtualLoop, run
 from windlass.testing.scripted import ScriptedServer, Widget
@@ -292,6 +293,29 @@ async def test_while_the_server_is_down_attempts_grow_rarer_and_then_it_goes_on_
         assert follower.reflector.pulse.error == ""
 
 
+def test_each_cause_of_an_outage_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    def refused(seconds: int) -> KubeError:
+        return TransportError(f"GET https://api:6443/widgets?watch=1&timeoutSeconds={seconds}: connection refused")
+
+    def starting(request_id: str) -> KubeError:
+        return api_error(Status("Failure", f"no backend ({request_id})", "ServiceUnavailable", 503))
+
+    @scenario
+    async def outages(server: ScriptedServer) -> None:
+        async with following(server) as follower:
+            await follower.watches()
+            for _ in range(2):
+                server.fail(refused(301), refused(422), starting("a1"), refused(517), starting("b2"))
+                server.cut(RESET)
+                server.put("a")
+                await follower.catches_up()
+
+    with caplog.at_level("DEBUG", "windlass"):
+        outages()
+    warned = [each.getMessage().partition(" error=")[2] for each in caplog.records if each.levelname == "WARNING"]
+    assert warned == 2 * [repr(said) for said in ("connection reset by peer", str(refused(301)), "no backend (a1)")]
+
+
 @scenario
 async def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
     server.fail(Busy(Status("Failure", "too many requests", "TooManyRequests", 429), retry_after=17.0))
@@ -300,6 +324,51 @@ async def test_retry_after_is_waited_for(server: ScriptedServer) -> None:
         began = follower.loop.time()
         await follower.watches()
         assert 17.0 <= follower.loop.time() - began <= 17.0 * 1.2 + 0.1
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(400, "BadRequest"), (403, "Forbidden"), (500, "InternalError"), (504, "Timeout")]
+)
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_version_that_the_server_refuses_to_watch_from_is_followed_by_a_list(
+    code: int, reason: str, opened: bool
+) -> None:
+    """Some servers answer a watch with `504 Timeout: Too large resource version` for ever, and a list well."""
+    refused = api_error(Status("Failure", "no watch from this version", reason, code))
+
+    @scenario
+    async def refuses(server: ScriptedServer) -> None:
+        async with following(server) as follower:
+            await follower.watches()
+            server.refuse_watches(refused, opened=opened)
+            server.cut(RESET)
+            server.put("c")
+            await follower.catches_up(within=20)
+            assert (follower.reflector.pulse.lists, server.requests["watch"]) == (2, 3)
+
+    refuses()
+
+
+@scenario
+async def test_a_throttled_watch_goes_on_from_where_it_was(server: ScriptedServer) -> None:
+    throttled = api_error(Status("Failure", "too many requests", "TooManyRequests", 429))
+    async with following(server) as follower:
+        await follower.watches()
+        server.fail(*[throttled] * 9)
+        server.cut(RESET)
+        server.put("a")
+        await follower.catches_up(within=300)
+        assert follower.reflector.pulse.lists == 1
+
+
+@scenario
+async def test_lists_after_refused_watches_grow_rarer(server: ScriptedServer) -> None:
+    """Each list succeeds, and no watch after it ever does."""
+    server.streams_lists = False
+    server.refuse_watches(api_error(Status("Failure", "Timeout", "Timeout", 504)))
+    async with following(server) as follower:
+        await follower.rest(900)
+        assert 5 <= follower.reflector.pulse.lists <= 15
 
 
 @scenario
@@ -405,6 +474,49 @@ async def test_after_a_restored_backup_the_older_state_is_accepted_when_the_serv
         assert set(follower.state) == {"a", "b"}
         server.put("c")
         await follower.catches_up()
+
+
+@pytest.mark.parametrize("end", [RESET, None])
+def test_a_backup_that_is_restored_while_the_connection_is_down_is_noticed_without_any_event(
+    end: KubeError | None,
+) -> None:
+    """An API server that shuts down in order ends its watches without an error."""
+
+    @scenario
+    async def restored(server: ScriptedServer) -> None:
+        async with following(server) as follower:
+            await follower.watches()
+            before = server.version
+            server.put("later")
+            await follower.catches_up()
+            server.cut(end)
+            server.restore(version=before)
+            await follower.catches_up(within=10)
+            assert set(follower.state) == {"a", "b"}
+
+    restored()
+
+
+@scenario
+async def test_a_server_whose_versions_begin_again_is_noticed_by_its_events(server: ScriptedServer) -> None:
+    """It keeps versions in memory, and a proxy kept the watch open while it restarted."""
+    async with following(server) as follower:
+        await follower.watches()
+        server.restore(version=0)
+        for name in ("c", "d", "e"):
+            server.put(name)
+        await follower.catches_up(within=10)
+        assert set(follower.state) == {"c", "d", "e"}
+
+
+@scenario
+async def test_a_watch_that_lasted_as_long_as_asked_is_continued_without_a_question(server: ScriptedServer) -> None:
+    async with following(server) as follower:
+        await follower.watches()
+        for _ in range(15):
+            await follower.rest(60)
+            server.bookmark()
+        assert server.requests == {"get": 0, "stream": 1, "watch": 1, "list": 0}
 
 
 @scenario

@@ -17,7 +17,7 @@ import pytest
 
 from windlass.kube.client.transport import Transport
 from windlass.kube.config import ClusterConfig, Tls
-from windlass.kube.errors import OutcomeUnknown
+from windlass.kube.errors import Fenced, OutcomeUnknown
 
 from .tls import AUTHORITY, tls_server
 
@@ -120,6 +120,38 @@ async def test_a_write_that_is_cancelled_is_not_delivered_when_the_server_reads_
             await closed()
             given_up.set()
             assert await serving < len(BIG)
+
+
+@pytest.mark.filterwarnings("ignore:Sending a large body")
+@pytest.mark.parametrize("tls", [True, False], ids=["https", "http"])
+async def test_of_a_write_whose_lease_runs_out_while_it_is_sent_the_rest_is_not_delivered(tls: bool) -> None:
+    leaving, over = threading.Event(), threading.Event()
+
+    class RunsOut:
+        """The lease ends when the first bytes have left."""
+
+        longest_write = 30.0
+        asked = 0
+
+        def gate(self, seconds: float) -> None:
+            if over.is_set():
+                raise Fenced("the lease has run out")
+            self.asked += 1
+            if self.asked == 2:
+                leaving.set()
+
+    def serve() -> int:
+        with accepted(server, tls=tls) as connection:
+            leaving.wait(30)
+            over.set()
+            return received(connection)
+
+    with listening() as server:
+        serving = asyncio.create_task(asyncio.to_thread(serve))
+        async with Transport(config(server, tls=tls), fence=RunsOut()) as transport:
+            with pytest.raises(OutcomeUnknown):
+                await transport.exchange("PATCH", "/big", body=20 * BIG)
+            assert await serving < 20 * len(BIG)
 
 
 def test_a_connect_that_is_cancelled_just_when_it_comes_about_leaves_nothing_behind() -> None:

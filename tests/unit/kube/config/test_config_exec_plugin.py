@@ -203,6 +203,13 @@ async def test_a_bare_command_is_looked_up_on_path(plugin: Plugin, monkeypatch: 
     assert (await config.credentials.current()).authorization == "Bearer first"
 
 
+async def test_fields_that_are_null_are_absent(plugin: Plugin, moment: Moment) -> None:
+    status = {"token": "t", "expirationTimestamp": None, "clientCertificateData": None, "clientKeyData": None}
+    answer = {"kind": "ExecCredential", "apiVersion": V1, "metadata": {"creationTimestamp": None}, "status": status}
+    plugin.prints(msgspec.json.encode(answer).decode())
+    assert (await source(plugin, moment).current()).authorization == "Bearer t"
+
+
 @pytest.mark.parametrize(
     ("printed", "message"),
     [
@@ -215,13 +222,17 @@ async def test_a_bare_command_is_looked_up_on_path(plugin: Plugin, monkeypatch: 
             {"kind": "ExecCredential", "apiVersion": V1, "status": {"clientCertificateData": "x"}},
             "only one of clientCertificateData and clientKeyData",
         ),
+        (
+            {"kind": "ExecCredential", "apiVersion": V1, "status": {"token": "t\n"}},
+            "status.token: has characters that a token cannot have, such as a line break",
+        ),
     ],
 )
 async def test_an_answer_that_cannot_be_used_is_a_config_error(
     plugin: Plugin, moment: Moment, printed: str | Mapping[str, Any], message: str
 ) -> None:
     plugin.prints(printed if isinstance(printed, str) else msgspec.json.encode(printed).decode())
-    with pytest.raises(ConfigError, match=rf"config: users\['u'\].user: exec plugin '.*/get-token' .*{message}"):
+    with pytest.raises(ConfigError, match=rf"config: users\['u'\].user: exec plugin '.*/get-token':? .*{message}"):
         await source(plugin, moment).current()
 
 

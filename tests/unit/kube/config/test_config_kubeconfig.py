@@ -1,6 +1,7 @@
 """Kubeconfigs: what tools write is understood, what is wrong is named."""
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +228,60 @@ def test_impersonation_is_read_whole(tmp_path: Path) -> None:
 def test_a_proxy_of_the_file_beats_that_of_the_environment(tmp_path: Path) -> None:
     environ = {"HTTPS_PROXY": "http://environment:3128"}
     assert read(simple(tmp_path / "a"), environ=environ).proxy == "http://environment:3128"
-    path = simple(tmp_path / "b", cluster={"proxy-url": "http://file:3128"})
-    assert read(path, environ=environ).proxy == "http://file:3128"
+    path = simple(tmp_path / "b", cluster={"proxy-url": "socks5://file:1080", "tls-server-name": "kube.example"})
+    assert read(path, environ=environ).proxy == "socks5://file:1080"
+
+
+@pytest.mark.parametrize(
+    ("server", "url"),
+    [
+        ("api:6443", "https://api:6443"),
+        ("api.example", "https://api.example"),
+        ("10.0.0.1:6443/k8s/", "https://10.0.0.1:6443/k8s"),
+        ("[fd02::1]:6443", "https://[fd02::1]:6443"),
+    ],
+)
+def test_a_server_without_a_scheme_is_asked_over_tls(tmp_path: Path, server: str, url: str) -> None:
+    assert read(simple(tmp_path / "config", cluster={"server": server}, user={"token": "t"})).server == url
+
+
+@pytest.mark.parametrize("name", ["2026-01-01", "1:30", "2026-01-01 10:00:00", "-1:30.5"])
+def test_names_that_look_like_dates_or_times_are_text(tmp_path: Path, name: str) -> None:
+    path = simple(tmp_path / "config", namespace="NAME")
+    path.write_text(
+        path.read_text().replace("name: x", "name: NAME").replace("current-context: x", "current-context: NAME")
+    )
+    path.write_text(path.read_text().replace("NAME", name))
+    config = read(path)
+    assert (config.origin, config.namespace) == (f"context {name!r} of {path}", name)
+
+
+def test_a_key_that_is_set_twice_is_refused(tmp_path: Path) -> None:
+    path = simple(tmp_path / "config", user={"token": "first"})
+    path.write_text(path.read_text().replace("token: first", "token: first\n    token: second"))
+    with pytest.raises(ConfigError, match=r"line \d+: is not YAML: 'token' is set twice, first on line \d+") as caught:
+        read(path)
+    assert "second" not in str(caught.value)
+
+
+def jwt(**claims: Any) -> str:
+    return ".".join(
+        base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (b"{}", json.dumps(claims).encode(), b"s")
+    )
+
+
+def oidc(token: str) -> dict[str, Any]:
+    return {
+        "auth-provider": {
+            "name": "oidc",
+            "config": {"client-id": "c", "id-token": token, "idp-issuer-url": "https://i"},
+        }
+    }
+
+
+@pytest.mark.parametrize("token", [jwt(exp=33_000_000_000), jwt(sub="jane"), "opaque", "a.%%%.c"])
+async def test_an_oidc_token_that_has_not_expired_is_used(tmp_path: Path, token: str) -> None:
+    assert await authorization(read(simple(tmp_path / "config", user=oidc(token)))) == f"Bearer {token}"
 
 
 CERT = {"client-certificate-data": data("client.crt")}
@@ -239,14 +292,14 @@ PLUGIN = {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}
     ("cluster", "user", "message"),
     [
         ({"server": ""}, {}, r"config: clusters\['c'\].cluster.server: '' is not a URL: write it as https://host:port"),
-        ({"server": "api:6443"}, {}, r"cluster.server: 'api:6443' is not a URL"),
+        ({"server": "https:/api:6443"}, {}, r"cluster.server: 'https:/api:6443' is not a URL"),
         (
             {"server": "https://api:70000"},
             {},
             r"cluster.server: 'https://api:70000' is not a URL: .*port from 1 to 65535",
         ),
         ({"server": "https://[fd02::1"}, {}, r"cluster.server: 'https://\[fd02::1' is not a URL"),
-        ({"proxy-url": "http://me:pw@proxy:70000"}, {}, r"cluster.proxy-url: http://proxy:70000 is not an HTTP proxy"),
+        ({"proxy-url": "http://me:pw@proxy:70000"}, {}, r"cluster.proxy-url: http://proxy:70000 is not the URL of"),
         ({"server": 5}, {}, r"clusters\['c'\].cluster.server: expected `str`, got `int`"),
         ({"certificate-authority": "no.crt"}, {}, r"cluster.certificate-authority: .*/no.crt cannot be read: No such"),
         ({"certificate-authority-data": "%%%"}, {}, r"cluster.certificate-authority-data: is not base64: .*log in"),
@@ -257,13 +310,14 @@ PLUGIN = {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}
             r"insecure-skip-tls-verify and certificate-authority-data contradict",
         ),
         (
-            {"proxy-url": "socks5://me:pw@proxy:1080"},
+            {"proxy-url": "socks4://me:pw@proxy:1080"},
             {},
-            r"cluster.proxy-url: socks5://proxy:1080 is not an HTTP proxy",
+            r"cluster.proxy-url: socks4://proxy:1080 is not the URL of a proxy: write it as .* or socks5://host:port",
         ),
-        ({"proxy-url": "http://p", "tls-server-name": "n"}, {}, r"cluster.tls-server-name: cannot be used together"),
         ({}, {"token": 12345}, r"users\['u'\].user.token: expected `str`, got `int`"),
         ({}, {"token": "two words"}, r"users\['u'\].user.token: has characters that a token cannot have"),
+        ({}, {"token": "ends-in-a-newline\n"}, r"users\['u'\].user.token: has characters that a token cannot have"),
+        ({}, {"as": "bob\n"}, r"Impersonate-User 'bob\\n': has a line break"),
         ({}, {"token": "t", "username": "jane"}, r"user: token and username are two ways to log in: remove one"),
         ({}, {"tokenFile": "gone"}, r"user.tokenFile: .*/gone cannot be read: No such file"),
         ({}, CERT, r"users\['u'\].user.client-key: is missing"),
@@ -271,8 +325,10 @@ PLUGIN = {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}
         ({}, {**CERT, "client-key-data": data("renewed.key")}, r"users\['u'\].user: the client certificate and key"),
         ({}, {**CERT, "client-key-data": data("encrypted.key")}, r"the key must not be encrypted"),
         ({}, {"as-groups": ["dev"]}, r"users\['u'\].user.as: must be set"),
-        ({}, {"auth-provider": {"name": "gcp"}}, r"user.auth-provider: 'gcp' is not supported .*gke-gcloud-auth"),
-        ({}, {"auth-provider": {"name": "oidc"}}, r"user.auth-provider: 'oidc' .*kubectl oidc-login"),
+        ({}, {"auth-provider": {"name": "gcp"}}, r"'gcp' is not supported, only oidc is: .*gke-gcloud-auth"),
+        ({}, {"auth-provider": {"name": "oidc"}}, r"user.auth-provider.config.id-token: is not set; run any `kubectl`"),
+        ({}, oidc(jwt(exp=1_700_000_000)), r"id-token: expired at 2023-11-14 22:13 UTC; run any `kubectl` command"),
+        ({}, oidc("two words"), r"user.auth-provider.config.id-token: has characters that a token cannot have"),
         ({}, {"exec": PLUGIN}, r"user.exec.interactiveMode: is required with client.authentication.k8s.io/v1"),
         ({}, {"exec": {**PLUGIN, "interactiveMode": "Often"}}, r"exec.interactiveMode 'Often' must be one of Never"),
         (
@@ -333,9 +389,9 @@ def test_a_ca_bundle_may_have_comments_in_any_language(tmp_path: Path, field: st
         ("- a: b", "is not a kubeconfig"),
         ("a: " + "[" * 100_000, "line 1: is not YAML: nested more than 3000 levels deep"),
         ("a: !very-secret b\nb:", "line 1: is not YAML: a tag of an unknown type"),
-        ("a: 2026-13-45\nb:", "line 1: is not YAML: the value is not of its type"),
+        ("a: !!int x\nb:", "line 1: is not YAML: the value is not of its type"),
     ],
-    ids=["malformed", "another document", "100,000 brackets", "unknown tag", "no date"],
+    ids=["malformed", "another document", "100,000 brackets", "unknown tag", "no number"],
 )
 def test_a_file_that_is_no_kubeconfig_is_named_without_quoting_it(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config"

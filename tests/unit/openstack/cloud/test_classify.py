@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from windlass.openstack.cloud.classify import classify, retry_after
+from windlass.openstack.cloud.classify import classify
 from windlass.openstack.cloud.failures import (
     CloudFailure,
     Denied,
@@ -80,23 +80,6 @@ def test_a_success_is_no_failure(status: int) -> None:
 
 def test_what_is_to_be_deleted_may_be_gone_already() -> None:
     assert classify(asked("DELETE"), reply(404)) is None
-
-
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        ("30", 30.0),
-        ("Mon, 23 Nov 2026 12:01:00 GMT", 60.0),
-        ("Mon, 23 Nov 2026 11:00:00 GMT", 0.0),
-        ("86400", 300.0),
-        ("soon", None),
-        ("Mon, 23 Nov 2026 12:01:00 +9999999999999", None),
-        ("Mon, 23 Nov 9999999999 12:01:00 GMT", None),
-        ("", None),
-    ],
-)
-def test_a_retry_after_is_a_number_or_a_date_and_at_most_five_minutes(said: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": said}, now=NOW) == seconds
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ import re
 
 from msgspec import Struct, field
 
+from windlass.kube.retry_after import bounded
+
 
 class StatusCause(Struct, rename="camel", omit_defaults=True, frozen=True):
     """One of several reasons of a refusal: which field, and what is wrong with it."""
@@ -72,7 +74,7 @@ class Failure(Exception):
     transient: bool = False
     """The same request may succeed later, although nothing is changed."""
     retry_after: float | None = None
-    """Seconds the other side asked us to wait; None if it did not say."""
+    """Seconds the other side asked us to wait, at most five minutes; None if it did not say."""
 
 
 class Unanswered(Failure):
@@ -253,5 +255,5 @@ def api_error(status: Status, *, request: str = "", retry_after: float | None = 
     else:
         leaf = _BY_CODE.get(status.code, ApiError)
     if retry_after is None and status.details.retry_after_seconds:
-        retry_after = float(status.details.retry_after_seconds)
+        retry_after = bounded(status.details.retry_after_seconds)
     return leaf(status, request=request, retry_after=retry_after)

@@ -24,6 +24,8 @@ DIGITS: Final = 1000
 """Characters of a number."""
 
 _NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+_DATE: Final = "tag:yaml.org,2002:timestamp"
+_TEXT: Final = "tag:yaml.org,2002:str"
 _MALFORMED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -40,13 +42,21 @@ class BoundedLoader(_SafeLoader):
 
 
 class _StrictLoader(BoundedLoader):
-    """Refuses a document with a branch beyond a limit. Its errors never quote a value, which may be a password."""
+    """Refuses a document with a branch beyond a limit. Its errors never quote a value, which may be a password.
+
+    A plain 2026-01-01 or 1:30 is text, as for Go programs. YAML 1.1 reads a date and the number 90.
+    """
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        return _TEXT if tag == _DATE or (tag in _NUMBERS and ":" in value) else tag
 
 
-def load(text: str | bytes, *, longest: int | None = None) -> Any:
+def load(text: str | bytes, *, longest: int | None = None, unique_keys: bool = False) -> Any:
     """The only document of `text`, None if it is empty. Raises yaml.YAMLError.
 
     `longest`: the most characters of `text`, and of what its aliases add; None: no limit for the text.
+    `unique_keys`: a key that is set twice in one map is an error.
 
     >>> load("a: &a [1, 2]\\nb: *a\\n")
     {'a': [1, 2], 'b': [1, 2]}
@@ -55,7 +65,7 @@ def load(text: str | bytes, *, longest: int | None = None) -> Any:
         raise yaml.YAMLError(f"it has more than {longest // 2**10} KiB")
     loader = _StrictLoader(text)
     try:
-        found = documents(loader, unique_keys=False, largest=LARGEST if longest is None else longest)
+        found = documents(loader, unique_keys=unique_keys, largest=LARGEST if longest is None else longest)
         first = next(found, None)
         tree = None if first is None else loader.construct_document(first)
         if (second := next(found, None)) is not None:

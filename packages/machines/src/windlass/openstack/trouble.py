@@ -28,7 +28,7 @@ from windlass.api.meta import Condition
 from windlass.kube.clock import rfc3339
 from windlass.kube.conditions import FALSE, TRUE, Conditional, Status, condition, find
 from windlass.kube.errors import Failure
-from windlass.openstack.cloud.classify import LONGEST_PAUSE
+from windlass.kube.retry_after import bounded
 from windlass.openstack.cloud.failures import (
     CloudFailure,
     Denied,
@@ -113,7 +113,7 @@ def trouble_of(
     """Tell of a failure. `doing` is what failed (`create port worker-0-0`), `part` and `reason` the caller's condition,
     `where` the place of the credentials, `quotas` those of the project."""
     text = f"Failed to {doing}: {failure}" if doing else str(failure)
-    pause = min(failure.retry_after or 0.0, LONGEST_PAUSE)
+    pause = bounded(failure.retry_after or 0.0)
     by_itself, limits = True, delays.unavailable
     match failure:
         case NotSent(why=CloudFailure() as why):

@@ -55,6 +55,7 @@ class ScriptedServer:
         self._compacted = 0
         self._uids = 0
         self._refusals: list[KubeError] = []
+        self._refused: tuple[int, KubeError, bool] | None = None
         self._readers: set[_Reader] = set()
         self._muted = False
 
@@ -89,6 +90,10 @@ class ScriptedServer:
     def fail(self, *errors: KubeError) -> None:
         """Answer the next requests with these errors, one each."""
         self._refusals.extend(errors)
+
+    def refuse_watches(self, error: KubeError, *, opened: bool = False) -> None:
+        """Answer watches from the present version, or one before, with `error`; `opened`: after they have opened."""
+        self._refused = (self.version, error, opened)
 
     def cut(self, error: KubeError | None = None) -> None:
         """End all open watches: normally, or with `error`. They lose the events that they have not delivered yet."""
@@ -169,9 +174,13 @@ class ScriptedServer:
         reader: _Reader = _Reader(deaf=self._muted)
         for event in self._beginning(resource_version, whole=send_initial_events):
             reader.send(event)
-        self._readers.add(reader)
-        if on_open is not None:
+        last, error, opened = self._refused or (-1, None, False)
+        refused = error is not None and not send_initial_events and int(resource_version) <= last
+        if on_open is not None and (opened or not refused):
             on_open()
+        if error is not None and refused:
+            raise error
+        self._readers.add(reader)
         loop = asyncio.get_running_loop()
         over = loop.time() + (timeout_seconds or 3600)
         try:

@@ -18,10 +18,13 @@ network ends it; only cancelling does.
 | the server has WatchList | one stream is list and watch: no pages in memory, one round trip |
 | it refuses WatchList (400, 422), does not know it, or it failed three times | list in pages, then watch |
 | 410 at any stage | list again; what differs is announced, nothing else |
+| a watch is refused three times, by anything but 429 | list again: the server may refuse this version for ever |
 | the API server restarts | watch on from the version reached; if that is gone, 410 |
 | nothing comes for `inactivity` seconds | restart the watch: the connection may be dead; opening is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
-| a bookmark or a list older than what was seen | history went back (etcd restored): accepted when lists repeat it |
+| a watch broke off, or ended early | ask which version the server is at: etcd may have been restored meanwhile |
+| the server is at an older version than was seen | history went back (etcd restored): accepted when lists repeat it |
+| three events in a row are older than what was seen | the same: the server counts from a lower version |
 | the kind is not served (its CRD is gone or not yet there) | a stage of its own, not an error; what is known stays |
 | an object whose metadata cannot be read | counted, logged, left out |
 | all replicas start at once | the server is asked to end each watch after a random 300 to 600 s |
@@ -30,9 +33,13 @@ network ends it; only cancelling does.
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(reflector.run())
 
+If a restored etcd overtakes the version that was reached before it is asked, nothing differs from a normal restart: the
+runbook says to restart the process after a restore.
+
 Sources: Kubernetes API concepts, "Efficient detection of changes" and "Streaming lists"; the times are client-go's.
 """
 
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from random import Random
@@ -70,6 +77,9 @@ _SHORTEST_WATCH = 1.0
 _PATIENCE_WITH_STREAMING = 3
 _PATIENCE_WITH_OLD_LISTS = 3
 _SILENT_WATCHES_BEFORE_LIST = 2
+_REFUSED_WATCHES_BEFORE_LIST = 3
+_LATE_EVENTS_BEFORE_LIST = 3
+_QUERY = re.compile(r"\?\S*")
 
 log = Logger(__name__)
 
@@ -164,11 +174,14 @@ class Reflector(Generic[K]):
         self._open_since: float | None = None
         self._version = ""
         self._reached: int | None = None
+        self._doubted = False
         self._pause = 0.0
         self._streams_lists = True
         self._error = ""
+        self._warned_of: set[str] = set()
         self._forbidden = False
-        self._failures = self._failed_lists = self._old_lists = self._silences = self._relists = 0
+        self._failures = self._failed_lists = self._old_lists = 0
+        self._silences = self._refused_watches = self._relists = self._late_events = 0
         self._lists = self._watches = self._skipped = 0
 
     @property
@@ -215,6 +228,8 @@ class Reflector(Generic[K]):
             case FollowStage.LISTING if not self._streams_lists or self._failed_lists >= _PATIENCE_WITH_STREAMING:
                 await self._list()
             case FollowStage.LISTING | FollowStage.WATCHING:
+                if self._doubted and self._stage is FollowStage.WATCHING and self._reached is not None:
+                    await self._compare_versions()
                 await self._follow()
             case _:
                 await self._clock.sleep(self._pause)
@@ -243,10 +258,32 @@ class Reflector(Generic[K]):
                     objects[item.key] = item
         await self._listed(objects, version)
 
+    async def _compare_versions(self) -> None:
+        """Raise _Rewound if the server is at an older version than was seen."""
+        pages = self._source.list_pages(
+            self._kind,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            page_size=1,
+            on_unreadable=lambda error: None,
+        )
+        async with aclosing(pages):
+            version = (await anext(pages)).resource_version
+        self._sign_of_life()
+        if self._is_before(ordinal(version)):
+            raise _Rewound(f"the server is at version {version}, but {self._reached} was seen before")
+        self._doubted = False
+
+    def _is_before(self, order: int | None) -> bool:
+        """`order` is older than what was reached."""
+        return order is not None and self._reached is not None and order < self._reached
+
     async def _follow(self) -> None:
         """Read one watch to its end; in LISTING the watch begins with all existing objects."""
         gathered: dict[NamespacedName, Object[K]] | None = {} if self._stage is FollowStage.LISTING else None
         began = self._clock.monotonic()
+        seconds = self._random.randint(*_WATCH_SECONDS)
         self._watches += 1
         events = self._source.watch(
             self._kind,
@@ -256,7 +293,7 @@ class Reflector(Generic[K]):
             resource_version=self._version,
             bookmarks=True,
             send_initial_events=gathered is not None,
-            timeout_seconds=self._random.randint(*_WATCH_SECONDS),
+            timeout_seconds=seconds,
             inactivity=self._inactivity,
             on_open=self._opened,
             on_unreadable=self._leave_out,
@@ -278,6 +315,8 @@ class Reflector(Generic[K]):
             self._open_since = None
         if gathered is not None:  # what it has gathered is part of the objects, and would delete the others
             raise TransportError("the stream ended before the list was complete")
+        # An API server that shuts down, or whose etcd was replaced, ends its watches as if their time were over.
+        self._doubted = self._clock.monotonic() - began < seconds - _SHORTEST_WATCH
         if not heard and self._clock.monotonic() - began < _SHORTEST_WATCH:
             raise TransportError("the server ended the watch as soon as it began")
 
@@ -296,7 +335,7 @@ class Reflector(Generic[K]):
         if not version:
             raise TransportError("the server's list has no resourceVersion to watch from")
         order = ordinal(version)
-        if order is not None and self._reached is not None and order < self._reached:
+        if self._is_before(order):
             # One of several API servers may lag behind the others. A restored etcd makes all of them repeat it.
             self._old_lists += 1
             if self._old_lists < _PATIENCE_WITH_OLD_LISTS:
@@ -307,7 +346,8 @@ class Reflector(Generic[K]):
             await self._sink.replace(objects, version)
         # Only now: if this is cancelled while listeners are told, the next run has to list again.
         self._version, self._reached = version, order
-        self._old_lists = self._failed_lists = self._silences = 0
+        self._doubted = False
+        self._old_lists = self._failed_lists = self._silences = self._late_events = 0
         self._lists += 1
         self._well()
         self._enter(FollowStage.WATCHING)
@@ -318,10 +358,11 @@ class Reflector(Generic[K]):
         order = ordinal(told.resource_version)
         # A watch that was opened at another API server may repeat events from before the version that was reached. The
         # store knows what it has; the version to watch on from must not go back.
-        late = order is not None and self._reached is not None and order < self._reached
+        late = self._is_before(order)
+        self._late_events = self._late_events + 1 if late else 0
+        if late and (event.type is EventType.BOOKMARK or self._late_events >= _LATE_EVENTS_BEFORE_LIST):
+            raise _Rewound(f"the server is at version {order}, but {self._reached} was seen before")
         match event.type:
-            case EventType.BOOKMARK if late:
-                raise _Rewound(f"the server is at version {order}, but {self._reached} was seen before")
             case EventType.BOOKMARK:
                 self._sink.reach(told.resource_version)
             case EventType.DELETED:
@@ -330,13 +371,14 @@ class Reflector(Generic[K]):
                 self._sink.put(told)
         if not late:
             self._version, self._reached = told.resource_version, order
-        self._silences = self._relists = 0
+        self._silences = self._refused_watches = self._relists = 0
         self._well()
 
     def _well(self) -> None:
         if self._failures > 1:
             self._log.info("following again", after_failures=self._failures)
         self._error, self._failures = "", 0
+        self._warned_of.clear()
 
     def _leave_out(self, error: DecodeError) -> None:
         self._skipped += 1
@@ -370,6 +412,7 @@ class Reflector(Generic[K]):
             return
         if stage is FollowStage.WATCHING and isinstance(error, Silent):
             self._well()  # all that time the watch was open
+            self._refused_watches = 0
             self._silences += 1
             self._log.debug("nothing came, watching anew", silences=self._silences)
             if self._silences >= _SILENT_WATCHES_BEFORE_LIST:
@@ -379,7 +422,8 @@ class Reflector(Generic[K]):
         if not self._failures:
             self._failing_since = self._clock.monotonic()
         self._failures += 1
-        self._note(error, text)
+        self._error = text
+        self._note(error)
         self._forbidden = isinstance(error, Forbidden)
         if stage is FollowStage.LISTING:
             self._failed_lists += 1
@@ -388,8 +432,12 @@ class Reflector(Generic[K]):
             self._pause = NOT_SERVED.delay(self._failures, self._random)
             self._enter(FollowStage.NOT_SERVED)
             return
-        if isinstance(error, Gone | _Rewound):
+        if stage is FollowStage.WATCHING and not (isinstance(error, ApiError) and error.code == 429):
+            self._doubted = True
+            self._refused_watches += isinstance(error, ApiError)
+        if isinstance(error, Gone | _Rewound) or self._refused_watches >= _REFUSED_WATCHES_BEFORE_LIST:
             self._version = ""
+            self._refused_watches = 0
             self._relists += 1
         # Lists that succeed and expire before the first event count too: lists are the most expensive requests.
         self._pause = self._backoff.delay(max(self._failures, self._relists), self._random)
@@ -397,8 +445,18 @@ class Reflector(Generic[K]):
             self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))
         self._enter(FollowStage.BACKING_OFF)
 
-    def _note(self, error: Exception, text: str) -> None:
-        repeated, self._error = text == self._error, text
-        if not isinstance(error, Gone):
-            say = self._log.debug if repeated else self._log.warning
-            say("following was interrupted", stage=str(self._stage), error=text)
+    def _note(self, error: Exception) -> None:
+        """Log a warning for each cause of an outage, once: an API server that is away fails each attempt."""
+        if isinstance(error, Gone):
+            return
+        cause = _cause(error)
+        say = self._log.debug if cause in self._warned_of else self._log.warning
+        say("following was interrupted", stage=str(self._stage), error=str(error))
+        self._warned_of.add(cause)
+
+
+def _cause(error: Exception) -> str:
+    """What is equal in errors of the same cause. Queries have random time-outs, pages of proxies have random IDs."""
+    if isinstance(error, ApiError):
+        return f"{error.code} {error.reason}"
+    return _QUERY.sub("", str(error))

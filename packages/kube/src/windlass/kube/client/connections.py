@@ -1,4 +1,4 @@
-"""A connection pool that resets abandoned connections, and closes all of them when it is closed.
+"""A connection pool that resets abandoned connections, and sends no byte of a write that has become too late.
 
 aiohttp and asyncio close connections too gently for a controller:
 
@@ -8,19 +8,29 @@ aiohttp and asyncio close connections too gently for a controller:
   (https://github.com/aio-libs/aiohttp/pull/11148), and then forgets the connections that are closing already.
 * A request that is cancelled in the turn of the event loop in which its handshake ends leaves a connection that closes
   in the same way. Only the event loop holds it: aiohttp does not know it.
+
+A write that passed the fence may be sent much later: it waits for its connection, and the event loop or the whole
+process may stand still meanwhile. When they go on, the event loop sends before it looks at its timers. So the socket
+itself asks the write's `SendCheck` each time that bytes are about to leave.
 """
 
 import asyncio
 import socket
 import struct
+import time
 from contextlib import suppress
-from functools import partial
-from weakref import WeakSet
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet, WeakValueDictionary
 
 import aiohttp
 from aiohttp import AddrInfoType
+from aiohttp.abc import AbstractResolver
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
+
+from windlass.kube.client.fence import Fence
+from windlass.kube.errors import Fenced
 
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _TURNS = 20
@@ -28,16 +38,70 @@ _TURNS = 20
 kernel."""
 
 
+class SendCheck:
+    """Says whether bytes of one write may still leave: before `end` (`time.monotonic`), and if the fence permits.
+
+    `refused`: why they may not. `sent`: how many bytes left before.
+    """
+
+    def __init__(self, end: float, fence: Fence | None) -> None:
+        self._end = end
+        self._fence = fence
+        self.refused: Fenced | TimeoutError | None = None
+        self.sent = 0
+
+    def require(self) -> None:
+        """Raise an OSError if the bytes may not leave: asyncio then closes the connection."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            self.refused = TimeoutError("timed out before it was sent")
+        elif self._fence is not None:
+            try:
+                self._fence.gate(left)
+            except Fenced as error:
+                self.refused = error
+        if self.refused is not None:
+            raise ConnectionAbortedError(str(self.refused))
+
+
+SEND_CHECK: ContextVar[SendCheck | None] = ContextVar("windlass_send_check", default=None)
+"""The check of the request that this task is sending, if the request is a write."""
+
+
+class _Socket(socket.socket):
+    """Asks `check` before it sends."""
+
+    __slots__ = ("check",)
+    check: SendCheck | None
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        if self.check is None:
+            return super().send(data, flags)
+        self.check.require()
+        sent = super().send(data, flags)
+        self.check.sent += sent
+        return sent
+
+    def sendmsg(self, buffers: Any, *others: Any) -> int:
+        if self.check is None:
+            return super().sendmsg(buffers, *others)
+        self.check.require()
+        sent = super().sendmsg(buffers, *others)
+        self.check.sent += sent
+        return sent
+
+
 class Connections(aiohttp.TCPConnector):
     """For `aiohttp.ClientSession(connector=...)`.
 
-    `limit`: how many there may be, 0 for any number; `keepalive`: seconds without use.
+    `limit`: how many there may be, 0 for any number; `keepalive`: seconds without use; `resolver`: of host names.
     """
 
-    def __init__(self, *, limit: int, keepalive: float) -> None:
+    def __init__(self, *, limit: int, keepalive: float, resolver: AbstractResolver | None = None) -> None:
         self._used: WeakSet[asyncio.Transport] = WeakSet()
-        self._sockets: WeakSet[socket.socket] = WeakSet()
-        super().__init__(limit=limit, keepalive_timeout=keepalive, socket_factory=partial(_socket, self._sockets))
+        self._sockets: WeakValueDictionary[int, _Socket] = WeakValueDictionary()
+        """Those that are open, by file descriptor, and closed ones."""
+        super().__init__(limit=limit, keepalive_timeout=keepalive, resolver=resolver, socket_factory=self._socket)
 
     async def connect(
         self,
@@ -48,6 +112,9 @@ class Connections(aiohttp.TCPConnector):
         connection = await super().connect(req, traces, timeout)
         if connection.transport is not None:
             self._used.add(connection.transport)
+            used = self._sockets.get(connection.transport.get_extra_info("socket").fileno())
+            if used is not None:
+                used.check = SEND_CHECK.get()
         return connection
 
     def reset_given_up(self) -> None:
@@ -67,7 +134,7 @@ class Connections(aiohttp.TCPConnector):
             transport.abort()
         await super().close(abort_ssl=True)
         for _ in range(_TURNS):
-            left = [one for one in self._sockets if one.fileno() != -1]
+            left = [one for one in self._sockets.values() if one.fileno() != -1]
             if not left:
                 return
             for one in left:
@@ -77,14 +144,14 @@ class Connections(aiohttp.TCPConnector):
                     one.shutdown(socket.SHUT_RDWR)
             await asyncio.sleep(0)
 
+    def _socket(self, address: AddrInfoType) -> socket.socket:
+        """A socket whose buffered data is dropped when it is closed.
 
-def _socket(made: WeakSet[socket.socket], address: AddrInfoType) -> socket.socket:
-    """A socket whose buffered data is dropped when it is closed.
-
-    A write must not reach the server after its time-out: another process may lead by then. By default the kernel keeps
-    sending the buffer of a closed socket for minutes, as soon as a broken network recovers.
-    """
-    one = socket.socket(address[0], address[1], address[2])
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-    made.add(one)
-    return one
+        A write must not reach the server after its time-out: another process may lead by then. By default the kernel
+        keeps sending the buffer of a closed socket for minutes, as soon as a broken network recovers.
+        """
+        one = _Socket(address[0], address[1], address[2])
+        one.check = None
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+        self._sockets[one.fileno()] = one
+        return one

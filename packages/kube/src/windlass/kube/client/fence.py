@@ -4,7 +4,10 @@ from typing import Protocol
 
 
 class Fence(Protocol):
-    """Checked before each write. `windlass.kube.process.lease.Election` is one."""
+    """Checked before each write, and each time that bytes of a write leave.
+
+    `windlass.kube.process.lease.Election` is one.
+    """
 
     @property
     def longest_write(self) -> float:

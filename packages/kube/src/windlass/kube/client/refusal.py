@@ -7,14 +7,13 @@ reconfigured would look like an absent object, and its mirror would be deleted.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import msgspec
 
 from windlass.kube import decoding
 from windlass.kube.errors import ApiError, Status, api_error
+from windlass.kube.retry_after import retry_after
 
 _UNSERVED = b"404 page not found"
 _DECISIVE = frozenset({404, 409, 410, 422})
@@ -32,19 +31,19 @@ _STATUS = decoding.decoder(Status).decode
 
 def refusal(code: int, headers: Mapping[str, str], body: bytes, *, request: str) -> ApiError:
     """The error for the answer `code` with `headers` and `body` to `request` (as `VERB path`)."""
-    retry_after = _seconds(headers.get("Retry-After"))
+    pause = retry_after(headers.get("Retry-After"))
     status = read_status(body)
     if status is not None:
         if status.code != code:
             status = msgspec.structs.replace(status, code=code)
-        return api_error(status, request=request, retry_after=retry_after)
+        return api_error(status, request=request, retry_after=pause)
     if code == 404 and body.startswith(_UNSERVED):
         text = "the server could not find the requested resource (404 page not found)"
-        return api_error(Status("Failure", text, "NotFound", 404), request=request, retry_after=retry_after)
+        return api_error(Status("Failure", text, "NotFound", 404), request=request, retry_after=pause)
     status = Status("Failure", _foreign(code, headers, body), _phrase(code).replace(" ", ""), code)
     if code in _DECISIVE:
-        return ApiError(status, request=request, retry_after=retry_after)
-    return api_error(status, request=request, retry_after=retry_after)
+        return ApiError(status, request=request, retry_after=pause)
+    return api_error(status, request=request, retry_after=pause)
 
 
 def read_status(body: bytes | msgspec.Raw) -> Status | None:
@@ -69,18 +68,3 @@ def _phrase(code: int) -> str:
         return HTTPStatus(code).phrase
     except ValueError:
         return "Unknown"
-
-
-def _seconds(header: str | None) -> float | None:
-    """Retry-After, which is a number of seconds or a date."""
-    if not header:
-        return None
-    if header.strip().isdecimal():
-        return float(header)
-    try:
-        moment = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -14,8 +14,8 @@ Its guarantees:
 * `timeout` bounds a request with all its retries (`windlass.kube.client.retry`). After it the connection is reset, and
   nothing more of the request leaves this machine (`windlass.kube.client.connections`). A server that was suspended
   after it received the request may still carry it out: only preconditions protect against that.
-* `fence.gate` is called immediately before each attempt of a write with the seconds it may take, and may raise
-  `Fenced`. No write takes longer than `fence.longest_write`, whatever its time-out.
+* `fence.gate` is called immediately before each attempt of a write with the seconds it may take, and again when the
+  bytes leave. It may raise `Fenced`. No write takes longer than `fence.longest_write`, whatever its time-out.
 * Each stream has its own connection, so requests never wait for streams to end. At most `connections` requests are
   under way at a time; more wait for their turn.
 * `observer` is called for each attempt: method, kind (plural.group, or "" when unknown), code ("200", "<error>"),
@@ -39,13 +39,24 @@ from msgspec import Struct, structs
 from multidict import CIMultiDict
 from yarl import URL
 
-from windlass.kube.client.connections import Connections
+from windlass.kube.client.connections import SEND_CHECK, Connections, SendCheck
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.refusal import refusal
 from windlass.kube.client.retry import RetryPolicy
+from windlass.kube.client.socks import SocksConnections
 from windlass.kube.client.warnings import Warned, texts
 from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
-from windlass.kube.errors import ApiError, Busy, OutcomeUnknown, Silent, TransportError, Unauthorized, Unconfirmed
+from windlass.kube.config.cluster import proxy_url
+from windlass.kube.errors import (
+    ApiError,
+    Busy,
+    Fenced,
+    OutcomeUnknown,
+    Silent,
+    TransportError,
+    Unauthorized,
+    Unconfirmed,
+)
 from windlass.kube.version import VERSION
 
 R = TypeVar("R")
@@ -216,16 +227,23 @@ class Transport:
                 raise TransportError(f"{self._named(ask)}: no answer within {limit:g} s")
 
     async def _ask_once(self, ask: _Ask, left: float) -> bytes:
+        began = time.monotonic()
         if self.fence is not None and ask.is_write:
             self.fence.gate(left)
         limits = self._limits if left == self.timeout else _limits(left)
-        began = time.monotonic()
+        check = SendCheck(began + left, self.fence) if ask.is_write else None
         code = _NO_ANSWER
         try:
-            response = await self._send(ask, limits)
+            response = await self._send(ask, limits, check)
             body = await response.read()
             code = str(response.status)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, _Severed) as error:
+            if check is not None and check.refused is not None and not check.sent:
+                if isinstance(check.refused, Fenced):
+                    raise check.refused from None
+                raise TransportError(f"{self._named(ask)}: {check.refused}") from None
+            if isinstance(error, _Severed):
+                raise
             raise self._no_answer(ask, error) from error
         finally:
             self._attempted(ask, code, began)
@@ -264,37 +282,49 @@ class Transport:
         except (aiohttp.ClientError, OSError) as error:
             raise self._no_answer(ask, error) from error
 
-    async def _send(self, ask: _Ask, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+    async def _send(
+        self, ask: _Ask, limits: aiohttp.ClientTimeout, check: SendCheck | None = None
+    ) -> aiohttp.ClientResponse:
         session = self._sessions.get(ask.endless)
         if session is None:
             if self._closed:
                 # A bug of the caller, and no KubeError: those are tried again.
                 raise RuntimeError(f"{self._named(ask)}: this transport was closed before: open another one")
             session = self._sessions[ask.endless] = self._connect(limit=0 if ask.endless else self._connections)
-        response = await session.request(
-            ask.method,
-            URL(self.config.server + ask.path, encoded=True),
-            data=ask.body,
-            headers=self._headers.get((ask.accept, ask.content_type)) or self._compose(ask),
-            ssl=self._ssl,
-            server_hostname=self.config.tls.server_name,
-            timeout=limits,
-            allow_redirects=False,
-        )
+        sending = SEND_CHECK.set(check)
+        try:
+            response = await session.request(
+                ask.method,
+                URL(self.config.server + ask.path, encoded=True),
+                data=ask.body,
+                headers=self._headers.get((ask.accept, ask.content_type)) or self._compose(ask),
+                ssl=self._ssl,
+                server_hostname=self.config.tls.server_name,
+                timeout=limits,
+                allow_redirects=False,
+            )
+        finally:
+            SEND_CHECK.reset(sending)
         if self._warned is not None:
             for text in texts(response.headers.getall("Warning", ())):
                 self._warned(text)
         return response
 
     def _connect(self, *, limit: int) -> aiohttp.ClientSession:
-        pool = Connections(limit=limit, keepalive=KEEPALIVE_SECONDS)
+        proxy = self.config.proxy
+        socks = proxy_url(proxy) if proxy is not None and proxy.startswith("socks") else None
+        if socks is not None:
+            proxy = None  # aiohttp knows HTTP proxies only
+            pool: Connections = SocksConnections(socks, limit=limit, keepalive=KEEPALIVE_SECONDS)
+        else:
+            pool = Connections(limit=limit, keepalive=KEEPALIVE_SECONDS)
         self._pools.append(pool)
         return aiohttp.ClientSession(
             connector=pool,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
             middlewares=(_tell_severed,),
-            proxy=self.config.proxy,
+            proxy=proxy,
             read_bufsize=2**18,
         )
 
@@ -345,6 +375,8 @@ class Transport:
                 )
             case aiohttp.ClientHttpProxyError():
                 return f"the proxy refused the connection: {error.status} {error.message}"
+            case aiohttp.ClientProxyConnectionError():
+                return f"cannot connect through the proxy: {error.os_error.strerror or error.os_error}"
             case aiohttp.ClientConnectorError():
                 return f"cannot connect: {error.os_error.strerror or error.os_error}"
             case aiohttp.ConnectionTimeoutError():

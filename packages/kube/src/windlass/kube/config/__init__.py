@@ -15,13 +15,14 @@
 
 | field of a kubeconfig | effect |
 |---|---|
-| `certificate-authority`, `-data`, `insecure-skip-tls-verify`, `tls-server-name` | `ClusterConfig.tls` |
-| `proxy-url`; else `HTTPS_PROXY`, `NO_PROXY` (host names, suffixes, addresses, networks) | `ClusterConfig.proxy` |
+| `certificate-authority`, `-data`, `insecure-skip-tls-verify`, `tls-server-name` | `.tls` of `ClusterConfig` |
+| `proxy-url` (HTTP, SOCKS5); else `HTTPS_PROXY`, `NO_PROXY` (names, suffixes, addresses, networks) | `.proxy` |
 | `token`, `username` and `password`, `client-certificate-data` | a credential that never changes |
 | `tokenFile`, `client-certificate`, `client-key` | read again every minute, and when the server answers 401 |
 | `exec` (`client.authentication.k8s.io/v1`, `v1beta1`) | a child process; its answer is cached until expiry or 401 |
-| `as`, `as-uid`, `as-groups`, `as-user-extra` | `ClusterConfig.impersonate` |
-| `auth-provider` | refused: Kubernetes has removed it; the error names the exec plugin that took its place |
+| `as`, `as-uid`, `as-groups`, `as-user-extra` | `.impersonate` |
+| `auth-provider` `oidc` | its `id-token` until it expires; it is not renewed |
+| any other `auth-provider` | refused: Kubernetes has removed it; the error names the exec plugin that took its place |
 
 In a pod, token and CA are also read again every minute. While certificate and key do not match, because the files are
 replaced one after the other, the last credential stays in use.

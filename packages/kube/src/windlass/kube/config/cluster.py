@@ -12,6 +12,7 @@ from windlass.kube.config.credentials import ClientCertificate, Credential, Cred
 from windlass.kube.errors import ConfigError
 
 HOW_TO_WRITE_A_URL = "write it as https://host:port, with a port from 1 to 65535"
+HOW_TO_WRITE_A_PROXY = "write it as http://, https:// or socks5://host:port, with a port from 1 to 65535"
 
 
 def http_url(text: str) -> SplitResult | None:
@@ -22,6 +23,13 @@ def http_url(text: str) -> SplitResult | None:
     except ValueError:  # a port out of range, half of an IPv6 address
         return None
     return parts if usable else None
+
+
+def proxy_url(text: str) -> SplitResult | None:
+    """`text` parsed, or None if it is not the URL of an HTTP or a SOCKS5 proxy."""
+    scheme, colon, rest = text.partition("://")
+    parts = http_url(f"http://{rest}" if colon and scheme in ("socks5", "socks5h") else text)
+    return parts and parts._replace(scheme=scheme)
 
 
 class Impersonation(Struct, frozen=True):
@@ -83,7 +91,7 @@ class ClusterConfig(Struct, frozen=True):
     """One API server, with the credentials of one user.
 
     `server`: base URL without trailing slash; may have a path. `namespace`: what `-n` defaults to. `proxy`: URL of an
-    HTTP proxy, or None. `origin`: the source of this configuration, for messages and logs.
+    HTTP or a SOCKS5 proxy, or None. `origin`: the source of this configuration, for messages and logs.
     """
 
     server: str
@@ -100,9 +108,12 @@ class ClusterConfig(Struct, frozen=True):
             raise ConfigError(f"{origin}: server {self.server!r} is not a URL: {HOW_TO_WRITE_A_URL}")
         if self.server.endswith("/"):
             raise ConfigError(f"{origin}: server {self.server!r} ends in a slash")
-        if self.proxy is not None and http_url(self.proxy) is None:
+        if self.proxy is not None and proxy_url(self.proxy) is None:
             # It may hold a password, so it is not shown.
-            raise ConfigError(f"{origin}: the proxy is not the URL of an HTTP proxy: {HOW_TO_WRITE_A_URL}")
+            raise ConfigError(f"{origin}: the proxy is not the URL of a proxy: {HOW_TO_WRITE_A_PROXY}")
+        for header, value in self.impersonate.headers():
+            if not f"{header}{value}".isprintable():
+                raise ConfigError(f"{origin}: {header} {value!r}: has a line break or another control character")
 
     def __repr__(self) -> str:
         return f"<ClusterConfig {self.server} namespace={self.namespace} from {self.origin or 'code'}>"

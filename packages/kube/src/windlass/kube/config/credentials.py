@@ -51,6 +51,13 @@ class Credential(Struct, frozen=True):
         return f"<Credential {self.authorization.partition(' ')[0] or 'without Authorization'}, {self.certificate}>"
 
 
+def bearer(token: str, where: str) -> str:
+    """The Authorization header with this token. Raises ConfigError, which names `where`, if no header can carry it."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError(f"{where}: has characters that a token cannot have, such as a line break; log in again")
+    return f"Bearer {token}"
+
+
 class CredentialSource(Protocol):
     """Where credentials come from."""
 

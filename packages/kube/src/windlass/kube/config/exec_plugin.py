@@ -26,9 +26,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from windlass.api.meta import without_nulls
 from windlass.kube import decoding
 from windlass.kube.config.cluster import check
-from windlass.kube.config.credentials import ClientCertificate, Credential
+from windlass.kube.config.credentials import ClientCertificate, Credential, bearer
 from windlass.kube.errors import ConfigError, KubeError, TransportError
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -205,7 +206,7 @@ class ExecPlugin:
 
     def _read(self, printed: bytes) -> tuple[Credential, datetime | None]:
         try:
-            answer = decoding.decode(printed, ExecCredential)
+            answer = decoding.convert(without_nulls(msgspec.json.decode(printed)), ExecCredential)
         except msgspec.MsgspecError as error:
             raise self._failed(f"printed no ExecCredential: {error}") from error
         if answer.kind != "ExecCredential" or answer.api_version != self._api_version:
@@ -227,7 +228,8 @@ class ExecPlugin:
         expires = status.expiration_timestamp
         if expires is not None and expires.tzinfo is None:
             expires = expires.replace(tzinfo=UTC)
-        return Credential(f"Bearer {status.token}" if status.token else "", certificate), expires
+        where = f"{self._origin}: exec plugin {self._argv[0]!r}: status.token"
+        return Credential(bearer(status.token, where) if status.token else "", certificate), expires
 
     def _failed(self, what: str) -> KubeError:
         hint = f"\n{self._install_hint}" if self._install_hint else ""

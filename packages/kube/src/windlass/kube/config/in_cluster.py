@@ -7,7 +7,7 @@ from pathlib import Path
 
 from windlass.kube.config import proxy
 from windlass.kube.config.cluster import ClusterConfig, Impersonation, Tls
-from windlass.kube.config.credentials import Credential, FromFiles
+from windlass.kube.config.credentials import Credential, FromFiles, bearer
 from windlass.kube.errors import ConfigError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -61,7 +61,7 @@ def _bearer(path: Path) -> str:
     token = _read(path).decode("ascii", errors="replace").strip()
     if not token:
         raise ConfigError(f"{path}: is empty: the kubelet has not written the ServiceAccount's token (yet)")
-    return f"Bearer {token}"
+    return bearer(token, str(path))
 
 
 def _namespace(path: Path) -> str:

@@ -52,6 +52,10 @@ class Exec(Struct, rename="camel", frozen=True):
 
 class AuthProvider(Struct, frozen=True):
     name: str = ""
+    config: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<AuthProvider {self.name}>"
 
 
 class User(Struct, rename="kebab", frozen=True):
@@ -127,7 +131,7 @@ def _merge(into: dict[str, Named[E]], entries: Iterable[Named[E]]) -> None:
 
 def _document(file: Path) -> dict[str, Any]:
     try:
-        top = yaml_reader.load(file.read_bytes())
+        top = yaml_reader.load(file.read_bytes(), unique_keys=True)
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:

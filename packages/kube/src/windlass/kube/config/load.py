@@ -5,13 +5,33 @@ import binascii
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from windlass.kube.config import kubeconfig as files
 from windlass.kube.config import proxy
-from windlass.kube.config.cluster import HOW_TO_WRITE_A_URL, ClusterConfig, Impersonation, Tls, check, http_url
-from windlass.kube.config.credentials import ClientCertificate, Credential, CredentialSource, FixedCredential, FromFiles
+from windlass.kube.config.cluster import (
+    HOW_TO_WRITE_A_PROXY,
+    HOW_TO_WRITE_A_URL,
+    ClusterConfig,
+    Impersonation,
+    Tls,
+    check,
+    http_url,
+    proxy_url,
+)
+from windlass.kube.config.credentials import (
+    ClientCertificate,
+    Credential,
+    CredentialSource,
+    FixedCredential,
+    FromFiles,
+    bearer,
+)
 from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
 from windlass.kube.config.kubeconfig import Context, Kubeconfig, KubeconfigCluster, Named, User
@@ -19,6 +39,10 @@ from windlass.kube.errors import ConfigError
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 """The extension of a cluster entry whose content exec plugins get as `spec.cluster.config`."""
+
+_RENEW = "run any `kubectl` command with it, which renews the token if there is a refresh-token, or log in again"
+_HOST_AND_PORT = re.compile(r"([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?(/.*)?")
+"""A server without a scheme. We always take https; kubectl takes http unless the entry says something about TLS."""
 
 
 def load(
@@ -101,6 +125,8 @@ def _names(entries: Mapping[str, Any]) -> str:
 
 def _server(cluster: Named[KubeconfigCluster]) -> str:
     server = cluster.value.server.strip().rstrip("/")
+    if _HOST_AND_PORT.fullmatch(server):
+        server = f"https://{server}"
     if http_url(server) is None:
         raise ConfigError(
             f"{cluster.where}.cluster.server: {cluster.value.server!r} is not a URL: {HOW_TO_WRITE_A_URL}"
@@ -134,19 +160,9 @@ def _proxy(cluster: Named[KubeconfigCluster], environ: Mapping[str, str]) -> str
     url = url or proxy.from_environment(server, environ) or ""
     if not url:
         return None
-    parts = http_url(url)
-    if parts is None:
+    if proxy_url(url) is None:
         shown = re.sub("//.*@", "//", url)  # without name and password
-        raise ConfigError(
-            f"{source}: {shown} is not an HTTP proxy: only http:// and https:// proxies can be used; "
-            f"{HOW_TO_WRITE_A_URL}"
-        )
-    shown = f"{parts.scheme}://{parts.hostname}"
-    if cluster.value.tls_server_name:
-        raise ConfigError(
-            f"{cluster.where}.cluster.tls-server-name: cannot be used together with a proxy ({shown}): "
-            "remove one of them, or use a server URL whose host the certificate names"
-        )
+        raise ConfigError(f"{source}: {shown} is not the URL of a proxy: {HOW_TO_WRITE_A_PROXY}")
     return url
 
 
@@ -162,7 +178,7 @@ def _credentials(user: Named[User], cluster: Named[KubeconfigCluster]) -> Creden
     said = user.value
     if (said.token or said.token_file) and said.username:
         raise ConfigError(f"{user.where}.user: token and username are two ways to log in: remove one of them")
-    if said.auth_provider is not None:
+    if said.auth_provider is not None and said.auth_provider.name != "oidc":
         raise ConfigError(_no_auth_provider(user))
     by_token = bool(said.token or said.token_file or said.username)
     if said.exec is not None and not by_token:
@@ -192,15 +208,36 @@ def _authorization(user: Named[User]) -> str:
             if not token:
                 raise
     if token:
-        if not token.isascii() or not token.isprintable() or " " in token:
-            raise ConfigError(f"{user.where}.user.token: has characters that a token cannot have; log in again")
-        return f"Bearer {token}"
+        return bearer(token, f"{user.where}.user.token")
     if said.token_file:
         raise ConfigError(f"{user.where}.user.tokenFile: {user.path(said.token_file)} is empty")
     if said.username:
         pair = f"{said.username}:{said.password}".encode()
         return f"Basic {base64.b64encode(pair).decode('ascii')}"
-    return ""
+    return _id_token(user) if said.auth_provider is not None else ""
+
+
+class _Claims(Struct, frozen=True):
+    """Of an id-token (a JWT): seconds since 1970, 0 if it does not say when it expires."""
+
+    exp: float = 0
+
+
+def _id_token(user: Named[User]) -> str:
+    """The id-token of the auth-provider `oidc`. kubectl renews it and writes it back; we only use it."""
+    provider, where = user.value.auth_provider, f"{user.where}.user.auth-provider.config.id-token"
+    token = provider.config.get("id-token", "") if provider is not None else ""
+    if not token:
+        raise ConfigError(f"{where}: is not set; {_RENEW}")
+    try:
+        claims = token.split(".")[1]
+        expires = msgspec.json.decode(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)), type=_Claims).exp
+        expired = 0 < expires < datetime.now(UTC).timestamp()
+    except (LookupError, ValueError, RecursionError):
+        expired = False  # the server decides about a token of another form
+    if expired:
+        raise ConfigError(f"{where}: expired at {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M} UTC; {_RENEW}")
+    return bearer(token, where)
 
 
 def _certificate(user: Named[User]) -> ClientCertificate | None:
@@ -266,9 +303,8 @@ def _no_auth_provider(user: Named[User]) -> str:
     remedy = {
         "gcp": "run `gcloud container clusters get-credentials CLUSTER`, which configures gke-gcloud-auth-plugin",
         "azure": "run `kubelogin convert-kubeconfig`",
-        "oidc": "configure an exec plugin, for example `kubectl oidc-login setup`",
     }.get(name, "configure an exec plugin (user.exec) instead")
-    return f"{user.where}.user.auth-provider: {name!r} is not supported (Kubernetes removed these in 1.26): {remedy}"
+    return f"{user.where}.user.auth-provider: {name!r} is not supported, only oidc is: {remedy}"
 
 
 def _data(entry: Named[Any], field: str, text: str) -> bytes:

@@ -19,9 +19,10 @@ The rules that prevent two leaders at a time:
 * *Our own lease* counts from when the renewing request was *sent*, on a monotonic clock that goes on while the machine
   is suspended. The server received it later, so our lease expires here before it expires for anybody else.
 * *The gate* checks each write: `gate(timeout)` raises Fenced unless now + timeout < expiry - margin. So a write whose
-  time-out ends after the lease is not sent. A client with this `fence` gives no write more than `longest_write`, so
-  all writes pass while renewals succeed. When renewals fail, a warning a minute gives the number of writes held back
-  although this process leads.
+  time-out ends after the lease is not sent. The gate checks again when the bytes leave: until then a write may have
+  waited for its connection, and the process may have stood still. A client with this `fence` gives no write more than
+  `longest_write`, so all writes pass while renewals succeed. When renewals fail, a warning a minute gives the number
+  of writes held back although this process leads.
 * *The lease of another* counts from when *we* first saw its present record; its renewTime is only compared for
   change, so clocks that disagree do no harm. A restarted process waits one lease duration for its predecessor,
   unless the predecessor released the lease.

@@ -15,17 +15,14 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from windlass.kube.retry_after import retry_after
 from windlass.openstack.cloud import failures
 from windlass.openstack.cloud.wire import Answer, Http
-
-LONGEST_PAUSE = 300.0
-"""Seconds: a longer Retry-After is cut to this."""
 
 _QUOTA = re.compile(
     r"quota|VolumeLimitExceeded|VolumeSizeExceedsAvailableQuota|maximum number of .* exceeded", re.IGNORECASE
@@ -48,7 +45,7 @@ def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> f
     if code < 400 or (code == 404 and request.method == "DELETE"):
         return None
     text = explain(answer)
-    pause = retry_after(answer.headers, now=now)
+    pause = retry_after(answer.headers.get("retry-after"), now=now)
     kind = _kind(request, code, text, pause)
     if kind is failures.Rejected and code == 406 and request.microversion:
         text = f"version {request.microversion} of the {request.service} API is not supported: {text}"
@@ -78,23 +75,6 @@ def _kind(request: Http, code: int, text: str, pause: float | None) -> type[fail
         case 500 | 502 | 503 | 504:
             return failures.Doubtful if write else failures.Unavailable
     return failures.Rejected
-
-
-def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """The Retry-After in seconds, at most five minutes; it may be a number or an HTTP date."""
-    said = headers.get("retry-after", "").strip()
-    if not said:
-        return None
-    try:
-        seconds = float(said) if said.isdigit() else _until(said, now or datetime.now(UTC))
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return min(max(seconds, 0.0), LONGEST_PAUSE)
-
-
-def _until(date: str, now: datetime) -> float:
-    moment = parsedate_to_datetime(date)
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
 
 
 def explain(answer: Answer) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from windlass.kube.retry_after import bounded
 from windlass.kube.shorten import shortened
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Throttled, Unauthenticated, Unavailable
@@ -97,7 +98,7 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
     if isinstance(error, exceptions.HttpError):
         code, trace = error.http_status, error.request_id or ""
         if code == 429:
-            pause = getattr(error, "retry_after", 0) or None
+            pause = bounded(getattr(error, "retry_after", 0)) or None
             return Throttled(SERVICE, said, code=code, request_id=trace, retry_after=pause)
         if code >= 500:
             return Unavailable(SERVICE, f"Keystone cannot answer: {said}", code=code, request_id=trace)

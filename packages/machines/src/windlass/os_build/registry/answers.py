@@ -19,6 +19,7 @@ from msgspec import Struct
 from multidict import CIMultiDictProxy
 from yarl import URL
 
+from windlass.kube.retry_after import retry_after
 from windlass.os_build.pullspec import Target
 
 _REFUSED: Final = frozenset({"UNAUTHORIZED", "DENIED"})
@@ -101,9 +102,9 @@ class Reply(Struct, frozen=True):
     def __str__(self) -> str:
         """The status and the error, safe to show."""
         code, message = self.error
-        pause = self.headers.get("Retry-After", "") if self.status in (429, 503) else ""
+        pause = retry_after(self.headers.get("Retry-After")) if self.status in (429, 503) else None
         said = f"{self.status} {code}".rstrip() + (f": {message}" if message else "")
-        return shown(f"{said}, it asks for a pause of {pause} s" if pause.isdecimal() else said)
+        return shown(f"{said}, it asks for a pause of {pause:.0f} s" if pause is not None else said)
 
 
 def shown(text: str) -> str:

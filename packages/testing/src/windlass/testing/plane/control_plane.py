@@ -182,6 +182,26 @@ class BlockingControlPlane(BlockingAccess):
         self.compact()
         self.restart_apiserver()
 
+    def back_up(self, folder: Path) -> None:
+        """Copy the data of etcd to `folder`, which does not exist yet; restarts etcd and the API server."""
+        self._while_etcd_is_down(lambda data: shutil.copytree(data, folder))
+
+    def restore(self, folder: Path) -> None:
+        """Go back to the state that `back_up` has copied to `folder`. Resource versions are given a second time."""
+
+        def replace(data: Path) -> None:
+            shutil.rmtree(data)
+            shutil.copytree(folder, data)
+
+        self._while_etcd_is_down(replace)
+
+    def _while_etcd_is_down(self, act: Callable[[Path], object]) -> None:
+        self.kill_apiserver()
+        self._running.stop(ETCD)
+        act(self._built.data)
+        self._start_etcd(self._built)
+        self.restart_apiserver()
+
     @property
     def _running(self) -> Processes:
         if self._processes is None:

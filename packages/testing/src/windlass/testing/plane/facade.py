@@ -174,3 +174,11 @@ class ControlPlane(PlaneAccess):
     async def forget_history(self) -> None:
         """Compact etcd and restart the API server: watches and lists from before this moment get 410."""
         await asyncio.to_thread(self._plane.forget_history)
+
+    async def back_up(self, folder: Path) -> None:
+        """Copy the data of etcd to `folder`, which does not exist yet; restarts etcd and the API server."""
+        await asyncio.to_thread(self._plane.back_up, folder)
+
+    async def restore(self, folder: Path) -> None:
+        """Go back to the state that `back_up` has copied to `folder`. Resource versions are given a second time."""
+        await asyncio.to_thread(self._plane.restore, folder)
