@@ -29,13 +29,15 @@ _NAMES: Final = 500
 
 class Credentials(Struct, frozen=True):
     """`cloud` is the entry of clouds.yaml, `cacert` the PEM text of the CA that signed the cloud's certificates (empty:
-    those that the host trusts). `region` overrides that of the entry. `where` says where they come from, for people."""
+    those that the host trusts). `region` overrides that of the entry. `where` says where they come from, for people.
+    `tenant`: the namespace of the Secret; empty: they are the user's own."""
 
     cloud: Mapping[str, Any]
     name: str
     region: str = ""
     cacert: str = ""
     where: str = ""
+    tenant: str = ""
 
     @property
     def key(self) -> str:

@@ -6,7 +6,6 @@ reads files and the environment unless told otherwise. Fields of the entry that 
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -25,33 +24,44 @@ _VERSIONS = {"compute": "/v2.1", "block-storage": "/v3/{project}", "network": ""
 """What follows the endpoint where the catalog gives it without a version."""
 _ALIASES = {"block-storage": ("block-storage", "volumev3")}
 _FALSE = frozenset({"false", "no", "off", "0"})
-_LONGEST_ERROR = 200
+_LONGEST_MESSAGE = 1000
 
 
-def open_session(credentials: Credentials, authority: str, *, agent: str, connections: int) -> "Session":
-    """A session that has no token yet. `authority`: the file with the CA of the credentials, if they have one;
-    `connections` are kept open. Raises Unauthenticated and keystoneauth1's ClientException."""
-    from keystoneauth1.session import Session, TCPKeepAliveAdapter
+def open_session(credentials: Credentials, *, agent: str, connections: int) -> "Session":
+    """A session that has no token yet; `connections` are kept open. Raises Unauthenticated and keystoneauth1's
+    ClientException."""
+    import requests
+    from keystoneauth1.session import Session
     from urllib3 import disable_warnings
     from urllib3.exceptions import InsecureRequestWarning
 
+    from windlass.openstack.cloud.transport import Adapter
+
     cloud = credentials.cloud
-    verify: bool | str = not (_is_false(cloud.get("verify", True)) or not _is_false(cloud.get("insecure", False)))
-    if verify and authority:
-        verify = authority
-    elif verify and (file := str(cloud.get("cacert") or "").strip()):
-        verify = str(Path(file).expanduser())
-        if not Path(verify).is_file():
-            where = f"clouds.{credentials.name}.cacert in clouds.yaml of {credentials.where}"
-            text = f"{where} names {verify}, which is no file here: put the CA's text into the key cacert"
-            raise Unauthenticated(SERVICE, text)
+    verify = not (_is_false(cloud.get("verify", True)) or not _is_false(cloud.get("insecure", False)))
+    if verify and not credentials.cacert and (file := str(cloud.get("cacert") or "").strip()):
+        # Whether the file is there is not said: it would be one of this process.
+        raise Unauthenticated(SERVICE, _file(credentials, "cacert", file, "put the CA's text into the key cacert"))
     cert = (cloud["cert"], cloud["key"]) if cloud.get("cert") and cloud.get("key") else cloud.get("cert")
+    if cert and credentials.tenant:
+        raise Unauthenticated(SERVICE, _file(credentials, "cert", str(cloud["cert"]), "remove it"))
     if not verify:  # the user has decided that, and need not be told with each request
         disable_warnings(InsecureRequestWarning)
-    session = Session(auth=_plugin(credentials), verify=verify, cert=cert, timeout=LOGIN_SECONDS, user_agent=agent)
+    carrier = requests.Session()
+    # Proxies and CAs of the environment are the user's: they hold for the user's own clouds.yaml and for no Secret.
+    carrier.trust_env = not credentials.tenant
+    carrier.auth = lambda request: request  # without one, ~/.netrc would be read
+    adapter = Adapter(verify=verify, authority=credentials.cacert, connections=connections)
     for scheme in ("http://", "https://"):
-        session.session.mount(scheme, TCPKeepAliveAdapter(pool_maxsize=connections))
-    return session
+        carrier.mount(scheme, adapter)
+    return Session(
+        auth=_plugin(credentials), session=carrier, verify=verify, cert=cert, timeout=LOGIN_SECONDS, user_agent=agent
+    )
+
+
+def _file(credentials: Credentials, field: str, file: str, remedy: str) -> str:
+    where = f"clouds.{credentials.name}.{field} in clouds.yaml of {credentials.where}"
+    return f"{where} names the file {file}, and files are not read: {remedy}"
 
 
 def endpoints(session: "Session", credentials: Credentials, region: str) -> tuple[str, dict[str, str]]:
@@ -93,25 +103,32 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
     clouds.yaml or the answer has strange values."""
     from keystoneauth1 import exceptions
 
+    from windlass.openstack.cloud.transport import TooLong, why
+
     where = f"cloud {credentials.name} of {credentials.where}"
-    said = " ".join(str(error).split())
     if isinstance(error, exceptions.HttpError):
         code, trace = error.http_status, error.request_id or ""
+        said = " ".join(shortened(str(error.message), _LONGEST_MESSAGE).split())
         if code == 429:
             pause = bounded(getattr(error, "retry_after", 0)) or None
             return Throttled(SERVICE, said, code=code, request_id=trace, retry_after=pause)
         if code >= 500:
             return Unavailable(SERVICE, f"Keystone cannot answer: {said}", code=code, request_id=trace)
-        text = f"Keystone refuses the credentials of {where}: {error.message}"
+        text = f"Keystone refuses the credentials of {where}: {said}"
         return Unauthenticated(SERVICE, text, code=code, request_id=trace)
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        text = f"no trusted CA has signed the certificate of {where}: put the right CA into the key cacert ({said})"
+    found = why(error)
+    if "CERTIFICATE_VERIFY_FAILED" in found:
+        text = f"no trusted CA has signed the certificate of {where}: put the right CA into the key cacert ({found})"
         return Unauthenticated(SERVICE, text)
-    if isinstance(error, exceptions.ConnectionError | exceptions.DiscoveryFailure):
-        return Unavailable(SERVICE, f"Keystone of {where} does not answer: {said}")
+    if isinstance(error, exceptions.DiscoveryFailure):
+        return Unavailable(SERVICE, f"no Keystone answers at the auth_url of {where}: correct it")
+    if isinstance(error, exceptions.ConnectionError | TooLong):
+        return Unavailable(SERVICE, f"Keystone of {where} does not answer: {found}")
     if isinstance(error, exceptions.ClientException):
+        said = shortened(" ".join(str(error).split()), _LONGEST_MESSAGE)
         return Unauthenticated(SERVICE, f"the credentials of {where} cannot be used: {said}")
-    told = shortened(f"{type(error).__name__}: {said}", _LONGEST_ERROR)
+    # The text of the error may quote what came, which may be of any server: only users see that of their own cloud.
+    told = type(error).__name__ + ("" if credentials.tenant else shortened(f": {error}", _LONGEST_MESSAGE))
     return Unauthenticated(SERVICE, f"{where}, or what its auth_url answers, is malformed: correct it ({told})")
 
 

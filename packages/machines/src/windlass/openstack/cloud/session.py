@@ -7,15 +7,13 @@
 | any other answer | returned as it is; nothing is repeated |
 | endpoints | from the catalog of the token: no discovery of versions |
 | deadlines | for each call, the wait for a thread and a token included; a write that is cut off is `Doubtful` |
+| what cannot be an answer | a failure that says nothing of what came: `windlass.openstack.cloud.transport` |
 """
 
 import itertools
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -26,6 +24,7 @@ from windlass.kube.version import VERSION
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Rejected, Unavailable
 from windlass.openstack.cloud.login import LOGIN_SECONDS, endpoints, open_session, refused
+from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.threads import NotStarted, Threads
 from windlass.openstack.cloud.wire import Http
 
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
     import requests
     from keystoneauth1.session import Session
 
-CONNECT_SECONDS = 5.0
 _TOKENS = 3
 """How many tokens are tried: while tokens are revoked, the next one may die before it is used."""
-_NEVER_SENT = ("NewConnectionError", "NameResolutionError", "Connection refused", "CERTIFICATE_VERIFY_FAILED")
+_KEPT_OPEN = 16
+"""Connections to one endpoint."""
 _MICROVERSION = {"compute": "compute", "block-storage": "volume"}
 
 
@@ -49,13 +48,14 @@ class Reply(Struct, frozen=True):
 
 
 class CloudSession:
-    """One project of a cloud, with these credentials. `threads` may serve several. `close` when it is not needed."""
+    """One project of a cloud, with these credentials. `threads` and `names` may serve several. `close` when it is not
+    needed."""
 
-    def __init__(self, credentials: Credentials, threads: Threads) -> None:
+    def __init__(self, credentials: Credentials, threads: Threads, names: Names | None = None) -> None:
         self._credentials = credentials
         self._threads = threads
+        self._names = names or Names()
         self._lock = threading.Lock()
-        self._authority: Path | None = None
         self._made: Session | None = None
         self._project = ""
         self._endpoints: dict[str, str] = {}
@@ -73,27 +73,35 @@ class CloudSession:
         if not self._project:
             seconds = 1.5 * LOGIN_SECONDS
             deadline = time.monotonic() + seconds
-            await self._run(lambda: self._log_in(deadline), seconds=seconds, write=False, service=SERVICE)
+            await self._run(lambda: self._log_in(deadline), deadline, seconds=seconds, write=False, service=SERVICE)
         return self._project
 
     async def send(self, request: Http, /, *, seconds: float, agent: str = "") -> Reply:
         write, deadline = request.method != "GET", time.monotonic() + seconds
         reply: Reply = await self._run(
-            lambda: self._send(request, deadline, agent), seconds=seconds, write=write, service=request.service
+            lambda: self._send(request, deadline, agent),
+            deadline,
+            seconds=seconds,
+            write=write,
+            service=request.service,
         )
         return reply
 
     def close(self) -> None:
-        """Close idle connections and remove the CA file. Calls under way end by themselves."""
+        """Close idle connections. Calls under way end by themselves."""
         if self._made is not None:
             self._made.session.close()
-        if self._authority is not None:
-            self._authority.unlink(missing_ok=True)
 
-    async def _run(self, call: Any, *, seconds: float, write: bool, service: str) -> Any:
+    async def _run(self, call: Any, deadline: float, *, seconds: float, write: bool, service: str) -> Any:
+        def timed() -> Any:
+            from windlass.openstack.cloud.transport import Call, under
+
+            with under(Call(deadline, self._names, self._credentials.tenant)):
+                return call()
+
         try:
             # The thread's own time-outs come first, so that it tells what was slow.
-            return await self._threads.run(call, seconds=seconds + 1)
+            return await self._threads.run(timed, seconds=seconds + 1)
         except NotStarted as error:
             raise Unavailable(service, f"the request was not sent: {error}") from None
         except TimeoutError:
@@ -119,7 +127,7 @@ class CloudSession:
     def _exchange(
         self, session: "Session", endpoint: str, request: Http, token: str, deadline: float, agent: str
     ) -> "requests.Response":
-        import requests
+        from windlass.openstack.cloud.transport import TooLong, was_dropped
 
         headers = {"X-Auth-Token": token, "Accept": "application/json", "User-Agent": _agent(agent)}
         if request.microversion:
@@ -139,14 +147,15 @@ class CloudSession:
                     url,
                     headers=headers,
                     data=body,
-                    timeout=(min(CONNECT_SECONDS, seconds), seconds),
+                    timeout=seconds,
                     verify=session.verify,
                     cert=session.cert,
                     allow_redirects=False,
                 )
-            except (OSError, ValueError) as error:  # RequestException is one; for some URLs urllib3 raises its own
+            # A RequestException is an OSError; for some URLs urllib3 raises its own.
+            except (OSError, ValueError, TooLong) as error:
                 # A server may close a kept connection just when it is used again: a read is worth a second try.
-                if attempt == 1 and request.method == "GET" and not isinstance(error, requests.exceptions.Timeout):
+                if attempt == 1 and request.method == "GET" and was_dropped(error):
                     continue
                 raise _unanswered(error, request) from None
         raise AssertionError
@@ -173,16 +182,7 @@ class CloudSession:
             self._lock.release()
 
     def _session(self) -> "Session":
-        authority = str(self._authority_file()) if self._credentials.cacert else ""
-        return open_session(self._credentials, authority, agent=_agent(""), connections=self._threads.size)
-
-    def _authority_file(self) -> Path:
-        if self._authority is None:
-            handle, name = tempfile.mkstemp(prefix="windlass-ca-", suffix=".pem")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self._credentials.cacert)
-            self._authority = Path(name)
-        return self._authority
+        return open_session(self._credentials, agent=_agent(""), connections=_KEPT_OPEN)
 
 
 def _agent(controller: str) -> str:
@@ -190,12 +190,8 @@ def _agent(controller: str) -> str:
 
 
 def _unanswered(error: Exception, request: Http) -> CloudFailure:
-    from requests.exceptions import ConnectTimeout, InvalidSchema, InvalidURL, MissingSchema
-    from urllib3.exceptions import LocationValueError
+    from windlass.openstack.cloud.transport import never_sent, why
 
-    text = " ".join(str(error).split())
-    unsent = isinstance(error, ConnectTimeout | InvalidSchema | InvalidURL | LocationValueError | MissingSchema)
-    never_sent = unsent or any(sign in text for sign in _NEVER_SENT)
-    if request.method == "GET" or never_sent:
-        return Unavailable(request.service, f"no answer: {text}")
-    return Doubtful(request.service, f"no answer to {request.method} {request.path}: {text}")
+    if request.method == "GET" or never_sent(error):
+        return Unavailable(request.service, f"no answer: {why(error)}")
+    return Doubtful(request.service, f"no answer to {request.method} {request.path}: {why(error)}")

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.capo import IdentityReference
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -88,6 +89,8 @@ async def credentials_in(
     if not isinstance(found, Present):
         return IdentityTrouble(f"{text} does not exist: create it with the key {CLOUDS}, or correct {named_by}")
     result = _parsed(found.object, ref, where=text)
+    if isinstance(result, Credentials):
+        result = replace(result, tenant=namespace)
     if cached is not None:
         _READ.setdefault(cached, {})[key] = result
     return result

@@ -1,0 +1,267 @@
+"""HTTP to a cloud under one clock: whatever is resolved, sent and read for a call ends with its deadline.
+
+`requests` bounds each read, so it would read a server that sends a byte a second for ever. Here the sockets ask for the
+time that is left, before each read and write. So the rule holds for headers, bodies, TLS and redirects alike, and for
+what keystoneauth1 asks on its own.
+
+| what | rule |
+|---|---|
+| time | `Call.deadline`, for all requests of the call together; then the thread is free |
+| size | `LARGEST` bytes of one answer, headers included |
+| compressed answers | are refused: they were not asked for, and may grow a thousandfold |
+| CAs | in memory; no file is written |
+
+    with under(Call(deadline=time.monotonic() + 20)):
+        session.get(url)                    # a session with `Adapter`
+"""
+
+import os
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import RemoteDisconnected
+from typing import Any, Final
+
+import requests
+import urllib3
+from keystoneauth1.session import TCPKeepAliveAdapter
+from msgspec import Struct
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import ConnectTimeoutError, LocationValueError, NameResolutionError, NewConnectionError
+from urllib3.util.ssl_ import create_urllib3_context
+
+from windlass.openstack.cloud.names import Names
+
+CONNECT_SECONDS: Final = 5.0
+LARGEST: Final = 16 * 2**20
+"""Bytes of one answer: about 20,000 ports, and Nova's pages have 1,000 servers."""
+
+
+class TooLong(Exception):
+    """An answer has more bytes than any answer of a cloud."""
+
+
+class Call(Struct):
+    """What holds for the requests of one call. `deadline`: of time.monotonic. `tenant`: the namespace of the
+    credentials. `received`: bytes of the present answer. `endpoint`: address and port that is spoken to."""
+
+    deadline: float
+    names: Names
+    tenant: str = ""
+    received: int = 0
+    endpoint: str = ""
+
+    def seconds(self) -> float:
+        """The time that is left. Raises TimeoutError if there is none."""
+        if (left := self.deadline - time.monotonic()) <= 0:
+            raise TimeoutError("timed out")
+        return left
+
+    def receive(self, size: int) -> None:
+        self.received += size
+        if self.received > LARGEST:
+            raise TooLong(f"the answer of {self.endpoint} is larger than {LARGEST >> 20} MiB, and was not read")
+
+
+_THREAD = threading.local()
+
+
+@contextmanager
+def under(call: Call) -> Iterator[None]:
+    """Requests of this thread belong to `call`."""
+    _THREAD.call = call
+    try:
+        yield
+    finally:
+        del _THREAD.call
+
+
+def _call() -> Call:
+    call: Call = _THREAD.call
+    return call
+
+
+class _Socket(socket.socket):
+    def recv_into(self, *args: Any, **named: Any) -> int:
+        self.settimeout(_call().seconds())
+        size = super().recv_into(*args, **named)
+        _call().receive(size)
+        return size
+
+    def sendall(self, *args: Any, **named: Any) -> None:
+        self.settimeout(_call().seconds())
+        super().sendall(*args, **named)
+
+
+class _TlsSocket(ssl.SSLSocket):
+    def recv_into(self, *args: Any, **named: Any) -> int:
+        self.settimeout(_call().seconds())
+        size = super().recv_into(*args, **named)
+        _call().receive(size)
+        return size
+
+    def send(self, *args: Any, **named: Any) -> int:
+        self.settimeout(_call().seconds())
+        return super().send(*args, **named)
+
+
+class _Dialing(HTTPConnection):
+    """Connects to the addresses that `Call.names` knows."""
+
+    endpoint = ""
+
+    def _new_conn(self) -> socket.socket:
+        call, port = _call(), int(self.port or self.default_port)
+        try:
+            addresses = call.names.addresses(self._dns_host.strip("[]"), tenant=call.tenant, seconds=call.seconds())
+        except TimeoutError as error:
+            raise ConnectTimeoutError(self, f"{self.host} was not resolved in time") from error
+        except OSError as error:
+            found = error if isinstance(error, socket.gaierror) else socket.gaierror(str(error))
+            raise NameResolutionError(self.host, self, found) from error
+        failure: Exception = NewConnectionError(self, f"{self.host} has no address")
+        for address in addresses:
+            self.endpoint = call.endpoint = endpoint_of(address.host, port)
+            made = _Socket(address.family, socket.SOCK_STREAM)
+            try:
+                for option in self.socket_options or ():
+                    made.setsockopt(*option)
+                made.settimeout(min(CONNECT_SECONDS, call.seconds()))
+                made.connect(address.at(port))
+                made.settimeout(call.seconds())  # for the TLS handshake
+            except TimeoutError as error:
+                made.close()
+                failure = ConnectTimeoutError(self, f"no connection to {self.endpoint} in time")
+                failure.__cause__ = error
+            except OSError as error:
+                made.close()
+                failure = NewConnectionError(self, f"no connection to {self.endpoint}: {error}")
+                failure.__cause__ = error
+            else:
+                return made
+        raise failure
+
+    def request(self, *args: Any, **named: Any) -> None:
+        call = _call()
+        call.received = 0
+        if self.sock is not None:
+            call.endpoint = self.endpoint
+        super().request(*args, **named)
+
+
+class _Tls(_Dialing, HTTPSConnection):
+    pass
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Dialing
+
+
+class _TlsPool(HTTPSConnectionPool):
+    ConnectionCls = _Tls
+
+
+_POOLS: Final = {"http": _Pool, "https": _TlsPool}
+
+
+class Adapter(TCPKeepAliveAdapter):
+    """Carries the requests of a session. `verify`: whether certificates are; `authority`: PEM; empty: the CAs of
+    `requests`. `connections` are kept open."""
+
+    def __init__(self, *, verify: bool, authority: str, connections: int) -> None:
+        self._context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
+        self._context.sslsocket_class = _TlsSocket
+        if authority:
+            self._context.load_verify_locations(cadata=authority)
+        elif verify:
+            self._context.load_verify_locations(cafile=DEFAULT_CA_BUNDLE_PATH)
+        super().__init__(pool_maxsize=connections)
+
+    def init_poolmanager(self, *args: Any, **named: Any) -> None:
+        super().init_poolmanager(*args, ssl_context=self._context, **named)
+        self.poolmanager.pool_classes_by_scheme = _POOLS
+
+    def proxy_manager_for(self, proxy: str, **named: Any) -> Any:
+        manager = super().proxy_manager_for(proxy, ssl_context=self._context, **named)
+        if not proxy.lower().startswith("socks"):
+            manager.pool_classes_by_scheme = _POOLS
+        return manager
+
+    def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
+        """Add a client certificate, and a file of CAs that the user's environment names; the context has the others."""
+        super().cert_verify(conn, url, isinstance(verify, str) and verify, cert)
+        conn.cert_reqs = self._context.verify_mode
+
+    def send(self, request: Any, stream: bool = False, *args: Any, **named: Any) -> requests.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        response = super().send(request, True, *args, **named)
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            response.close()
+            raise requests.exceptions.ContentDecodingError("the answer is compressed, which was not asked for")
+        response.content  # noqa: B018 - read here, where the clock runs
+        return response
+
+
+def endpoint_of(host: str, port: int) -> str:
+    """Address and port as one text."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what lies behind it, the outermost first."""
+    pending, seen = [error], set()
+    while pending:
+        each = pending.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        behind = (each.__cause__, each.__context__, getattr(each, "reason", None), *each.args)
+        pending += [other for other in behind if isinstance(other, BaseException)]
+
+
+def never_sent(error: BaseException) -> bool:
+    """Whether the request certainly did not arrive: there was no connection, or no trust."""
+    unsent = (ConnectTimeoutError, NewConnectionError, NameResolutionError, ssl.SSLCertVerificationError)
+    unusable = (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL, requests.exceptions.MissingSchema)
+    return any(isinstance(each, (*unsent, *unusable, LocationValueError)) for each in causes(error))
+
+
+def was_dropped(error: BaseException) -> bool:
+    """Whether the connection ended in the place of an answer."""
+    return any(isinstance(each, ConnectionError) for each in causes(error))
+
+
+def why(error: BaseException) -> str:
+    """Why there is no answer, without a word of what came: it may be of any server, and conditions are public."""
+    found = list(causes(error))
+    for kind, text in _TEXTS:
+        for each in found:
+            if isinstance(each, kind):
+                return text(each)
+    for each in found:
+        if isinstance(each, OSError) and each.errno:
+            return os.strerror(each.errno)
+    if any(isinstance(each, (TimeoutError, urllib3.exceptions.TimeoutError)) for each in found):
+        return "no answer in time"
+    return "what came is no answer of HTTP"
+
+
+_URL: Final = "its URL cannot be used"
+_TEXTS: Final[tuple[tuple[type[BaseException], Callable[[Any], str]], ...]] = (
+    (TooLong, str),
+    (ssl.SSLCertVerificationError, lambda error: f"CERTIFICATE_VERIFY_FAILED: {error.verify_message}"),
+    (ssl.SSLError, lambda error: f"TLS: {error.reason or 'the handshake failed'}"),
+    (socket.gaierror, lambda error: f"the name cannot be resolved: {error.strerror or error}"),
+    (LocationValueError, lambda _: _URL),
+    (requests.exceptions.InvalidSchema, lambda _: _URL),
+    (requests.exceptions.InvalidURL, lambda _: _URL),
+    (requests.exceptions.MissingSchema, lambda _: _URL),
+    (requests.exceptions.ContentDecodingError, str),
+    (RemoteDisconnected, lambda _: "the connection was closed without an answer"),
+)

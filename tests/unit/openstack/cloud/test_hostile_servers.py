@@ -1,0 +1,276 @@
+"""Servers that are no clouds, where credentials say that one is: each costs its own call, until its deadline."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from tests.unit.kube.client.tls import AUTHORITY
+from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, served
+from windlass.openstack.cloud.credentials import Credentials
+from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
+from windlass.openstack.cloud.names import Names
+from windlass.openstack.cloud.session import CloudSession
+from windlass.openstack.cloud.threads import Threads
+from windlass.openstack.cloud.transport import LARGEST
+from windlass.openstack.cloud.wire import Http
+
+SERVERS = Http("compute", "GET", "/servers")
+CREATE = Http("compute", "POST", "/servers", body={"server": {}})
+Behaviour = Callable[[socket.socket, threading.Event], None]
+
+
+def _read(peer: socket.socket) -> None:
+    peer.recv(65536)
+
+
+def silent(peer: socket.socket, end: threading.Event) -> None:
+    end.wait(20)
+
+
+def trickling_header(peer: socket.socket, end: threading.Event) -> None:
+    _read(peer)
+    peer.sendall(b"HTTP/1.1 200 OK\r\nX-A: ")
+    while not end.wait(0.02):
+        peer.sendall(b"a")
+
+
+def trickling_body(peer: socket.socket, end: threading.Event) -> None:
+    _read(peer)
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n")
+    while not end.wait(0.02):
+        peer.sendall(b" ")
+
+
+def endless_continue(peer: socket.socket, end: threading.Event) -> None:
+    _read(peer)
+    while not end.wait(0.005):
+        peer.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def endless_body(peer: socket.socket, end: threading.Event) -> None:
+    _read(peer)
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    while not end.is_set():
+        peer.sendall(b" " * 2**16)
+
+
+def endless_chunks(peer: socket.socket, end: threading.Event) -> None:
+    _read(peer)
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while not end.is_set():
+        peer.sendall(b"10000\r\n" + b" " * 2**16 + b"\r\n")
+
+
+def banner(peer: socket.socket, end: threading.Event) -> None:
+    peer.sendall(b"SSH-2.0-secret_banner\r\n")
+    end.wait(0.2)
+
+
+def compressed(peer: socket.socket, end: threading.Event) -> None:
+    _read(peer)
+    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc")
+    end.wait(0.2)
+
+
+@contextmanager
+def hostile(behave: Behaviour, address: str = "127.0.0.1") -> Iterator[str]:
+    """Serve `behave`, a thread for each connection; yields host and port."""
+    end = threading.Event()
+    listener = socket.create_server((address, 0), backlog=200)
+
+    def attend(peer: socket.socket) -> None:
+        with peer, suppress(OSError):
+            behave(peer, end)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                peer, _ = listener.accept()
+                threading.Thread(target=attend, args=(peer,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"{address}:{listener.getsockname()[1]}"
+    finally:
+        end.set()
+        listener.close()
+
+
+def keystone_at(url: str, tenant: str = "evil", **entry: Any) -> Credentials:
+    auth = {"auth_url": url, "username": "u", "password": "p", "project_name": "p", "user_domain_id": "default"}
+    cloud = {"auth": {**auth, "project_domain_id": "default"}, **entry}
+    return Credentials(cloud, "c", "", "", f"Secret {tenant}/cloud", tenant)
+
+
+@pytest.fixture
+def cloud() -> Iterator[HttpCloud]:
+    with served(HttpCloud()) as cloud:
+        yield cloud
+
+
+async def failure_of(session: CloudSession, request: Http, seconds: float) -> CloudFailure:
+    with pytest.raises(CloudFailure) as caught:
+        await session.send(request, seconds=seconds)
+    return caught.value
+
+
+async def is_free(threads: Threads) -> bool:
+    """Whether all threads take another call within a second."""
+    calls = [threads.run(lambda: True, seconds=1.0) for _ in range(threads.size)]
+    return all(await asyncio.gather(*calls))
+
+
+SLOW = [silent, trickling_header, trickling_body, endless_continue]
+LONG = [endless_body, endless_chunks]
+
+
+@pytest.mark.parametrize("behave", SLOW, ids=lambda each: each.__name__)
+async def test_a_slow_keystone_costs_its_call_and_then_the_thread_is_free(behave: Behaviour) -> None:
+    threads = Threads(1)
+    with hostile(behave) as place:
+        session = CloudSession(keystone_at(f"http://{place}/v3"), threads)
+        failure = await failure_of(session, SERVERS, 0.4)
+        assert str(failure).endswith("does not answer: no answer in time")
+        assert type(failure) is Unavailable
+        assert await is_free(threads)
+
+
+@pytest.mark.parametrize("behave", SLOW, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(("request_", "kind"), [(SERVERS, Unavailable), (CREATE, Doubtful)], ids=["GET", "POST"])
+async def test_a_slow_service_costs_its_call_and_then_the_thread_is_free(
+    cloud: HttpCloud, behave: Behaviour, request_: Http, kind: type[CloudFailure]
+) -> None:
+    threads = Threads(1)
+    with hostile(behave) as place:
+        cloud.base = f"http://{place}"
+        session = CloudSession(cloud.credentials(), threads)
+        await session.project_id()
+        assert type(await failure_of(session, request_, 0.4)) is kind
+        assert await is_free(threads)
+
+
+async def test_a_slow_tls_handshake_costs_its_call(cloud: HttpCloud) -> None:
+    threads = Threads(1)
+    for behave in (silent, trickling_header):
+        with hostile(behave) as place:
+            session = CloudSession(keystone_at(f"https://{place}/v3", verify=False), threads)
+            assert type(await failure_of(session, SERVERS, 0.4)) is Unavailable
+            assert await is_free(threads)
+
+
+async def test_keystones_that_redirect_to_each_other_share_one_deadline(cloud: HttpCloud) -> None:
+    threads = Threads(1)
+    cloud.keystone_delay = 0.2
+    cloud.keystone = Said(307, {}, {"Location": f"{cloud.url}/identity/v3/auth/tokens"})
+    session = CloudSession(cloud.credentials(), threads)
+    assert type(await failure_of(session, SERVERS, 0.5)) is Unavailable
+    assert len(cloud.seen) <= 3
+    assert await is_free(threads)
+
+
+@pytest.mark.parametrize("behave", LONG, ids=lambda each: each.__name__)
+async def test_an_endless_answer_is_not_read_and_its_endpoint_is_named(cloud: HttpCloud, behave: Behaviour) -> None:
+    with hostile(behave) as place:
+        text = f"the answer of {place} is larger than {LARGEST >> 20} MiB, and was not read"
+        keystone = CloudSession(keystone_at(f"http://{place}/v3"), Threads(1))
+        assert text in str(await failure_of(keystone, SERVERS, 20))
+        cloud.base = f"http://{place}"
+        session = CloudSession(cloud.credentials(), Threads(1))
+        failure = await failure_of(session, SERVERS, 20)
+        assert (type(failure), str(failure)) == (Unavailable, f"compute: no answer: {text}")
+        assert type(await failure_of(session, CREATE, 20)) is Doubtful
+
+
+async def test_a_long_list_is_read_whole(cloud: HttpCloud) -> None:
+    body = json.dumps({"servers": ["x" * 1000] * 10_000}).encode()
+    cloud.answer = lambda _: Said(200, body)
+    session = CloudSession(cloud.credentials(), Threads(1))
+    for _ in range(3):
+        assert (await session.send(SERVERS, seconds=20)).body == body
+    session.close()
+
+
+@pytest.mark.parametrize("behave", [banner, compressed], ids=lambda each: each.__name__)
+async def test_what_is_no_answer_is_not_quoted(cloud: HttpCloud, behave: Behaviour) -> None:
+    with hostile(behave) as place:
+        cloud.base = f"http://{place}"
+        session = CloudSession(cloud.credentials(), Threads(1))
+        for failure in (
+            await failure_of(session, SERVERS, 5),
+            await failure_of(CloudSession(keystone_at(f"http://{place}/v3"), Threads(1)), SERVERS, 5),
+        ):
+            assert "secret" not in str(failure)
+            assert "no answer of HTTP" in str(failure) or "compressed" in str(failure)
+
+
+async def test_a_name_that_is_never_resolved_costs_its_call_and_no_thread() -> None:
+    end = threading.Event()
+
+    def never(*_: Any) -> list[Any]:
+        end.wait(20)
+        return []
+
+    threads = Threads(1)
+    session = CloudSession(keystone_at("http://slow.example/v3"), threads, Names(never))
+    failure = await failure_of(session, SERVERS, 0.3)
+    assert str(failure).endswith("does not answer: no answer in time")
+    assert await is_free(threads)
+    end.set()
+
+
+async def test_callers_share_a_look_up_and_its_answer_is_used_for_a_while() -> None:
+    asked: list[str] = []
+    now = 0.0
+
+    def look_up(host: str, *_: Any) -> list[Any]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))]
+
+    names = Names(look_up, clock=lambda: now)
+    for _ in range(2):
+        found = await asyncio.gather(*(names.resolve("a.example", tenant="a") for _ in range(20)))
+        assert {each.host for some in found for each in some} == {"192.0.2.1"}
+    assert asked == ["a.example"]
+    now = 16.0
+    assert await asyncio.to_thread(names.addresses, "a.example", tenant="b", seconds=5.0) == found[0]
+    assert asked == ["a.example"] * 2
+
+
+async def test_a_proxy_or_netrc_of_the_environment_is_not_used_for_a_secret(
+    cloud: HttpCloud, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login root password hunter2\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    own = CloudSession(cloud.credentials(), Threads(1))
+    await own.send(SERVERS, seconds=5)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    session = CloudSession(keystone_at(f"{cloud.url}/identity/v3"), Threads(1))
+    await session.send(SERVERS, seconds=5)
+    assert not any("authorization" in each.headers for each in cloud.seen)
+    with pytest.raises(Unavailable, match="Connection refused"):
+        await CloudSession(cloud.credentials(), Threads(1)).project_id()
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
+@pytest.mark.parametrize("field", ["cacert", "cert"])
+async def test_a_file_that_a_secret_names_is_not_looked_at(
+    cloud: HttpCloud, tmp_path: Any, field: str, there: bool
+) -> None:
+    file = tmp_path / "file"
+    if there:
+        file.write_bytes(AUTHORITY)
+    failure = await failure_of(
+        CloudSession(keystone_at(f"{cloud.url}/identity/v3", **{field: str(file)}), Threads(1)), SERVERS, 5
+    )
+    where = f"clouds.c.{field} in clouds.yaml of Secret evil/cloud"
+    assert f"{where} names the file {file}, and files are not read" in str(failure)
+    assert cloud.seen == []
