@@ -28,10 +28,10 @@ def refusal(text: str | bytes, **limit: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param("[" * 100_000, "nested more than 3000 levels deep", id="brackets"),
-        pytest.param("- " * 100_000, "nested more than 3000 levels deep", id="dashes"),
-        pytest.param("{a: " * 100_000, "nested more than 3000 levels deep", id="braces"),
-        pytest.param("? " * 100_000, "nested more than 3000 levels deep", id="question marks"),
+        pytest.param("[" * 100_000, "nested more than 200 levels deep", id="brackets"),
+        pytest.param("- " * 100_000, "nested more than 200 levels deep", id="dashes"),
+        pytest.param("{a: " * 100_000, "nested more than 200 levels deep", id="braces"),
+        pytest.param("? " * 100_000, "nested more than 200 levels deep", id="question marks"),
         pytest.param("[" * 300 + "]" * 300, "nested more than 200 levels deep", id="300 levels"),
         pytest.param(LAUGHS, "its aliases expand to more than 4 MiB", id="a billion laughs"),
         pytest.param("a: &a [*a]", "an alias stands inside of what it names", id="endless"),
@@ -64,6 +64,16 @@ def test_an_error_does_not_quote_what_may_be_a_password(text: str) -> None:
 def test_a_caller_may_limit_the_text_and_what_aliases_add() -> None:
     assert refusal("a: " + "x" * 2**10, longest=2**10) == "it has more than 1 KiB"
     assert refusal(LAUGHS, longest=2**10) == "its aliases expand to more than 1 KiB"
+
+
+@pytest.mark.parametrize("text", ["{a: b}", "[a, b]", "- &a x\n- *a", "!!set {a}", "[[], {}]"])
+def test_a_caller_may_limit_the_values_keys_among_them(text: str) -> None:
+    assert load(text, most=3) == load(text)
+    assert refusal(text, most=2) == "it has more than 2 values"
+
+
+def test_the_depth_is_that_of_the_deepest_branch() -> None:
+    assert len(load(f"[{'[[]], ' * 1000}]")) == 1000
 
 
 def test_nothing_is_no_document() -> None:

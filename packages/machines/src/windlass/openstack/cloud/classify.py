@@ -19,8 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import msgspec
-
+from windlass.kube.foreign import Malformed, read_json
 from windlass.openstack.cloud import failures
 from windlass.openstack.cloud.wire import Answer, Http
 
@@ -100,8 +99,8 @@ def _until(date: str, now: datetime) -> float:
 def explain(answer: Answer) -> str:
     """What the body says, as one line: every service wraps its message differently."""
     try:
-        said = _message(msgspec.json.decode(answer.body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        said = _message(read_json(answer.body))
+    except (Malformed, RecursionError):
         said = _TAG.sub(" ", answer.body[:_LONGEST_PAGE].decode("utf-8", "replace"))
     text = " ".join(said[:_LONGEST_PAGE].split())
     return text[:_LONGEST_TEXT] or f"HTTP {answer.status} without a text"
