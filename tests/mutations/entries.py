@@ -2927,7 +2927,7 @@ _IN_THE_CLOUD = (
         ('(code == 404 and request.method == "DELETE")', "code == 404"),
         ("case 403 | 409 | 413 if _QUOTA.search(text):", "case 413 if _QUOTA.search(text):"),
         ("case 503 if pause is not None:", "case 999:"),
-        ("except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):", "except msgspec.DecodeError:"),
+        ("except (Malformed, RecursionError):", "except RecursionError:"),
     ),
     *_in(
         "kube/retry_after.py",
@@ -2940,7 +2940,9 @@ _IN_THE_CLOUD = (
         "openstack/cloud/test_credentials.py",
         ("    if pem.is_blank(text):\n", "    if not text:\n"),
         ("        return pem.certificates(text)\n", "        return text\n"),
-        ("yaml_reader.load(text, longest=LONGEST)", "yaml_reader.load(text)"),
+        ("yaml_reader.load(text, longest=LONGEST, most=MOST)", "yaml_reader.load(text, most=MOST)"),
+        ("yaml_reader.load(text, longest=LONGEST, most=MOST)", "yaml_reader.load(text, longest=LONGEST)"),
+        ("    if len(cacert) > LONGEST_CACERT:\n", "    if False:\n"),
         ("    except (TypeError, ValueError, OverflowError):\n", "    except KeyError:\n"),
     ),
     *_in(
@@ -2948,6 +2950,16 @@ _IN_THE_CLOUD = (
         "openstack/cloud/test_session.py",
         ('str(cloud.get("cacert") or "").strip()', 'str(cloud.get("cacert") or "")'),
         ("    if access is None:\n", "    if False:\n"),
+    ),
+    *_in(
+        "openstack/cloud/login_lock.py",
+        "openstack/cloud/test_strange_logins.py",
+        ("        if self._holder == threading.get_ident():\n", "        if False:\n"),
+    ),
+    *_in(
+        "openstack/cloud/failures.py",
+        "openstack/cloud/test_strange_logins.py",
+        ("self.fault = fault = one_line(fault, _LONGEST)", "self.fault = fault"),
     ),
     *_in(
         "openstack/cloud/wire.py",
@@ -2991,6 +3003,15 @@ _IN_THE_CLOUD = (
         ("        except _MALFORMED:\n", "        except AssertionError:\n"),
         ("        if (second := next(found, None)) is not None:\n", "        if (second := None) is not None:\n"),
         ("LARGEST if longest is None else longest", "LARGEST"),
+        ("if self._left < 0 or self._level > DEEPEST:", "if self._level > DEEPEST:"),
+        ("if self._left < 0 or self._level > DEEPEST:", "if self._left < 0:"),
+    ),
+    *_in(
+        "kube/foreign.py",
+        "kube/test_foreign.py",
+        ("    except RecursionError:\n", "    except AssertionError:\n"),
+        ("    except (msgspec.MsgspecError, ValueError) as error:\n", "    except msgspec.MsgspecError as error:\n"),
+        ('return harmless(" ".join(shortened(text, most).split()))', 'return " ".join(shortened(text, most).split())'),
     ),
     *_in(
         "openstack/cloud/lookups.py",

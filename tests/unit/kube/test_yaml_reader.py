@@ -28,10 +28,10 @@ def refusal(text: str | bytes, **limit: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param("[" * 100_000, "nested more than 3000 levels deep", id="brackets"),
-        pytest.param("- " * 100_000, "nested more than 3000 levels deep", id="dashes"),
-        pytest.param("{a: " * 100_000, "nested more than 3000 levels deep", id="braces"),
-        pytest.param("? " * 100_000, "nested more than 3000 levels deep", id="question marks"),
+        pytest.param("[" * 100_000, "nested more than 200 levels deep", id="brackets"),
+        pytest.param("- " * 100_000, "nested more than 200 levels deep", id="dashes"),
+        pytest.param("{a: " * 100_000, "nested more than 200 levels deep", id="braces"),
+        pytest.param("? " * 100_000, "nested more than 200 levels deep", id="question marks"),
         pytest.param("[" * 300 + "]" * 300, "nested more than 200 levels deep", id="300 levels"),
         pytest.param(LAUGHS, "its aliases expand to more than 4 MiB", id="a billion laughs"),
         pytest.param("a: &a [*a]", "an alias stands inside of what it names", id="endless"),
@@ -76,6 +76,16 @@ def test_what_looks_like_a_date_or_a_time_is_text(value: str) -> None:
 def test_keys_that_are_set_twice_are_refused_where_it_is_asked_for() -> None:
     assert load("a: 1\na: 2\n") == {"a": 2}
     assert refusal("a: 1\na: 2\n", unique_keys=True) == "'a' is set twice, first on line 1: keep one of them"
+
+
+@pytest.mark.parametrize("text", ["{a: b}", "[a, b]", "- &a x\n- *a", "!!set {a}", "[[], {}]"])
+def test_a_caller_may_limit_the_values_keys_among_them(text: str) -> None:
+    assert load(text, most=3) == load(text)
+    assert refusal(text, most=2) == "it has more than 2 values"
+
+
+def test_the_depth_is_that_of_the_deepest_branch() -> None:
+    assert len(load(f"[{'[[]], ' * 1000}]")) == 1000
 
 
 def test_nothing_is_no_document() -> None:

@@ -1,10 +1,16 @@
 """Credentials from the text of a Secret, and from a user's own clouds.yaml."""
 
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.explore import examples
 from tests.unit.kube.client.tls import AUTHORITY
 from windlass.openstack.cloud.credentials import Credentials, of_user, read
 from windlass.openstack.cloud.failures import Unauthenticated
@@ -61,19 +67,19 @@ def test_an_entry_is_taken_as_it_is() -> None:
             "[" * 100_000,
             "prod",
             "",
-            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 3000 levels deep",
+            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 200 levels deep",
         ),
         (
             "- " * 60_000,
             "prod",
             "",
-            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 3000 levels deep",
+            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 200 levels deep",
         ),
         (
             "{a: " * 30_000,
             "prod",
             "",
-            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 3000 levels",
+            f"identity: clouds.yaml in {SECRET} cannot be read: nested more than 200 levels",
         ),
         (
             "x" * 2**20,
@@ -106,6 +112,19 @@ def test_an_entry_is_taken_as_it_is() -> None:
             "",
             f"identity: clouds.prod in clouds.yaml of {SECRET} has a key that is no text: put it in quotes",
         ),
+        ("? \n" * 2501, "prod", "", UNREADABLE + "it has more than 5000 values in line 2501, column 1: correct it"),
+        (
+            GOOD,
+            "prod",
+            "#\n" * 2**18,
+            f"identity: the key cacert of {SECRET} has more than 256 KiB: keep only the CAs of",
+        ),
+        (
+            'clouds: {"\\e[31m": {}}',
+            "prod",
+            "",
+            f"identity: clouds.yaml in {SECRET} has no cloud 'prod'; it has: \\x1b[31m",
+        ),
         (GOOD, "prod", "ä", f"identity: the key cacert of {SECRET} holds no certificate in PEM form"),
     ],
 )
@@ -114,6 +133,63 @@ def test_what_is_wrong_is_said_with_place_field_and_remedy(text: str, name: str,
         read(text, name, where=SECRET, cacert=cacert)
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+WORST = [
+    "? \n",
+    "- [" + "[" * 190 + "]" * 190 + "]\n",
+    "- !!set {a, b}\n",
+    "- !!omap [a: b]\n",
+    "- 1" + ":59" * 300 + "\n",
+    "- &a [x]\n- *a\n",
+    "- 2001-12-14t21:59:43.10-05:00\n",
+    "- ~\n",
+    "#\n",
+]
+
+
+@pytest.mark.parametrize("line", WORST)
+def test_the_worst_clouds_yaml_keeps_nobody_waiting(line: str) -> None:
+    text = line * (128 * 2**10 // len(line))
+    seconds = []
+    for _ in range(3):
+        began = time.process_time()
+        with suppress(Unauthenticated):
+            read(text, "prod", where=SECRET)
+        seconds.append(time.process_time() - began)
+    assert min(seconds) < 0.15, "50 ms on a quiet machine"
+
+
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates() | st.datetimes()
+)
+anything = st.recursive(
+    scalars, lambda one: st.lists(one, max_size=3) | st.dictionaries(st.text() | st.integers(), one, max_size=3)
+)
+fields = st.sampled_from(["auth", "auth_type", "verify", "cert", "region_name", "x"])
+
+
+@given(entry=st.dictionaries(fields, anything), auth=st.dictionaries(st.text(), anything), name=st.text())
+@examples()
+def test_any_entry_is_taken_or_refused_in_one_line_of_printable_text(
+    entry: dict[str, Any], auth: dict[str, Any], name: str
+) -> None:
+    text = yaml.safe_dump({"clouds": {name: {"auth": {"auth_url": "u", **auth}, **entry}}})
+    told = ""
+    try:
+        key = read(text, name, where=SECRET).key
+    except Unauthenticated as refused:
+        key, told = "0" * 64, str(refused)
+    assert len(key) == 64
+    assert told.isprintable()
+
+
+@given(st.text(alphabet="ab1:.-_ \n'\"[]{}?&*!%#|>~=<é\x85", max_size=60))
+@examples()
+def test_any_text_is_taken_or_refused(text: str) -> None:
+    for whole in (text, f"clouds: {{prod: {{auth: {{auth_url: u}}, odd: {text}}}}}"):
+        with suppress(Unauthenticated):
+            read(whole, "prod", where=SECRET)
 
 
 def test_a_ca_may_have_comments_in_any_language() -> None:
@@ -126,7 +202,7 @@ def test_a_blank_ca_is_none(cacert: str) -> None:
 
 
 def test_of_very_many_clouds_some_are_named() -> None:
-    many = f"clouds: {{{', '.join(f'cloud-{n}: x' for n in range(5000))}}}"
+    many = f"clouds: {{{', '.join(f'cloud-{n}: x' for n in range(2400))}}}"
     with pytest.raises(Unauthenticated, match=r"it has: cloud-0, cloud-1, .* more characters") as refused:
         read(many, "prod", where=SECRET)
     assert len(str(refused.value)) < 1000

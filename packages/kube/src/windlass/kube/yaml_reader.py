@@ -4,15 +4,18 @@
 |---|---|
 | nested deeply, or made large by aliases | the limits of `yaml_composer` |
 | a number of many digits, such as `1:1:1:...` | `DIGITS`: Python takes quadratic time for it |
+| of too many values | the caller's `most`: a value takes 5 µs, an empty one too |
 | `!!int x`, `!!bool x`, `!name x` | the value is not of its type, or nobody knows the type |
 
 A file of megabytes takes seconds although it is harmless; where others choose its size, the caller gives a limit.
 """
 
+import math
 from typing import Any, Final
 
 import yaml
 
+from windlass.kube.nesting import DEEPEST, TOO_DEEP
 from windlass.kube.yaml_composer import CUT, LARGEST, documents
 
 try:
@@ -42,28 +45,46 @@ class BoundedLoader(_SafeLoader):
 
 
 class _StrictLoader(BoundedLoader):
-    """Refuses a document with a branch beyond a limit. Its errors never quote a value, which may be a password.
+    """Refuses a document beyond a limit, at the place where it is. Its errors never quote a value, which may be a
+    password.
 
     A plain 2026-01-01 or 1:30 is text, as for Go programs. YAML 1.1 reads a date and the number 90.
     """
+
+    def __init__(self, text: str | bytes, most: float) -> None:
+        super().__init__(text)
+        self._most = self._left = most
+        self._level = 0
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
         return _TEXT if tag == _DATE or (tag in _NUMBERS and ":" in value) else tag
 
+    def get_event(self) -> Any:
+        event: Any = super().get_event()
+        if isinstance(event, yaml.NodeEvent):
+            self._left -= 1
+            self._level += isinstance(event, yaml.CollectionStartEvent)
+        else:
+            self._level -= isinstance(event, yaml.CollectionEndEvent)
+        if self._left < 0 or self._level > DEEPEST:
+            problem = TOO_DEEP if self._left >= 0 else f"it has more than {self._most} values"
+            raise yaml.composer.ComposerError(problem=problem, problem_mark=event.start_mark)
+        return event
 
-def load(text: str | bytes, *, longest: int | None = None, unique_keys: bool = False) -> Any:
+
+def load(text: str | bytes, *, longest: int | None = None, most: float = math.inf, unique_keys: bool = False) -> Any:
     """The only document of `text`, None if it is empty. Raises yaml.YAMLError.
 
-    `longest`: the most characters of `text`, and of what its aliases add; None: no limit for the text.
-    `unique_keys`: a key that is set twice in one map is an error.
+    `longest`: the most characters of `text`, and of what its aliases add; None: no limit for the text. `most`: values,
+    keys among them. `unique_keys`: a key that is set twice in one map is an error.
 
     >>> load("a: &a [1, 2]\\nb: *a\\n")
     {'a': [1, 2], 'b': [1, 2]}
     """
     if longest is not None and len(text) > longest:
         raise yaml.YAMLError(f"it has more than {longest // 2**10} KiB")
-    loader = _StrictLoader(text)
+    loader = _StrictLoader(text, most)
     try:
         found = documents(loader, unique_keys=unique_keys, largest=LARGEST if longest is None else longest)
         first = next(found, None)

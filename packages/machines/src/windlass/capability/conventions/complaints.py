@@ -15,6 +15,7 @@ import click
 
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.terminal import paint
+from windlass.kube.foreign import harmless
 from windlass.kube.process.colour import colourful
 
 
@@ -42,13 +43,6 @@ def warn(text: str) -> None:
 def say(severity: str, text: str) -> None:
     """One line, even if `text` has line breaks or control characters, as texts of servers and objects may."""
     click.echo(f"{severity}: {harmless(' '.join(text.split()))}", err=True)
-
-
-def harmless(text: str) -> str:
-    """`text` without characters that could affect a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def pass_on(warning: str) -> None:

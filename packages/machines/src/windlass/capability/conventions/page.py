@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from windlass.capability.conventions.complaints import harmless
+from windlass.kube.foreign import harmless
 
 INDENT: Final = "  "
 

@@ -14,7 +14,6 @@ import click
 import msgspec
 
 from windlass.capability.conventions.ages import human
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.terminal import paint
 from windlass.capability.planning import KeyPlan
 from windlass.capability.planning.fields import field_changes
@@ -22,6 +21,7 @@ from windlass.capability.planning.following import Course
 from windlass.kube.control.merge import FieldChange
 from windlass.kube.control.plan import Action, Done, Next, RequeueAfter, Result, Retry, WaitFor
 from windlass.kube.errors import Withheld
+from windlass.kube.foreign import harmless
 
 INDENT = "  "
 

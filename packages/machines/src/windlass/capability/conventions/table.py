@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.terminal import paint
+from windlass.kube.foreign import harmless
 
 R = TypeVar("R")
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.exit_codes import Exit
+from windlass.kube.foreign import harmless
 from windlass.machine_sync.cli.sides import ApiParam
 from windlass.machine_sync.constants import CLUSTER_API
 

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
+from windlass.kube.foreign import Malformed, read_json
 from windlass.kube.retry_after import retry_after
 from windlass.openstack.cloud import failures
 from windlass.openstack.cloud.wire import Answer, Http
@@ -80,8 +79,8 @@ def _kind(request: Http, code: int, text: str, pause: float | None) -> type[fail
 def explain(answer: Answer) -> str:
     """What the body says, as one line: every service wraps its message differently."""
     try:
-        said = _message(msgspec.json.decode(answer.body))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        said = _message(read_json(answer.body))
+    except (Malformed, RecursionError):
         said = _TAG.sub(" ", answer.body[:_LONGEST_PAGE].decode("utf-8", "replace"))
     text = " ".join(said[:_LONGEST_PAGE].split())
     return text[:_LONGEST_TEXT] or f"HTTP {answer.status} without a text"

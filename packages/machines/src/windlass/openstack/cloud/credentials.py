@@ -22,7 +22,11 @@ from windlass.openstack.cloud.failures import Unauthenticated
 
 SERVICE = "identity"
 LONGEST: Final = 128 * 2**10
-"""Characters of clouds.yaml, about 400 clouds: to read a larger one would keep the other projects waiting."""
+"""Characters of clouds.yaml: to read a larger one would keep the other projects waiting."""
+MOST: Final = 5000
+"""Values of clouds.yaml, about 200 clouds: 30 ms."""
+LONGEST_CACERT: Final = 256 * 2**10
+"""Characters of the key cacert: all CAs that a Linux distribution trusts, without comments; 40 ms."""
 _NAMES: Final = 500
 """Characters for the names of all clouds in a message."""
 
@@ -51,7 +55,7 @@ def read(text: str, name: str, *, where: str, region: str = "", cacert: str = ""
     if not name:
         raise _wrong("the cloud name is empty: set identityRef.cloudName to an entry of clouds.yaml")
     try:
-        document = yaml_reader.load(text, longest=LONGEST)
+        document = yaml_reader.load(text, longest=LONGEST, most=MOST)
     except yaml.YAMLError as error:
         raise _wrong(f"clouds.yaml in {where} cannot be read: {_said(error)}: correct it") from None
     clouds = document.get("clouds") if isinstance(document, dict) else None
@@ -65,6 +69,9 @@ def read(text: str, name: str, *, where: str, region: str = "", cacert: str = ""
         raise _wrong(f"clouds.{name} in clouds.yaml of {where} is not a mapping")
     if not isinstance(entry.get("auth"), dict) or not entry["auth"].get("auth_url"):
         raise _wrong(f"clouds.{name} in clouds.yaml of {where} has no auth.auth_url")
+    if len(cacert) > LONGEST_CACERT:
+        limit = f"{LONGEST_CACERT // 2**10} KiB"
+        raise _wrong(f"the key cacert of {where} has more than {limit}: keep only the CAs of this cloud")
     found = Credentials(entry, name, region, read_authority(cacert, where=f"the key cacert of {where}"), where)
     try:
         found.key  # noqa: B018 - the first use of all values

@@ -16,21 +16,25 @@
 """
 
 from windlass.kube.errors import Failure
+from windlass.kube.foreign import one_line
+
+_LONGEST = 4096
 
 
 class CloudFailure(Failure):
     """`service` is the type of the service (`compute`), `code` the HTTP status (0: no answer).
 
-    `fault` is the service's own text, `request_id` what operators of the cloud find in their logs.
+    `fault` is the service's own text on one line, `request_id` what operators of the cloud find in their logs. Both are
+    cut, and their control characters escaped.
     """
 
     def __init__(
         self, service: str, fault: str, *, code: int = 0, request_id: str = "", retry_after: float | None = None
     ) -> None:
         self.service = service
-        self.fault = fault
+        self.fault = fault = one_line(fault, _LONGEST)
         self.code = code
-        self.request_id = request_id
+        self.request_id = request_id = one_line(request_id, 100)
         self.retry_after = retry_after
         number = f" ({code})" if code else ""
         trace = f" [{request_id}]" if request_id else ""

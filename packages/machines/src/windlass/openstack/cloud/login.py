@@ -13,6 +13,7 @@ from windlass.kube.retry_after import bounded
 from windlass.kube.shorten import shortened
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Throttled, Unauthenticated, Unavailable
+from windlass.openstack.cloud.login_lock import LoginLock
 
 if TYPE_CHECKING:
     from keystoneauth1.plugin import BaseAuthPlugin
@@ -153,7 +154,9 @@ def _plugin(credentials: Credentials) -> "BaseAuthPlugin":
         value = next((auth[name] for name in names if auth.get(name) is not None), None)
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
-    plugin: BaseAuthPlugin = loading.get_plugin_loader(auth_type).load_from_options_getter(value_of)
+    made: Any = loading.get_plugin_loader(auth_type).load_from_options_getter(value_of)
+    made._lock = LoginLock()
+    plugin: BaseAuthPlugin = made
     return plugin
 
 

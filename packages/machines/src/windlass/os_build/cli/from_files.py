@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool, PoolConfiguration
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.documents import Document, Interest, Undecodable, read_inputs
+from windlass.kube.foreign import harmless
 from windlass.os_build import constants
 from windlass.os_build.cli.given import Choices
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered

@@ -14,7 +14,6 @@ from windlass.api.core import Event
 from windlass.api.meta import PlainCondition
 from windlass.capability.conventions import complaints
 from windlass.capability.conventions.ages import age
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.page import INDENT, facts, heading, indented
@@ -22,6 +21,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.table import Cell, Column, Table
 from windlass.kube.clock import rfc3339
 from windlass.kube.conditions import TRUE, find
+from windlass.kube.foreign import harmless
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import ATTEMPTS, BuildState

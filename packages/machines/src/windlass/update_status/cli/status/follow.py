@@ -14,12 +14,12 @@ from typing import Any
 import click
 
 from windlass.capability.conventions import complaints, output
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.watch import InPlace, pause_after
 from windlass.kube.errors import DecodeError, KubeError, NotServed
+from windlass.kube.foreign import harmless
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import inspection
@@ -209,7 +209,7 @@ class _Live(_Shown):
 
 def _harmless(text: str) -> str:
     """`text` without characters that could affect the terminal, line by line."""
-    return "\n".join(complaints.harmless(line) for line in text.splitlines())
+    return "\n".join(harmless(line) for line in text.splitlines())
 
 
 # Says in one line each what has changed between two reports: phases, states and insights.

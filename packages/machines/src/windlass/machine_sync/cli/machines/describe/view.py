@@ -6,9 +6,9 @@ from datetime import datetime
 
 from windlass.capability.conventions import plan_as_text
 from windlass.capability.conventions.ages import age
-from windlass.capability.conventions.complaints import harmless
 from windlass.capability.conventions.page import INDENT, facts, heading, indented
 from windlass.capability.conventions.table import Cell, Column, Table
+from windlass.kube.foreign import harmless
 from windlass.machine_sync.constants import MIGRATING, Namespaces
 from windlass.machine_sync.inspection.description import MachineInspection, as_tree
 from windlass.machine_sync.inspection.facts import Condition, Described, Happening
