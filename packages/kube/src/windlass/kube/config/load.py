@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
+from windlass.kube import decoding
 from windlass.kube.config import kubeconfig as files
 from windlass.kube.config import proxy
 from windlass.kube.config.cluster import (
@@ -231,7 +231,7 @@ def _id_token(user: Named[User]) -> str:
         raise ConfigError(f"{where}: is not set; {_RENEW}")
     try:
         claims = token.split(".")[1]
-        expires = msgspec.json.decode(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)), type=_Claims).exp
+        expires = decoding.decode(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)), _Claims).exp
         expired = 0 < expires < datetime.now(UTC).timestamp()
     except (LookupError, ValueError, RecursionError):
         expired = False  # the server decides about a token of another form
