@@ -4,15 +4,26 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.unit.kube.client.tls import AUTHORITY
+from tests.unit.openstack.cloud.hostile import (
+    Behaviour,
+    banner,
+    compressed,
+    endless_body,
+    endless_chunks,
+    endless_continue,
+    hostile,
+    keystone_at,
+    silent,
+    trickling_body,
+    trickling_header,
+)
 from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, served
-from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.session import CloudSession
@@ -22,90 +33,6 @@ from windlass.openstack.cloud.wire import Http
 
 SERVERS = Http("compute", "GET", "/servers")
 CREATE = Http("compute", "POST", "/servers", body={"server": {}})
-Behaviour = Callable[[socket.socket, threading.Event], None]
-
-
-def _read(peer: socket.socket) -> None:
-    peer.recv(65536)
-
-
-def silent(peer: socket.socket, end: threading.Event) -> None:
-    end.wait(20)
-
-
-def trickling_header(peer: socket.socket, end: threading.Event) -> None:
-    _read(peer)
-    peer.sendall(b"HTTP/1.1 200 OK\r\nX-A: ")
-    while not end.wait(0.02):
-        peer.sendall(b"a")
-
-
-def trickling_body(peer: socket.socket, end: threading.Event) -> None:
-    _read(peer)
-    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n")
-    while not end.wait(0.02):
-        peer.sendall(b" ")
-
-
-def endless_continue(peer: socket.socket, end: threading.Event) -> None:
-    _read(peer)
-    while not end.wait(0.005):
-        peer.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-
-def endless_body(peer: socket.socket, end: threading.Event) -> None:
-    _read(peer)
-    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
-    while not end.is_set():
-        peer.sendall(b" " * 2**16)
-
-
-def endless_chunks(peer: socket.socket, end: threading.Event) -> None:
-    _read(peer)
-    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
-    while not end.is_set():
-        peer.sendall(b"10000\r\n" + b" " * 2**16 + b"\r\n")
-
-
-def banner(peer: socket.socket, end: threading.Event) -> None:
-    peer.sendall(b"SSH-2.0-secret_banner\r\n")
-    end.wait(0.2)
-
-
-def compressed(peer: socket.socket, end: threading.Event) -> None:
-    _read(peer)
-    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc")
-    end.wait(0.2)
-
-
-@contextmanager
-def hostile(behave: Behaviour, address: str = "127.0.0.1") -> Iterator[str]:
-    """Serve `behave`, a thread for each connection; yields host and port."""
-    end = threading.Event()
-    listener = socket.create_server((address, 0), backlog=200)
-
-    def attend(peer: socket.socket) -> None:
-        with peer, suppress(OSError):
-            behave(peer, end)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                peer, _ = listener.accept()
-                threading.Thread(target=attend, args=(peer,), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield f"{address}:{listener.getsockname()[1]}"
-    finally:
-        end.set()
-        listener.close()
-
-
-def keystone_at(url: str, tenant: str = "evil", **entry: Any) -> Credentials:
-    auth = {"auth_url": url, "username": "u", "password": "p", "project_name": "p", "user_domain_id": "default"}
-    cloud = {"auth": {**auth, "project_domain_id": "default"}, **entry}
-    return Credentials(cloud, "c", "", "", f"Secret {tenant}/cloud", tenant)
 
 
 @pytest.fixture
@@ -219,7 +146,7 @@ async def test_a_name_that_is_never_resolved_costs_its_call_and_no_thread() -> N
     threads = Threads(1)
     session = CloudSession(keystone_at("http://slow.example/v3"), threads, Names(never))
     failure = await failure_of(session, SERVERS, 0.3)
-    assert str(failure).endswith("does not answer: no answer in time")
+    assert str(failure) == "identity: not sent: the name in http://slow.example/v3 was not resolved in time"
     assert await is_free(threads)
     end.set()
 

@@ -120,7 +120,7 @@ async def test_a_service_that_refuses_every_token_is_told_as_such(cloud: HttpClo
     cloud.answer = lambda _: Said(401, {"error": {"message": "no"}})
     reply = await session.send(SERVERS, seconds=5)
     assert isinstance(classify(SERVERS, reply), Unauthenticated)
-    assert len(cloud.calls) == 3
+    assert len(cloud.calls) == 5
 
 
 async def test_tokens_that_live_for_seconds_are_used_several_times(cloud: HttpCloud, session: CloudSession) -> None:
@@ -181,6 +181,7 @@ async def test_no_answer_in_time_is_unavailable_and_doubtful_for_a_write(
         return Said(200)
 
     cloud.answer = slow
+    await session.project_id()
     failure = await failure_of(session, request_, seconds=0.2)
     released.set()
     assert type(failure) is kind

@@ -1,13 +1,15 @@
-"""Blocking calls in threads: bounded, with a deadline each, waited for at the end."""
+"""Blocking calls in threads: bounded, with a deadline each, shared fairly, waited for at the end."""
 
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from windlass.openstack.cloud.threads import NotStarted, Threads
+from windlass.openstack.cloud.threads import OWN, Answering, NotStarted, Share, Threads
 
 
 @pytest.fixture
@@ -119,3 +121,87 @@ async def test_an_answer_to_a_loop_that_is_closed_is_dropped(release: threading.
     release.set()
     assert await asyncio.to_thread(ended.wait, 5)
     assert await threads.run(lambda: 3, seconds=5) == 3
+
+
+class Crowd:
+    """Calls that wait for `release`, and who has begun."""
+
+    def __init__(self, release: threading.Event, **how: Any) -> None:
+        self.threads = Threads(16, **how)
+        self.begun: list[Share] = []
+        self._release = release
+        self._changed = threading.Condition()
+
+    def begin(self, share: Share, *, times: int = 1) -> None:
+        for _ in range(times):
+            self.threads.begin(lambda: self._call(share), share=share)
+
+    def _call(self, share: Share) -> None:
+        with self._changed:
+            self.begun.append(share)
+            self._changed.notify_all()
+        self._release.wait(10)
+
+    async def settled(self, count: int) -> Counter[str]:
+        """How many calls of each tenant have begun, as soon as `count` have."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.begun) >= count, 5)
+        return Counter(each.tenant for each in self.begun)
+
+
+async def test_a_tenant_has_a_quarter_of_the_threads_at_the_most(release: threading.Event) -> None:
+    crowd = Crowd(release)
+    for number in range(20):
+        crowd.begin(Share("greedy", f"10.0.0.{number}:5000"))
+    crowd.begin(Share("modest", "10.0.1.1:5000"))
+    assert await crowd.settled(5) == {"greedy": 4, "modest": 1}
+
+
+async def test_the_next_call_is_of_the_tenant_with_the_fewest(release: threading.Event) -> None:
+    crowd, first = Crowd(release), threading.Event()
+    crowd.threads.begin(first.wait)
+    crowd.begin(OWN, times=14)
+    for tenant in "aab":
+        crowd.begin(Share(tenant, "10.0.0.1:5000"))
+    assert await crowd.settled(15) == {"": 14, "a": 1}
+    first.set()
+    assert await crowd.settled(16) == {"": 14, "a": 1, "b": 1}
+
+
+async def test_an_endpoint_that_has_not_answered_gets_one_call_at_a_time(release: threading.Event) -> None:
+    answering = Answering()
+    answering.heard(Share("", "good"), answered=True)
+    crowd = Crowd(release, trusts=answering)
+    crowd.begin(Share("a", "new"), times=5)
+    crowd.begin(Share("b", "good"), times=3)
+    assert await crowd.settled(4) == {"a": 1, "b": 3}
+
+
+async def test_threads_are_kept_for_endpoints_that_answer(release: threading.Event) -> None:
+    answering = Answering()
+    answering.heard(Share("", "good"), answered=True)
+    crowd = Crowd(release, trusts=answering)
+    for number in range(100):
+        crowd.begin(Share(f"evil-{number}", f"10.0.0.{number}:5000"))
+    assert len(await crowd.settled(12)) == 12
+    crowd.begin(Share("team", "good"), times=4)
+    assert (await crowd.settled(16))["team"] == 4
+
+
+async def test_our_own_calls_have_all_threads(release: threading.Event) -> None:
+    crowd = Crowd(release, trusts=lambda _: False)
+    crowd.begin(OWN, times=16)
+    assert await crowd.settled(16) == {"": 16}
+
+
+def test_an_endpoint_is_trusted_after_an_answer_until_a_failure_or_a_quarter_of_an_hour() -> None:
+    now = 0.0
+    answering, share = Answering(lambda: now), Share("a", "10.0.0.1:5000")
+    assert not answering(share)
+    answering.heard(share, answered=True)
+    assert answering(Share("b", "10.0.0.1:5000"))
+    answering.heard(share, answered=False)
+    assert not answering(share)
+    answering.heard(share, answered=True)
+    now = 901.0
+    assert not answering(share)

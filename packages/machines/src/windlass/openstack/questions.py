@@ -228,8 +228,9 @@ class CloudAnswerer:
         credentials = await self._credentials(question.of)
         if isinstance(credentials, IdentityTrouble):
             return credentials
-        project = await self._clouds.project(credentials)
-        value = await _value(project, question)
+        async with self._clouds.turn(credentials):
+            project = await self._clouds.project(credentials)
+            value = await _value(project, question)
         return InProject(
             project=project.key,
             where=credentials.where,

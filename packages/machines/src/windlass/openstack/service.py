@@ -6,8 +6,11 @@
 The process has its own Lease, for which only its replicas compete.
 """
 
+import time
 from collections.abc import Sequence
 from typing import Any, Final
+
+from msgspec import structs
 
 from windlass.capability.service import Frame, ProcessSettings, configured
 from windlass.kube.client import Client
@@ -16,6 +19,7 @@ from windlass.kube.process.manager import Manager
 from windlass.openstack.beside import Beside, cluster_api_provider, machine_api_provider
 from windlass.openstack.cloud.clouds import Clouds, PollTimes
 from windlass.openstack.cloud.requests import OPENSTACK
+from windlass.openstack.cloud.waiting import WORKERS, Waiting
 from windlass.openstack.controllers import makers
 from windlass.openstack.metrics import OpenStackFigures
 from windlass.openstack.objects import FINALIZERS
@@ -28,7 +32,7 @@ def frame(
 ) -> Frame:
     """For objects in `namespaces` (none: in all), and Machines in the namespace `machine_api` (empty: none); the Lease
     is in `home`."""
-    clouds = Clouds(polls=polls)
+    clouds = Clouds(polls=polls, waiting=Waiting(time.monotonic))
 
     def elect(client: Client, times: LeaseTimes) -> Election:
         identity = f"windlass_{own_identity()}"
@@ -36,6 +40,8 @@ def frame(
 
     def work(manager: Manager, _: Any, settings: ProcessSettings) -> Beside:
         names: list[str] = []
+        # Those that wait for clouds which do not answer are none of the workers that the user has asked for.
+        settings = structs.replace(settings, workers=settings.workers + WORKERS)
 
         async def start() -> None:
             for make in makers(clouds, namespaces, machine_api=machine_api):

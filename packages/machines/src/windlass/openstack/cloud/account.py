@@ -5,8 +5,8 @@ rules about what may be taken from memory are in `certainty`.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
@@ -58,6 +58,7 @@ from windlass.openstack.cloud.resources import (
 )
 from windlass.openstack.cloud.server_slots import ServerSlots
 from windlass.openstack.cloud.unmarked import unmarked
+from windlass.openstack.cloud.waiting import Place, is_silence
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 
 SERVERS: Final = "2.53"
@@ -92,6 +93,7 @@ class Account:
         times: Times,
         unsent: set[str],
         sent: Callable[..., None],
+        place: Place | None = None,
     ) -> None:
         self.key = key
         self.where = where
@@ -103,6 +105,7 @@ class Account:
         self._clock = clock
         self._patience = times.answer
         self._sent = sent
+        self._place = place
         self._quotas: tuple[float, tuple[Quota, ...]] = (NEVER, ())
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
@@ -304,6 +307,12 @@ class Account:
 
     # asking
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Within it a worker may wait for the cloud. Raises NotSent; see `windlass.openstack.cloud.waiting`."""
+        async with self._place.turn() if self._place is not None else nullcontext():
+            yield
+
     async def ask(self, http: Http, *, agent: str = "", creates: bool = False, seconds: float = READ_SECONDS) -> Answer:
         """Send a request, unless a gate is closed; wait first while another one tries it. Raises CloudFailure."""
         deadline = self._clock() + seconds
@@ -331,14 +340,24 @@ class Account:
 
     async def _answer(self, http: Http, agent: str, seconds: float) -> Answer:
         began, code = self._clock(), 0
+        if self._place is not None:
+            self._place.asks(http.service)
         try:
             answer = await self.wire.send(http, seconds=seconds, agent=agent)
             code = answer.status
+            self._heard(http, answered=True)
+        except CloudFailure as error:
+            self._heard(http, answered=not is_silence(error))
+            raise
         finally:
             self._sent(http.service, http.method, code=code, seconds=self._clock() - began)
         if (failure := classify(http, answer, now=self._now())) is not None:
             raise failure
         return answer
+
+    def _heard(self, http: Http, *, answered: bool) -> None:
+        if self._place is not None:
+            self._place.heard(http.service, answered=answered)
 
     async def carry(self, request: CloudRequest) -> Any:
         """Send a request of a plan, and return the resource that its answer describes."""

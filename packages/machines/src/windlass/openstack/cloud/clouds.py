@@ -19,7 +19,8 @@ A key is woken if what there is for it differs from what was last seen (`follow`
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
@@ -38,12 +39,14 @@ from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.certainty import Times
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import CloudFailure
-from windlass.openstack.cloud.gates import PAUSES, Gates, Pauses
+from windlass.openstack.cloud.gates import IDENTITY, PAUSES, Gates, Pauses
 from windlass.openstack.cloud.inventory import NONE, Recorded, ServerInventory
 from windlass.openstack.cloud.metrics import CloudFigures
+from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.requests import CloudRequest
 from windlass.openstack.cloud.session import CloudSession
-from windlass.openstack.cloud.threads import Threads
+from windlass.openstack.cloud.threads import Answering, Threads
+from windlass.openstack.cloud.waiting import Waiting, is_silence
 from windlass.openstack.cloud.wire import Http, Wire
 
 _DRAIN: Final = 30.0
@@ -129,7 +132,8 @@ class _PollsOf:
 
 
 class Clouds:
-    """See the module. `wire` makes the connection for credentials; `now` is the time, `clock` a monotonic one."""
+    """See the module. `wire` makes the connection for credentials; `now` is the time, `clock` a monotonic one.
+    `waiting` bounds how many wait for clouds that do not answer; None: all may."""
 
     def __init__(
         self,
@@ -140,9 +144,12 @@ class Clouds:
         polls: PollTimes | None = None,
         pauses: Pauses = PAUSES,
         times: Times | None = None,
+        waiting: Waiting | None = None,
     ) -> None:
-        self._threads = Threads(16)
-        self._wire = wire or (lambda credentials: CloudSession(credentials, self._threads))
+        answering, names = Answering(), Names()
+        self._threads = Threads(64, trusts=answering)
+        self._wire = wire or (lambda credentials: CloudSession(credentials, self._threads, names, answering))
+        self._waiting = waiting
         self._now = now
         self._clock = clock
         self._pauses = pauses
@@ -187,6 +194,12 @@ class Clouds:
         self._members.setdefault(key, _Member(account, self._clock()))
         return account
 
+    @asynccontextmanager
+    async def turn(self, credentials: Credentials) -> AsyncIterator[None]:
+        """Within it a worker may ask the cloud of these credentials. Raises NotSent."""
+        async with self._waiting.of(credentials).turn() if self._waiting is not None else nullcontext():
+            yield
+
     def known(self, key: str) -> Account | None:
         """The project with this key, if it is in use."""
         return self._accounts.get(key)
@@ -202,14 +215,21 @@ class Clouds:
     async def _enter(self, credentials: Credentials, door: Gates) -> Account:
         door.admit(_LOGIN, self._now())
         wire = self._wire(credentials)
+        place = self._waiting.of(credentials) if self._waiting is not None else None
         try:
             project_id = await wire.project_id()
         except BaseException as error:
             wire.close()
             if isinstance(error, CloudFailure):
                 door.settle(_LOGIN, error, self._now())
+                if place is not None:
+                    place.heard(IDENTITY, answered=not is_silence(error))
+            else:  # cancelled: the next one tries
+                door.abandon(_LOGIN, self._now())
             raise
         door.settle(_LOGIN, None, self._now())
+        if place is not None:
+            place.heard(IDENTITY, answered=True)
         account = Account(
             wire,
             key=credentials.key,
@@ -221,6 +241,7 @@ class Clouds:
             times=self._times,
             unsent=self._unsent,
             sent=self.figures.sent,
+            place=place,
         )
         if self._term is not None:  # with other credentials of the same project, requests may be under way
             account.knowledge.begin_term(self._clock())
@@ -248,7 +269,8 @@ class Clouds:
         member = self._member(request.project)
         assert member is not None, f"{request} is for a project that nobody has asked for"
         try:
-            return await member.account.carry(request)
+            async with member.account.turn():
+                return await member.account.carry(request)
         finally:
             self._wrote(request.project, member)
 

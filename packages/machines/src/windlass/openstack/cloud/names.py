@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from ipaddress import ip_address
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -38,6 +39,11 @@ class Address(Struct, frozen=True):
     def at(self, port: int) -> tuple[Any, ...]:
         """The address of a socket."""
         return (self.host, port, 0, self.scope) if self.family == socket.AF_INET6 else (self.host, port)
+
+
+def endpoint_of(host: str, port: int) -> str:
+    """Address and port as one text."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class _Found(Struct):
@@ -71,6 +77,20 @@ class Names:
             await ended(asking)
             found = _result(asking)
         return _addresses(found)
+
+    async def endpoint(self, url: str, *, tenant: str) -> str:
+        """Address and port that a URL leads to, as one text; the name in the place of the address if it has none, and
+        nothing for what is no URL."""
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError:
+            return ""
+        try:
+            found = await self.resolve(host, tenant=tenant) if host else ()
+        except OSError:  # it is told by the call itself
+            found = ()
+        return endpoint_of(found[0].host if found else host, port) if host else ""
 
     def addresses(self, host: str, *, tenant: str, seconds: float) -> tuple[Address, ...]:
         """The same in a thread. Raises TimeoutError after `seconds`."""

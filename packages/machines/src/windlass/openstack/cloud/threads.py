@@ -2,7 +2,7 @@
 
 asyncio's default executor also looks names up: slow clouds would starve it, and its threads keep a process from ending.
 
-    threads = Threads(80, trusts=lambda share: has_answered(share.endpoint))
+    threads = Threads(64, trusts=Answering())
     answer = await threads.run(lambda: session.get(url), seconds=30, share=Share("team-a", "10.0.0.1:8774"))
 
 | calls | run at the same time, at most |
@@ -19,6 +19,7 @@ import asyncio
 import contextlib
 import queue
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -29,6 +30,8 @@ from msgspec import Struct
 T = TypeVar("T")
 
 OF_ENDPOINT: Final = 16
+LATELY: Final = 900.0
+_MOST_KNOWN: Final = 5000
 
 
 class NotStarted(Exception):
@@ -43,6 +46,25 @@ class Share(Struct, frozen=True):
 
 
 OWN: Final = Share()
+
+
+class Answering:
+    """Which endpoints have answered lately: the last call was answered, in the last `LATELY` seconds. May be used by
+    several threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at: dict[str, float] = {}
+
+    def __call__(self, share: Share) -> bool:
+        return self._clock() - self._at.get(share.endpoint, -LATELY) < LATELY
+
+    def heard(self, share: Share, *, answered: bool) -> None:
+        self._at.pop(share.endpoint, None)
+        if answered:
+            if len(self._at) >= _MOST_KNOWN:  # the first was heard longest ago
+                self._at.pop(next(iter(self._at), ""), None)
+            self._at[share.endpoint] = self._clock()
 
 
 class _Job(Struct, eq=False):
@@ -72,10 +94,11 @@ class Threads:
         self._running: Counter[Any] = Counter()
         self._under_way: set[Future[Any]] = set()
 
-    async def run(self, call: Callable[[], T], *, seconds: float, share: Share = OWN) -> T:
+    async def run(self, call: Callable[[], T], *, seconds: float, share: Share = OWN, again: bool = False) -> T:
         """The result of `call`. Raises what it raises, TimeoutError if it takes longer than `seconds`, and NotStarted
-        if it was not begun by then. A call that was begun goes on in its thread; its result is dropped."""
-        done = self.begin(call, share=share)
+        if it was not begun by then. A call that was begun goes on in its thread; its result is dropped. `again`: it has
+        waited before, so it comes before the others of its tenant."""
+        done = self.begin(call, share=share, again=again)
         try:
             async with asyncio.timeout(seconds):
                 await ended(done)
@@ -88,13 +111,13 @@ class Threads:
             raise
         return done.result()
 
-    def begin(self, call: Callable[[], T], *, share: Share = OWN) -> "Future[T]":
+    def begin(self, call: Callable[[], T], *, share: Share = OWN, again: bool = False) -> "Future[T]":
         """Run `call` in a thread. Cancelling the future takes the call back, unless it was begun."""
         job = _Job(call, share, Future())
         self._under_way.add(job.done)
         job.done.add_done_callback(self._under_way.discard)
         with self._lock:
-            self._waiting.append(job)
+            self._waiting.insert(0 if again else len(self._waiting), job)
             self._dispatch()
         return job.done
 

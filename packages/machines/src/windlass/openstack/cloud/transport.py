@@ -35,7 +35,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, LocationValueError, NameResolutionError, NewConnectionError
 from urllib3.util.ssl_ import create_urllib3_context
 
-from windlass.openstack.cloud.names import Names
+from windlass.openstack.cloud.names import Names, endpoint_of
 
 CONNECT_SECONDS: Final = 5.0
 LARGEST: Final = 16 * 2**20
@@ -48,13 +48,15 @@ class TooLong(Exception):
 
 class Call(Struct):
     """What holds for the requests of one call. `deadline`: of time.monotonic. `tenant`: the namespace of the
-    credentials. `received`: bytes of the present answer. `endpoint`: address and port that is spoken to."""
+    credentials. `received`: bytes of the present answer. `endpoint`: address and port that is spoken to. `answered`:
+    whether the last request was; None: none was sent."""
 
     deadline: float
     names: Names
     tenant: str = ""
     received: int = 0
     endpoint: str = ""
+    answered: bool | None = None
 
     def seconds(self) -> float:
         """The time that is left. Raises TimeoutError if there is none."""
@@ -198,18 +200,15 @@ class Adapter(TCPKeepAliveAdapter):
         conn.cert_reqs = self._context.verify_mode
 
     def send(self, request: Any, stream: bool = False, *args: Any, **named: Any) -> requests.Response:
+        _call().answered = False
         request.headers["Accept-Encoding"] = "identity"
         response = super().send(request, True, *args, **named)
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             response.close()
             raise requests.exceptions.ContentDecodingError("the answer is compressed, which was not asked for")
         response.content  # noqa: B018 - read here, where the clock runs
+        _call().answered = True
         return response
-
-
-def endpoint_of(host: str, port: int) -> str:
-    """Address and port as one text."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
