@@ -8,7 +8,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo demo-os-build test check explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
+.PHONY: pin-images demo demo-os-build test check explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -55,6 +55,9 @@ install-browser: ## install Chromium for the tests of the web page (Debian, as r
 
 install-planes: .venv/ready ## build the programs of control planes, about 20 minutes once (tests do it themselves otherwise)
 	$(RUN)python -m windlass.testing.binaries --all
+
+pin-images: .venv/ready ## write the digests that images of tags have now in their registries into the files that name them
+	@$(RUN)python tools/pin_images.py
 
 install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
 	$(RUN)python -m windlass.testing.cloud

@@ -8,12 +8,12 @@ import click
 from windlass.capability.capability import Capability
 from windlass.capability.conventions.options import Duration
 from windlass.os_build.cli import names
+from windlass.os_build.pullspec import BUILDER_IMAGE
 
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
 
 SECONDS = Duration()
-BUILDER_IMAGE = "quay.io/buildah/stable:latest"
 
 
 def _options(function: Any) -> Any:

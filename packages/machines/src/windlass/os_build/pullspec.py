@@ -13,6 +13,9 @@ from typing import Final
 
 from msgspec import Struct
 
+BUILDER_IMAGE: Final = "quay.io/buildah/stable:latest"
+"""What Jobs build with, unless told otherwise. `make pin-images` writes its digest here."""
+
 _HOST: Final = re.compile(
     r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::[0-9]{1,5})?"
     r"|\[[0-9a-fA-F:]+\](?::[0-9]{1,5})?"

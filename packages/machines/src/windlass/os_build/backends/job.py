@@ -26,9 +26,9 @@ from windlass.os_build.backends.job_state import CONTAINER, PERMANENT, says
 from windlass.os_build.backends.owned import ClusterBackend, Placement, labels
 from windlass.os_build.builder import ATTEMPTS, BuildState, Order
 from windlass.os_build.constants import NAMESPACE, POOL_LABEL
+from windlass.os_build.pullspec import BUILDER_IMAGE
 from windlass.os_build.request import BackendName
 
-BUILDER_IMAGE: Final = "quay.io/buildah/stable:latest"
 SERVICE_ACCOUNT: Final = "machine-os-builder"
 BY_JOB: Final = "os-build-job"
 """Index of Pods: by the uid of their Job."""
