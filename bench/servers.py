@@ -174,7 +174,7 @@ def at_work(
     }
     plane.apply(*_cluster(project, on_network if cluster is None else cluster))
     argv = [sys.executable, "-m", "windlass", "run", "openstack", "--kubeconfig", str(plane.kubeconfig(USER))]
-    argv += ["--health-probe-bind-address", "0", *(flags or ("--metrics-bind-address", "0"))]
+    argv += ["--allow-loopback-clouds", "--health-probe-bind-address", "0", *(flags or ("--metrics-bind-address", "0"))]
     with log.open("w") as output, subprocess.Popen(argv, stdout=output, stderr=output, env=environment()) as process:
         try:
             until(lambda: _is_provisioned(plane.rest.request("GET", f"{MACHINES}/clusters/bench")))

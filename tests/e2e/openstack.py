@@ -11,7 +11,7 @@ from windlass.testing import BlockingControlPlane
 DEPLOY = Path(__file__).parents[2] / "deploy" / "openstack"
 NAME = "windlass-openstack"
 USER = f"system:serviceaccount:{HOME}:{NAME}"
-PROGRAM = (str(Path(sys.executable).with_name("windlass")), "run", "openstack")
+PROGRAM = (str(Path(sys.executable).with_name("windlass")), "run", "openstack", "--allow-loopback-clouds")
 MACHINE_API_RBAC = DEPLOY / "machine-api" / "rbac.yaml"
 WITH_MACHINE_API = ("--machine-api", f"--watch-namespace={CLUSTER_API_NAMESPACE}")
 """As the folder `machine-api` runs it."""

@@ -3100,6 +3100,20 @@ _IN_THE_CLOUD = (
         ("        self._at.pop(share.endpoint, None)\n        if answered:\n", "        if answered:\n"),
     ),
     *_in(
+        "openstack/cloud/transport.py",
+        "openstack/cloud/test_addresses.py",
+        (
+            "            if call.refusal is not None and (why_not := call.refusal(address.host)):\n",
+            "            if False:\n",
+        ),
+    ),
+    *_in(
+        "openstack/cloud/session.py",
+        "openstack/cloud/test_addresses.py",
+        ("    if isinstance(error, AddressRefused):\n", "    if False:\n"),
+        ("self._refusal = refusal if credentials.tenant else None", "self._refusal = refusal"),
+    ),
+    *_in(
         "openstack/cloud/waiting.py",
         "openstack/cloud/test_waiting.py",
         ("return PARTLY if any(self.answers.values()) and not self.failures else 1", "return PARTLY"),
@@ -3323,7 +3337,7 @@ _ASKING_INFORMERS = (
         ("informer.spec.enabled and ", ""),
         (" and informer.metadata.name not in OWN_INFORMERS", ""),
         ('found.type == "ExternalName" or not addresses', 'found.type == "ExternalName"'),
-        ("if found.is_link_local or str(found) in _METADATA:", "if False:"),
+        ("if why := refusal(address, forbidden):", "if why := refusal(address):"),
         ("if place >= MOST_ENABLED:", "if place > MOST_ENABLED:"),
     ),
     *_in(

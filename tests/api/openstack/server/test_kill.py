@@ -77,6 +77,6 @@ async def _killed(stage: Stage, service: str, path: str, kubeconfig: Path, folde
 def _process(namespace: str, kubeconfig: Path, folder: Path) -> AbstractAsyncContextManager[Program]:
     argv = [
         *(sys.executable, "-m", "windlass", f"--kubeconfig={kubeconfig}", "run", "openstack"),
-        *(f"--watch-namespace={namespace}", "--poll-building=1s", *ALONE),
+        *(f"--watch-namespace={namespace}", "--poll-building=1s", "--allow-loopback-clouds", *ALONE),
     ]
     return starting(argv, folder)

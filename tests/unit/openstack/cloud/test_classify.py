@@ -109,26 +109,68 @@ def test_a_microversion_that_is_too_new_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "text"),
+    "body",
     [
-        (b"<" * 1_000_000, "<<<"),
-        (b"<html><head>" + b"<p" * 500_000, "<p<p"),
-        (b"[" * 100_000, "[[["),
-        (b'{"a": ' * 100_000, '{"a": {"a": '),
-        (b'{"message": "\xff"}', '{"message": "'),
-        (b"<h1>Bad Gateway</h1>" + b"x" * 1_000_000, "Bad Gateway xxx"),
+        b"<" * 1_000_000,
+        b"<html><head>" + b"<p" * 500_000,
+        b"[" * 100_000,
+        b'{"a": ' * 100_000,
+        b'{"message": "\xff"}',
+        b'{"itemNotFound": {"message": "' + b"<" * 1_000_000 + b'"}}',
     ],
-    ids=["brackets", "open tags", "deep lists", "deep maps", "no UTF-8", "a long page"],
+    ids=["brackets", "open tags", "deep lists", "deep maps", "no UTF-8", "a long message"],
 )
-def test_a_body_of_any_size_and_depth_is_explained_at_once(body: bytes, text: str) -> None:
+def test_a_body_of_any_size_and_depth_is_explained_at_once(body: bytes) -> None:
     began = time.process_time()
     failure = classify(asked("GET"), Reply(404, {}, body))
     assert isinstance(failure, Missing)
-    assert failure.fault.startswith(text)
     assert len(failure.fault) <= 1000
     assert time.process_time() - began < 5
 
 
-def test_a_page_is_told_without_its_tags() -> None:
-    failure = classify(asked("GET"), reply(502, "<html>\n<h1>Bad Gateway</h1> 5 < 6 <br/></html>"))
-    assert str(failure) == "compute (502): Bad Gateway 5 < 6"
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ('{"error": {"code": 401, "message": "wrong", "title": "Unauthorized"}}', "wrong"),
+        (
+            '{"itemNotFound": {"code": 404, "message": "Instance x could not be found."}}',
+            "Instance x could not be found.",
+        ),
+        ('{"NeutronError": {"type": "T", "message": "Port in use", "detail": ""}}', "Port in use"),
+        ('{"NeutronError": "Port in use"}', "Port in use"),
+        ('{"faultcode": "Client", "faultstring": "no such pool", "debuginfo": null}', "no such pool"),
+        ('{"message": "no image<br /><br />\\n", "code": "404 Not Found", "title": "Not Found"}', "no image"),
+        ('{"errors": [{"status": 404, "title": "Not Found", "detail": "no such trait"}]}', "no such trait"),
+    ],
+    ids=["Keystone", "Nova", "Neutron", "Neutron's text", "Octavia", "Glance", "Placement"],
+)
+def test_the_errors_of_each_service_are_quoted(body: str, text: str) -> None:
+    failure = classify(asked("GET"), reply(404, body))
+    assert failure is not None
+    assert failure.fault == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "internal page: db_password=hunter2",
+        "<html><h1>hunter2</h1></html>",
+        '"hunter2"',
+        '["hunter2"]',
+        '{"message": "hunter2"}',
+        '{"detail": "hunter2", "error": "hunter2"}',
+        '{"kind": "Status", "message": "hunter2", "reason": "NotFound", "code": 404}',
+        '{"data": {"message": "hunter2", "AWS_SECRET_ACCESS_KEY": "hunter2"}}',
+        '{"error": {"data": {"message": "hunter2"}}}',
+        "",
+    ],
+)
+def test_what_another_server_says_is_not_quoted(body: str) -> None:
+    """The URL comes from a Secret: a condition would show its author what only this process can reach."""
+    failure = classify(asked("GET"), reply(404, body))
+    assert str(failure) == "compute (404): HTTP 404 Not Found without a message of OpenStack"
+    assert "HTTP 599 without" in str(classify(asked("GET"), reply(599, body)))
+
+
+def test_a_request_id_is_short() -> None:
+    assert len(str(classify(asked(), reply(400, "", x_openstack_request_id="r" * 60_000)))) < 200

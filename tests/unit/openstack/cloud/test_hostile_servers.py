@@ -23,7 +23,7 @@ from tests.unit.openstack.cloud.hostile import (
     trickling_body,
     trickling_header,
 )
-from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, served
+from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, Seen, served
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.session import CloudSession
@@ -51,6 +51,17 @@ async def is_free(threads: Threads) -> bool:
     """Whether all threads take another call within a second."""
     calls = [threads.run(lambda: True, seconds=1.0) for _ in range(threads.size)]
     return all(await asyncio.gather(*calls))
+
+
+class PlainServer(HttpCloud):
+    """It answers everything alike."""
+
+    def __init__(self, status: int, body: str, kind: str) -> None:
+        super().__init__()
+        self._said = Said(status, body.encode(), {"Content-Type": kind, "X-Subject-Token": "t"})
+
+    def reply(self, request: Seen) -> Said:
+        return self._said
 
 
 SLOW = [silent, trickling_header, trickling_body, endless_continue]
@@ -134,6 +145,29 @@ async def test_what_is_no_answer_is_not_quoted(cloud: HttpCloud, behave: Behavio
         ):
             assert "secret" not in str(failure)
             assert "no answer of HTTP" in str(failure) or "compressed" in str(failure)
+
+
+@pytest.mark.parametrize("path", ["/identity/v3", ""], ids=["v3", "no version"])
+@pytest.mark.parametrize("status", [200, 300, 403, 404, 500])
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("AWS_SECRET_ACCESS_KEY=hunter2", "text/plain"),
+        ("AWS_SECRET_ACCESS_KEY=hunter2", "application/json"),
+        ('"hunter2"', "application/json"),
+        ('{"message": "hunter2", "hunter2": ["hunter2"]}', "application/json"),
+        ('{"versions": "hunter2"}', "application/json"),
+        ('{"token": {"hunter2": "hunter2"}}', "application/json"),
+    ],
+)
+async def test_what_the_server_at_an_auth_url_says_is_not_quoted(
+    cloud: HttpCloud, path: str, status: int, body: str, kind: str
+) -> None:
+    with served(PlainServer(status, body, kind)) as other:
+        session = CloudSession(keystone_at(f"{other.url}{path}"), Threads(1))
+        failure = await failure_of(session, SERVERS, 5)
+        assert "hunter2" not in str(failure)
+        assert "Secret evil/cloud" in str(failure) or failure.code >= 500
 
 
 async def test_a_name_that_is_never_resolved_costs_its_call_and_no_thread() -> None:

@@ -9,9 +9,10 @@ import trustme
 
 from windlass.api.core import Service
 from windlass.api.update_informer import UpdateInformer, audience_of
+from windlass.kube.addresses import refusal
 from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
-from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted, refusal
+from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted
 
 PEM = trustme.CA().cert_pem.bytes()
 

@@ -52,6 +52,12 @@ def _options(function: Any) -> Any:
             " machine controller: those in the namespace of --machine-api-namespace.",
         ),
         machine_api_namespace,
+        click.option(
+            "--allow-loopback-clouds",
+            is_flag=True,
+            help="Ask clouds of Secrets at this machine's addresses and at those of metadata services too: for"
+            " development alone.",
+        ),
     ):
         function = option(function)
     return function
@@ -75,6 +81,7 @@ def _install(
     os_cloud: str | None = None,
     machine_api: bool = False,
     machine_api_namespace: str = MACHINE_API_NAMESPACE,
+    allow_loopback_clouds: bool = False,
 ) -> "Installation":
     from windlass.openstack.cloud.clouds import PollTimes
     from windlass.openstack.cloud.credentials import of_user
@@ -90,6 +97,7 @@ def _install(
         polls=PollTimes(after_write=min(1.0, poll_building), building=poll_building, at_rest=poll_period),
         credentials=(lambda: of_user(os_cloud)) if os_cloud else None,
         machine_api=machine_api_namespace if machine_api else "",
+        allow_loopback=allow_loopback_clouds,
     )
 
 

@@ -39,10 +39,12 @@ def installation(
     polls: PollTimes | None = None,
     credentials: Callable[[], Credentials] | None = None,
     machine_api: str = "",
+    allow_loopback: bool = False,
 ) -> Installation:
     """For objects in `namespaces` (none: in all namespaces). The provider of Cluster API is looked for in
     `provider_namespace`. Plans from files ask the cloud of `credentials`, if there are any. `machine_api`: the one
-    namespace whose Machines of the Machine API get their servers here too; empty: none do."""
+    namespace whose Machines of the Machine API get their servers here too; empty: none do. `allow_loopback`: clouds of
+    Secrets may have addresses of this machine and of metadata services."""
 
     def controllers(reader: Any, clouds: Clouds) -> tuple[Controller[Any, Any], ...]:
         from windlass.openstack.controllers import makers
@@ -63,6 +65,7 @@ def installation(
             provider_namespace=provider_namespace,
             polls=polls or PollTimes(),
             machine_api=machine_api,
+            allow_loopback=allow_loopback,
         )
 
     def planner() -> "Planner":

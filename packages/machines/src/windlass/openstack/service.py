@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from windlass.capability.service import Frame, ProcessSettings, configured
+from windlass.kube.addresses import refusal
 from windlass.kube.client import Client
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
@@ -28,11 +29,17 @@ OWN_LEASE: Final = "windlass-openstack"
 
 
 def frame(
-    *, home: str, namespaces: Sequence[str], provider_namespace: str, polls: PollTimes, machine_api: str = ""
+    *,
+    home: str,
+    namespaces: Sequence[str],
+    provider_namespace: str,
+    polls: PollTimes,
+    machine_api: str = "",
+    allow_loopback: bool = False,
 ) -> Frame:
     """For objects in `namespaces` (none: in all), and Machines in the namespace `machine_api` (empty: none); the Lease
-    is in `home`."""
-    clouds = Clouds(polls=polls, waiting=Waiting(time.monotonic))
+    is in `home`. `allow_loopback`: clouds of Secrets may have addresses of this machine and of metadata services."""
+    clouds = Clouds(polls=polls, waiting=Waiting(time.monotonic), refusal=None if allow_loopback else refusal)
 
     def elect(client: Client, times: LeaseTimes) -> Election:
         identity = f"windlass_{own_identity()}"

@@ -16,10 +16,12 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
 from windlass.kube.foreign import Malformed, read_json
 from windlass.kube.retry_after import retry_after
+from windlass.kube.shorten import shortened
 from windlass.openstack.cloud import failures
 from windlass.openstack.cloud.wire import Answer, Http
 
@@ -34,8 +36,9 @@ _RESOURCES = (
 )
 _TAG = re.compile("<[^<>]*>")  # not `<[^>]*>`, which reads on to the end of the page from every `<`
 _LONGEST_TEXT = 1000
-_LONGEST_PAGE = 16 * 2**10
-"""Bytes of a body that is no JSON: an HTML page of a proxy says it near the top."""
+_LONGEST_READ = 16 * 2**10
+"""Characters of a message that are read."""
+_OF_ERRORS = frozenset({"message", "code", "type", "detail", "details", "title", "retryAfter", "created"})
 
 
 def classify(request: Http, answer: Answer, *, now: datetime | None = None) -> failures.CloudFailure | None:
@@ -77,26 +80,41 @@ def _kind(request: Http, code: int, text: str, pause: float | None) -> type[fail
 
 
 def explain(answer: Answer) -> str:
-    """What the body says, as one line: every service wraps its message differently."""
+    """What the body says, as one line, if it is an error in a form of OpenStack's own.
+
+    Other bodies are not quoted. The URL is from a Secret or a catalog, so the body may be of any server that this
+    process reaches, and conditions are read by people who do not reach it.
+    """
     try:
         said = _message(read_json(answer.body))
     except (Malformed, RecursionError):
-        said = _TAG.sub(" ", answer.body[:_LONGEST_PAGE].decode("utf-8", "replace"))
-    text = " ".join(said[:_LONGEST_PAGE].split())
-    return text[:_LONGEST_TEXT] or f"HTTP {answer.status} without a text"
+        said = ""
+    text = " ".join(_TAG.sub(" ", said[:_LONGEST_READ]).split())
+    return text[:_LONGEST_TEXT] or f"{_status(answer.status)} without a message of OpenStack"
 
 
 def _message(body: Any) -> str:
-    if isinstance(body, str):
-        return body
-    if isinstance(body, list):
-        return _message(body[0]) if body else ""
-    if not isinstance(body, dict):
-        return ""
-    for name in ("message", "faultstring", "detail"):
-        if isinstance(body.get(name), str) and body[name]:
-            return str(body[name])
-    return next((text for value in body.values() if isinstance(value, dict | list) and (text := _message(value))), "")
+    match body:
+        case {"faultcode": _, "faultstring": str(text)}:  # Octavia
+            return text
+        case {"message": str(text), "code": _, "title": _}:  # Glance
+            return text
+        case {"errors": [{"title": str(title), **more}, *_]}:  # Placement and newer services
+            return str(more.get("detail") or title)
+        case {"NeutronError": str(text)}:
+            return text
+        case dict() if len(body) == 1:  # {"itemNotFound": {"code": 404, "message": "..."}}, {"error": {...}}
+            ((name, error),) = body.items()
+            if name.isalpha() and isinstance(error, dict) and error.keys() <= _OF_ERRORS:
+                return str(error.get("message") or "")
+    return ""
+
+
+def _status(code: int) -> str:
+    try:
+        return f"HTTP {code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return f"HTTP {code}"
 
 
 def _resource(text: str) -> str:
@@ -107,4 +125,4 @@ def _resource(text: str) -> str:
 
 
 def _request_id(headers: Mapping[str, str]) -> str:
-    return headers.get("x-openstack-request-id") or headers.get("x-compute-request-id") or ""
+    return shortened(headers.get("x-openstack-request-id") or headers.get("x-compute-request-id") or "", 60)

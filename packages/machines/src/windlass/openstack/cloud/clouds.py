@@ -133,7 +133,8 @@ class _PollsOf:
 
 class Clouds:
     """See the module. `wire` makes the connection for credentials; `now` is the time, `clock` a monotonic one.
-    `waiting` bounds how many wait for clouds that do not answer; None: all may."""
+    `waiting` bounds how many wait for clouds that do not answer; None: all may. `refusal` says why an address is not
+    asked with the credentials of a Secret; None: all are."""
 
     def __init__(
         self,
@@ -145,10 +146,11 @@ class Clouds:
         pauses: Pauses = PAUSES,
         times: Times | None = None,
         waiting: Waiting | None = None,
+        refusal: Callable[[str], str] | None = None,
     ) -> None:
         answering, names = Answering(), Names()
         self._threads = Threads(64, trusts=answering)
-        self._wire = wire or (lambda credentials: CloudSession(credentials, self._threads, names, answering))
+        self._wire = wire or (lambda found: CloudSession(found, self._threads, names, answering, refusal))
         self._waiting = waiting
         self._now = now
         self._clock = clock

@@ -25,7 +25,8 @@ _VERSIONS = {"compute": "/v2.1", "block-storage": "/v3/{project}", "network": ""
 """What follows the endpoint where the catalog gives it without a version."""
 _ALIASES = {"block-storage": ("block-storage", "volumev3")}
 _FALSE = frozenset({"false", "no", "off", "0"})
-_LONGEST_MESSAGE = 1000
+_LONGEST_MESSAGE, _LONGEST_ID = 1000, 60
+REMEDY = "name another address (--allow-loopback-clouds of windlass run openstack allows this one)"
 
 
 def open_session(credentials: Credentials, *, agent: str, connections: int) -> "Session":
@@ -83,7 +84,7 @@ def endpoints(session: "Session", credentials: Credentials, region: str) -> tupl
         for service in catalog.normalize_catalog()
         for each in service["endpoints"]
     }
-    there = ", ".join(sorted(regions)) or "none"
+    there = shortened(", ".join(sorted(regions)) or "none", _LONGEST_MESSAGE)
     if region and region not in regions:
         raise Unauthenticated(SERVICE, f"the cloud has no region {region!r}; it has: {there}")
     if not region and len(regions) > 1:
@@ -104,11 +105,11 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
     clouds.yaml or the answer has strange values."""
     from keystoneauth1 import exceptions
 
-    from windlass.openstack.cloud.transport import TooLong, why
+    from windlass.openstack.cloud.transport import AddressRefused, TooLong, why
 
     where = f"cloud {credentials.name} of {credentials.where}"
     if isinstance(error, exceptions.HttpError):
-        code, trace = error.http_status, error.request_id or ""
+        code, trace = error.http_status, shortened(error.request_id or "", _LONGEST_ID)
         said = " ".join(shortened(str(error.message), _LONGEST_MESSAGE).split())
         if code == 429:
             pause = bounded(getattr(error, "retry_after", 0)) or None
@@ -117,6 +118,8 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
             return Unavailable(SERVICE, f"Keystone cannot answer: {said}", code=code, request_id=trace)
         text = f"Keystone refuses the credentials of {where}: {said}"
         return Unauthenticated(SERVICE, text, code=code, request_id=trace)
+    if isinstance(error, AddressRefused):
+        return Unauthenticated(SERVICE, f"the auth_url of {where} is not asked: {error}: {REMEDY}")
     found = why(error)
     if "CERTIFICATE_VERIFY_FAILED" in found:
         text = f"no trusted CA has signed the certificate of {where}: put the right CA into the key cacert ({found})"

@@ -26,7 +26,7 @@ from msgspec import Struct
 from windlass.kube.version import VERSION
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Rejected, Unavailable
-from windlass.openstack.cloud.login import LOGIN_SECONDS, endpoints, open_session, refused
+from windlass.openstack.cloud.login import LOGIN_SECONDS, REMEDY, endpoints, open_session, refused
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.threads import Answering, NotStarted, Share, Threads
 from windlass.openstack.cloud.wire import Http
@@ -52,7 +52,7 @@ class Reply(Struct, frozen=True):
 
 class CloudSession:
     """One project of a cloud, with these credentials. `threads` and `names` may serve several, and `answering` is told
-    which endpoints answer. `close` when it is not needed."""
+    which endpoints answer. `refusal` says why an address is not asked for a tenant. `close` when it is not needed."""
 
     def __init__(
         self,
@@ -60,11 +60,13 @@ class CloudSession:
         threads: Threads,
         names: Names | None = None,
         answering: Answering | None = None,
+        refusal: Callable[[str], str] | None = None,
     ) -> None:
         self._credentials = credentials
         self._threads = threads
         self._names = names or Names()
         self._answering = answering or Answering()
+        self._refusal = refusal if credentials.tenant else None
         self._logging_in = asyncio.Lock()
         self._lock = threading.Lock()
         self._made: Session | None = None
@@ -153,7 +155,7 @@ class CloudSession:
         def timed() -> Any:
             from windlass.openstack.cloud.transport import Call, under
 
-            asked = Call(deadline, self._names, tenant)
+            asked = Call(deadline, self._names, tenant, self._refusal)
             try:
                 with under(asked):
                     return call()
@@ -183,7 +185,7 @@ class CloudSession:
         self, endpoint: str, request: Http, token: str, deadline: float, agent: str
     ) -> "requests.Response | None":
         """The answer; None if the token was refused while the call waited for its thread."""
-        from windlass.openstack.cloud.transport import TooLong, was_dropped
+        from windlass.openstack.cloud.transport import AddressRefused, TooLong, was_dropped
 
         session = self._made
         assert session is not None, "there is no token without a session"
@@ -213,7 +215,7 @@ class CloudSession:
                     allow_redirects=False,
                 )
             # A RequestException is an OSError; for some URLs urllib3 raises its own.
-            except (OSError, ValueError, TooLong) as error:
+            except (OSError, ValueError, TooLong, AddressRefused) as error:
                 # A server may close a kept connection just when it is used again: a read is worth a second try.
                 if attempt == 1 and request.method == "GET" and was_dropped(error):
                     continue
@@ -249,8 +251,10 @@ def _agent(controller: str) -> str:
 
 
 def _unanswered(error: Exception, request: Http) -> CloudFailure:
-    from windlass.openstack.cloud.transport import never_sent, why
+    from windlass.openstack.cloud.transport import AddressRefused, never_sent, why
 
+    if isinstance(error, AddressRefused):
+        return Rejected(request.service, f"not sent: {error}: {REMEDY}")
     if request.method == "GET" or never_sent(error):
         return Unavailable(request.service, f"no answer: {why(error)}")
     return Doubtful(request.service, f"no answer to {request.method} {request.path}: {why(error)}")

@@ -10,6 +10,7 @@ what keystoneauth1 asks on its own.
 | size | `LARGEST` bytes of one answer, headers included |
 | compressed answers | are refused: they were not asked for, and may grow a thousandfold |
 | CAs | in memory; no file is written |
+| addresses | those that `Call.refusal` refuses are not asked: at each connection, so for redirects and catalogs too |
 
     with under(Call(deadline=time.monotonic() + 20)):
         session.get(url)                    # a session with `Adapter`
@@ -46,14 +47,19 @@ class TooLong(Exception):
     """An answer has more bytes than any answer of a cloud."""
 
 
+class AddressRefused(Exception):
+    """A host has no other addresses than those that are not asked for a tenant."""
+
+
 class Call(Struct):
     """What holds for the requests of one call. `deadline`: of time.monotonic. `tenant`: the namespace of the
-    credentials. `received`: bytes of the present answer. `endpoint`: address and port that is spoken to. `answered`:
-    whether the last request was; None: none was sent."""
+    credentials. `refusal`: why an address is not asked; None: all are. `received`: bytes of the present answer.
+    `endpoint`: address and port that is spoken to. `answered`: whether the last request was; None: none was sent."""
 
     deadline: float
     names: Names
     tenant: str = ""
+    refusal: Callable[[str], str] | None = None
     received: int = 0
     endpoint: str = ""
     answered: bool | None = None
@@ -128,6 +134,10 @@ class _Dialing(HTTPConnection):
             raise NameResolutionError(self.host, self, found) from error
         failure: Exception = NewConnectionError(self, f"{self.host} has no address")
         for address in addresses:
+            # The address that was resolved for this connection: the next answer of a name server may be another one.
+            if call.refusal is not None and (why_not := call.refusal(address.host)):
+                failure = AddressRefused(f"{self.host} has the address {address.host}, {why_not}")
+                continue
             self.endpoint = call.endpoint = endpoint_of(address.host, port)
             made = _Socket(address.family, socket.SOCK_STREAM)
             try:
@@ -226,7 +236,13 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 def never_sent(error: BaseException) -> bool:
     """Whether the request certainly did not arrive: there was no connection, or no trust."""
-    unsent = (ConnectTimeoutError, NewConnectionError, NameResolutionError, ssl.SSLCertVerificationError)
+    unsent = (
+        AddressRefused,
+        ConnectTimeoutError,
+        NewConnectionError,
+        NameResolutionError,
+        ssl.SSLCertVerificationError,
+    )
     unusable = (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL, requests.exceptions.MissingSchema)
     return any(isinstance(each, (*unsent, *unusable, LocationValueError)) for each in causes(error))
 

@@ -130,7 +130,9 @@ class Stage(stage.Stage[Scene]):
     async def start_windlass(self) -> None:
         """`windlass run` twice, each as its own ServiceAccount, the Machine API beside it, and what plays kubelets and
         the installer."""
-        await self.run_windlass(openstack.installation(), "--machine-api", f"--poll-period={POLL}")
+        await self.run_windlass(
+            openstack.installation(), "--machine-api", "--allow-loopback-clouds", f"--poll-period={POLL}"
+        )
         await self.run_windlass(machine_sync.installation())
         await self.start(
             "simulators",

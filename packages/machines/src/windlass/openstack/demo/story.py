@@ -86,7 +86,7 @@ STORY = (
     Step(
         "Run Windlass, for both APIs and to keep them in sync, each under its own ServiceAccount; kubelets are played",
         (
-            f"windlass run openstack --machine-api --poll-period={POLL}",
+            f"windlass run openstack --machine-api --allow-loopback-clouds --poll-period={POLL}",
             "windlass run machine-sync",
             f"python -m windlass.testing.machines.simulators --guest --os-cloud {ENTRY} --without {BASTION}",
         ),

@@ -17,7 +17,6 @@ import base64
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final
 
 from msgspec import Struct
@@ -25,6 +24,7 @@ from msgspec import Struct
 from windlass.api.core import Service
 from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS
 from windlass.api.update_informer import UpdateInformer
+from windlass.kube.addresses import refusal
 from windlass.kube.control.seen import Present, Seen
 from windlass.kube.pem import certificates
 
@@ -143,31 +143,6 @@ def admitted(
         interval=float(spec.interval_seconds),
         timeout=float(spec.timeout_seconds),
     )
-
-
-def refusal(address: str, forbidden: Iterable[str] = ()) -> str:
-    """Why nothing is sent to this address, or "". Metadata services of clouds are link-local or listed here."""
-    try:
-        found = _plain(ip_address(address))
-    except ValueError:
-        return "which is no IP address"
-    if found.is_loopback or found.is_unspecified:
-        return "which is this machine"
-    if found.is_link_local or str(found) in _METADATA:
-        return "where clouds keep metadata"
-    if found.is_multicast or found.is_reserved:
-        return "which is no address of a Service"
-    if any(found == _plain(ip_address(one)) for one in forbidden):
-        return "which is the API server's"
-    return ""
-
-
-_METADATA: Final = frozenset({"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"})
-
-
-def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """An IPv4 address that is written as one of IPv6 is what it is."""
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _pem(bundle: str) -> str | None:
