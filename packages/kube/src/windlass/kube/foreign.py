@@ -12,6 +12,7 @@ YAML is read by `yaml_reader`, with limits of its own.
 'a\\x1b[31m red line'
 """
 
+import json
 from typing import Any, Final, TypeVar, overload
 
 import msgspec
@@ -63,3 +64,19 @@ def harmless(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def harmless_lines(text: str) -> str:
+    """The same, line by line; the lines stay."""
+    return text if text.isprintable() else "\n".join(map(harmless, text.split("\n")))
+
+
+def harmless_json(text: str) -> str:
+    r"""The JSON `text` with those characters as JSON escapes them, so that its value stays the same.
+
+    >>> harmless_json('"a\x9b\u202e"')
+    '"a\\u009b\\u202e"'
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
