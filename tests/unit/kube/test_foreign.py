@@ -57,4 +57,4 @@ def test_a_long_text_says_how_much_is_left_out() -> None:
 
 
 def test_the_examples_in_its_docstrings_hold() -> None:
-    assert doctest.testmod(foreign) == (0, 3)
+    assert doctest.testmod(foreign) == (0, 4)

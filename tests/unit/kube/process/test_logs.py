@@ -3,7 +3,7 @@
 import io
 import json
 import logging
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -196,3 +196,38 @@ def test_lines_are_for_people_on_a_terminal(stream: io.StringIO) -> None:
     assert "mirrored" in terminal.getvalue()
     with pytest.raises(json.JSONDecodeError):
         json.loads(terminal.getvalue())
+
+
+HOSTILE = "\x1b]0;title\x07\x1b[31m\r\x7f\x9b1m\u202e"
+
+
+@pytest.mark.parametrize("format", ["json", "console"])
+def test_a_terminal_obeys_nothing_in_a_line(stream: io.StringIO, format: Literal["json", "console"]) -> None:  # noqa: A002
+    logs.configure(format=format, stream=stream)
+    Logger("x").info(f"said {HOSTILE}", word=HOSTILE, text=f"two words {HOSTILE}", tree={HOSTILE: [HOSTILE]})
+    Logger("x").error("failed", exc_info=ValueError(HOSTILE))
+    logging.getLogger("aiohttp").warning("%s", HOSTILE)
+    assert all(line.isprintable() for line in stream.getvalue().split("\n"))
+
+
+def test_json_keeps_the_text_that_it_escapes(stream: io.StringIO) -> None:
+    logs.configure(stream=stream)
+    Logger("x").info("said", text=HOSTILE)
+    assert lines(stream)[0]["text"] == HOSTILE
+
+
+def test_half_a_character_is_shown_as_its_number(stream: io.StringIO) -> None:
+    logs.configure(stream=stream)
+    Logger("x").info("said", text="\ud83d")
+    assert lines(stream)[0]["text"] == "\\ud83d"
+
+
+def test_a_long_text_is_cut_and_of_a_traceback_both_ends_stay(stream: io.StringIO) -> None:
+    logs.configure(stream=stream)
+    Logger("x").info("refused", note="word " * 100_000)
+    Logger("x").error("failed", exc_info=ValueError("x" * 100_000 + "the end"))
+    refused, failed = lines(stream)
+    assert refused["note"].endswith(" more characters)")
+    assert failed["exception"].startswith("ValueError: xxx")
+    assert failed["exception"].endswith("the end")
+    assert max(len(refused["note"]), len(failed["exception"])) <= logs.LONGEST

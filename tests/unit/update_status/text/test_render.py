@@ -1,5 +1,7 @@
 """The whole text: which sections there are, and what is between them."""
 
+import pytest
+
 from windlass.update_status.report import Phase, State
 from windlass.update_status.text import Details, render
 
@@ -54,6 +56,19 @@ def test_a_report_has_its_sections_in_order_whatever_the_order_of_pools() -> Non
         SINCE   LEVEL   IMPACT   MESSAGE
         14m     Info    None     Update is proceeding well
     """)
+
+
+@pytest.mark.parametrize("details", Details)
+def test_a_terminal_obeys_nothing_that_the_cluster_says(details: Details) -> None:
+    hostile = "\x1b]52;c;aGk=\x07\x1b[2J\r\x9b31m\u202e"
+    found = report(
+        control_plane(operator(hostile, State.PROGRESSING, message=hostile, why=(hostile, hostile)), versions=None),
+        pool(hostile, node(hostile)),
+        insights=(insight(hostile),),
+    )
+    text = render(found, now=NOW, details=details)
+    assert r"\x1b[2J\r\x9b31m\u202e" in text
+    assert all(line.isprintable() for line in text.split("\n"))
 
 
 def test_of_two_pools_named_master_in_a_file_the_last_is_shown() -> None:

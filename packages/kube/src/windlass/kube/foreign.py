@@ -12,6 +12,8 @@ YAML is read by `yaml_reader`, with limits of its own.
 'a\\x1b[31m red line'
 """
 
+import json
+from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
 import msgspec
@@ -61,6 +63,36 @@ def harmless(text: str) -> str:
     >>> harmless("a\r\x9b\u202e")
     'a\\r\\x9b\\u202e'
     """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return text if text.isprintable() else _escaped(text, _as_python)
+
+
+def harmless_lines(text: str) -> str:
+    """The same of a text of several lines; its lines and TABs stay."""
+    return text if text.isprintable() else _escaped(text, _as_python, kept="\n\t")
+
+
+def is_harmless(text: str) -> bool:
+    """Whether `text`, which may have several lines, stays as it is."""
+    return text.isprintable() or text.replace("\n", "").isprintable()
+
+
+def harmless_json(text: str) -> str:
+    r"""The JSON `text` with those characters as JSON escapes them, so that its value stays the same.
+
+    >>> harmless_json('"a\x9b\u202e"')
+    '"a\\u009b\\u202e"'
+    """
+    return text if is_harmless(text) else _escaped(text, lambda char: json.dumps(char)[1:-1], kept="\n")
+
+
+def harmless_yaml(text: str) -> str:
+    """The same of YAML whose scalars that are not `is_harmless` stand in double quotes."""
+    return text if is_harmless(text) else _escaped(text, lambda char: f"\\U{ord(char):08X}", kept="\n")
+
+
+def _escaped(text: str, escape: Callable[[str], str], kept: str = "") -> str:
+    return "".join(char if char.isprintable() or char in kept else escape(char) for char in text)
+
+
+def _as_python(char: str) -> str:
+    return char.encode("unicode_escape").decode()

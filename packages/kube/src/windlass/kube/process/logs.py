@@ -10,6 +10,9 @@ During a reconcile every line has `controller`, `object` and `reconcile_id`, als
 libraries that use `logging` look the same. In a pod lines are JSON, on a terminal they are for people, in colour unless
 NO_COLOR (https://no-color.org) or TERM=dumb forbids it.
 
+Much of what is logged comes from other systems: a text is cut to `LONGEST` characters, and what a terminal would obey
+is escaped.
+
 Anything that looks like a secret is replaced before a line is written: values under suspicious names (token, password,
 authorization, ...), `data` of Secrets, bearer tokens, JSON web tokens and private keys inside texts. This is the
 second line of defence: the first is not to log whole objects.
@@ -23,14 +26,18 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, TextIO
+from typing import Any, Final, Literal, TextIO
 
 import msgspec
 
+from windlass.kube.foreign import harmless, harmless_json, harmless_lines
 from windlass.kube.logger import Facts, Logger, Output, context
 from windlass.kube.process.colour import colourful
+from windlass.kube.shorten import shortened
 
 REDACTED = "<redacted>"
+LONGEST: Final = 8 * 2**10
+"""Characters of a text in a line; of a traceback, the first and the last half of them."""
 
 Format = Literal["auto", "json", "console"]
 
@@ -41,7 +48,8 @@ _NAMES = re.compile(
 )
 _TEXTS = re.compile(
     r"(?P<scheme>\b(?:bearer|basic)\s+)[A-Za-z0-9+/_.~=-]{8,}"
-    r"|\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"
+    # Of `eyJ-eyJ-eyJ-...` each part is read once: where another one begins, an earlier one ends.
+    r"|\beyJ(?=[A-Za-z0-9_-]{5})(?>(?:\w|-(?!eyJ))+)\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -93,10 +101,17 @@ def _finished(facts: Facts, *, level: str, name: str) -> Facts:
         error = error[1]
     if error is not None:
         # A plain traceback, because pretty ones show local variables.
-        facts["exception"] = "".join(traceback.format_exception(error)).removesuffix("\n")
+        told = "".join(traceback.format_exception(error)).removesuffix("\n")
+        facts["exception"] = _both_ends(_without_secrets(told))
     for key, value in facts.items():
         facts[key] = _clean(key, value)
     return facts
+
+
+def _both_ends(text: str) -> str:
+    """A traceback says at its end what is wrong, and at its beginning where."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[: half - 10]}\n...\n{text[10 - half :]}"
 
 
 class _Foreign(logging.Formatter):
@@ -118,7 +133,7 @@ class _Foreign(logging.Formatter):
 
 
 def _as_json(facts: Facts) -> str:
-    return msgspec.json.encode(facts, enc_hook=str).decode()
+    return harmless_json(msgspec.json.encode(facts, enc_hook=str).decode())
 
 
 class _Colours(msgspec.Struct, frozen=True):
@@ -157,19 +172,20 @@ def _for_people(of: _Colours) -> Render:
         parts = [
             f"{of.time}{facts.pop('time')}{of.reset}",
             f"[{of.levels.get(level, '')}{level:9}{of.reset}]",
-            f"{of.event}{facts.pop('event')}{of.reset}",
+            f"{of.event}{harmless(str(facts.pop('event')))}{of.reset}",
             f"[{of.reset}{of.logger}{facts.pop('logger')}{of.reset}]{of.reset}",
         ]
         parts += [f"{of.key}{key}{of.reset}={of.value}{_shown(facts[key])}{of.reset}" for key in sorted(facts)]
         line = " ".join(parts).rstrip(" ")
-        return line if exception is None else f"{line}\n{exception}"
+        return line if exception is None else f"{line}\n{harmless_lines(exception)}"
 
     return render
 
 
 def _shown(value: Any) -> str:
-    """Quoted if it is not one word."""
-    return value if isinstance(value, str) and not set(value) & set(" \t=\r\n\"'") else repr(value)
+    """Quoted if it is not one printable word."""
+    is_word = isinstance(value, str) and value.isprintable() and not set(value) & set(" =\"'")
+    return str(value) if is_word else repr(value)
 
 
 def _clean(name: str, value: Any) -> Any:
@@ -205,6 +221,11 @@ def _is_suspicious(name: str) -> bool:
 
 
 def _clean_text(text: str) -> str:
+    text = shortened(_without_secrets(text), LONGEST)  # in this order: half a private key would not be found
+    return text if text.isprintable() else text.encode(errors="backslashreplace").decode()  # JSON has no surrogates
+
+
+def _without_secrets(text: str) -> str:
     # Looking for these words takes a tenth of the time of the expression, which none of its matches is without.
     folded = text.casefold()
     if not any(word in folded for word in _IN_TEXTS):

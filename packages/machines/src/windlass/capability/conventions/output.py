@@ -1,10 +1,15 @@
-"""The forms of `-o`: what a command prints for people, and as JSON or YAML for programs."""
+"""The forms of `-o`: what a command prints for people, and as JSON or YAML for programs.
+
+JSON and YAML are shown on terminals too, so what a terminal would obey is escaped as they escape it.
+"""
 
 import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+
+from windlass.kube.foreign import harmless_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,7 +24,7 @@ def forms(*names: str, text: str = "How to print it.") -> Callable[[F], F]:
 def document(form: str, value: Any) -> str:
     """`value` as a document of its own, in whole lines. `form`: json or yaml."""
     if form == "json":
-        return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        return harmless_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
     from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
 
     return dump_all([value])
@@ -32,4 +37,6 @@ def items(form: str, values: Iterable[Any]) -> str:
 
 def one_of_many(form: str, value: Any) -> str:
     """`value` as a watch prints it, without the end of its last line: a line of JSON, or YAML after a separator."""
-    return json.dumps(value, ensure_ascii=False) if form == "json" else f"---\n{document(form, value)}".rstrip("\n")
+    if form == "json":
+        return harmless_json(json.dumps(value, ensure_ascii=False))
+    return f"---\n{document(form, value)}".rstrip("\n")

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from windlass.kube.foreign import harmless_yaml, is_harmless
 from windlass.kube.nesting import CUT, TOO_DEEP
 from windlass.kube.yaml_composer import Cut, constructs_cuts, documents
 from windlass.kube.yaml_reader import BoundedLoader
@@ -63,6 +64,11 @@ class _Dumper(_SafeDumper):
         return True
 
 
+def _text(dumper: _Dumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if is_harmless(text) else '"')
+
+
+_Dumper.add_representer(str, _text)
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
 _Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", _SHORT_BOOL, list("yYnN"))
@@ -113,7 +119,7 @@ def _key(key: Any) -> str:
 
 
 def dump_all(trees: Iterable[Any]) -> str:
-    """`trees` as a stream of documents, keys in their order.
+    """`trees` as a stream of documents, keys in their order. What a terminal would obey is escaped.
 
     >>> print(dump_all([{"b": "yes", "a": None}, {"c": "1e3"}]), end="")
     b: 'yes'
@@ -121,4 +127,5 @@ def dump_all(trees: Iterable[Any]) -> str:
     ---
     c: '1e3'
     """
-    return yaml.dump_all(trees, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20)
+    text = yaml.dump_all(trees, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20)
+    return harmless_yaml(text)

@@ -8,6 +8,7 @@ from windlass.capability.planning import KeyPlan
 from windlass.capability.planning.fields import field_changes
 from windlass.capability.planning.following import Course
 from windlass.kube.control.plan import Action, Emit, Next, RequeueAfter, Result, Retry, WaitFor
+from windlass.kube.foreign import harmless_json
 
 Tree = dict[str, Any]
 
@@ -102,4 +103,4 @@ def _next(coming: Next) -> Tree:
 
 
 def _text(tree: Tree) -> str:
-    return json.dumps(tree, indent=2, ensure_ascii=False)
+    return harmless_json(json.dumps(tree, indent=2, ensure_ascii=False))

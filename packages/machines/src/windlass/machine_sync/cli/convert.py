@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from windlass.capability.conventions.exit_codes import Exit
-from windlass.kube.foreign import harmless
+from windlass.kube.foreign import harmless, harmless_json
 from windlass.machine_sync.cli.sides import ApiParam
 from windlass.machine_sync.constants import CLUSTER_API
 
@@ -157,7 +157,8 @@ def _print(outcomes: "list[ConversionOutcome]", output: str, *, status: bool) ->
             "warnings": [{"object": one.object, "message": text} for one in outcomes for text in one.warnings],
             "errors": [{"object": one.object, "message": text} for one in outcomes for text in one.errors],
         }
-        data = msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n"
+        text = msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+        data = f"{harmless_json(text)}\n".encode()
     elif items:
         data = dump_all(items).encode()
     else:

@@ -21,7 +21,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.table import Cell, Column, Table
 from windlass.kube.clock import rfc3339
 from windlass.kube.conditions import TRUE, find
-from windlass.kube.foreign import harmless
+from windlass.kube.foreign import harmless, harmless_json
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import ATTEMPTS, BuildState
@@ -98,31 +98,28 @@ def as_json(sight: PoolInspection) -> str:
     """All facts; the keys are stable."""
     request = sight.facts.request if sight.facts else None
     row: dict[str, Any] = msgspec.to_builtins(sight.row)
-    return json.dumps(
-        {
-            **row,
-            "upToDate": _up_to_date(sight),
-            "request": _request_tree(request) if isinstance(request, Request) else None,
-            "inputs": str(sight.facts.inputs) if sight.facts and sight.facts.inputs else "",
-            "machineOSConfig": claim_tree(sight.claim) if sight.claim else None,
-            "builds": [build_tree(each) for each in sight.builds],
-            "problems": [{"reason": each.reason, "message": each.text} for each in problems(sight)],
-            "conditions": msgspec.to_builtins(_ours(sight)),
-            "events": [
-                {
-                    "type": each.type,
-                    "reason": each.reason,
-                    "message": each.message,
-                    "count": max(each.count, 1),
-                    "last": each.last_seen,
-                }
-                for each in sight.events
-            ],
-            "unavailable": [{"what": subject, "message": str(error)} for subject, error in sight.troubles],
-        },
-        indent=2,
-        ensure_ascii=False,
-    )
+    tree = {
+        **row,
+        "upToDate": _up_to_date(sight),
+        "request": _request_tree(request) if isinstance(request, Request) else None,
+        "inputs": str(sight.facts.inputs) if sight.facts and sight.facts.inputs else "",
+        "machineOSConfig": claim_tree(sight.claim) if sight.claim else None,
+        "builds": [build_tree(each) for each in sight.builds],
+        "problems": [{"reason": each.reason, "message": each.text} for each in problems(sight)],
+        "conditions": msgspec.to_builtins(_ours(sight)),
+        "events": [
+            {
+                "type": each.type,
+                "reason": each.reason,
+                "message": each.message,
+                "count": max(each.count, 1),
+                "last": each.last_seen,
+            }
+            for each in sight.events
+        ],
+        "unavailable": [{"what": subject, "message": str(error)} for subject, error in sight.troubles],
+    }
+    return harmless_json(json.dumps(tree, indent=2, ensure_ascii=False))
 
 
 def as_text(sight: PoolInspection, *, now: datetime, colour: bool) -> list[str]:

@@ -64,10 +64,13 @@ def _unit_files(unit: Unit, *, where: str) -> Iterator[Node]:
 def _enabled(units: Mapping[str, Unit]) -> list[str]:
     """The names of units to enable: those declared so, and those that they name in `Also`."""
     names = [unit.name for unit in units.values() if unit.enabled]
+    known = set(names)
     for name in names:  # grows
         source = _source(name, units)
-        also = _install(source)["Also"] if source else []
-        names += [other for other in also if other not in names and _NAME.fullmatch(other)]
+        also = dict.fromkeys(_install(source)["Also"]) if source else ()
+        new = [other for other in also if other not in known and _NAME.fullmatch(other)]
+        names += new
+        known.update(new)
     return [name for name in names if name not in units or not units[name].mask]
 
 
@@ -75,7 +78,8 @@ def _source(name: str, units: Mapping[str, Unit]) -> Unit | None:
     """The declared unit that has the contents of `name`: the same, or the template of an instance."""
     found = units.get(name)
     if found is None or not found.contents:
-        found = units.get(re.sub(r"@[^/]*\.", "@.", name))
+        prefix, _, instance = name.partition("@")
+        found = units.get(f"{prefix}@.{instance.rpartition('.')[2]}")
     return found if found and found.contents else None
 
 
@@ -115,6 +119,8 @@ def _install(unit: Unit) -> defaultdict[str, list[str]]:
                 section = line
             elif section == "[Install]" and line[:1] not in ("#", ";"):
                 key, _, value = line.partition("=")
-                words = value.split()
-                found[key.strip()] = [*found[key.strip()], *words] if words else []
+                if words := value.split():
+                    found[key.strip()] += words
+                else:
+                    found[key.strip()].clear()
     return found

@@ -1,7 +1,7 @@
 """Renders a report as text for terminals.
 
-`render` prints to the byte what `oc adm upgrade status` prints of the same cluster; `wide.render_wide` leaves nothing
-out.
+`render` prints to the byte what `oc adm upgrade status` prints of the same cluster, except that what a terminal would
+obey is escaped; `wide.render_wide` leaves nothing out.
 
 | module | what it renders |
 |---|---|
@@ -14,6 +14,7 @@ out.
 
 from enum import StrEnum
 
+from windlass.kube.foreign import harmless_lines
 from windlass.update_status.constants import MASTER
 from windlass.update_status.report import Report
 from windlass.update_status.text.control_plane import control_plane, updating_operators
@@ -51,4 +52,4 @@ def render(report: Report, *, now: Moment, details: Details) -> str:
     in_detail = details in (Details.ALL, Details.HEALTH)
     sections.append(health_in_detail(report, now) if in_detail else health(report, now))
     first = f"{report.alerts}\n" if report.alerts else ""
-    return first + "\n".join(section for section in sections if section)
+    return harmless_lines(first + "\n".join(section for section in sections if section))

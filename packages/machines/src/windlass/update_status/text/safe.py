@@ -6,6 +6,7 @@ A message may have several lines, TABs, escape sequences, or characters that tur
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
+from windlass.kube.foreign import harmless
 from windlass.update_status.text.table import table
 
 
@@ -17,7 +18,7 @@ def safe_lines(text: str) -> list[str]:
     """
     if text.isprintable():
         return [text]
-    return [_escaped(line) for line in text.replace("\r\n", "\n").rstrip("\n").split("\n")]
+    return [harmless(line) for line in text.replace("\r\n", "\n").rstrip("\n").split("\n")]
 
 
 def safe_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -26,7 +27,3 @@ def safe_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     for row in rows:
         lines += zip_longest(*map(safe_lines, row), fillvalue="")
     return "".join(line.rstrip(" ") + "\n" for line in table(*lines).splitlines())
-
-
-def _escaped(line: str) -> str:
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
