@@ -3328,6 +3328,14 @@ _SHOWING_IN_BROWSERS = (
         ("*filter(None, [silence]), ", ""),
     ),
     *_in(
+        "kube/process/accepting.py",
+        "kube/process/test_accepting.py",
+        ("            next(iter(self._waiting)).reset()\n", "            pass\n"),
+        ("        if request.body_exists:\n", "        one.begin()\n        if request.body_exists:\n"),
+        ("            self._allow(self._entrance.limits.idle_seconds)\n", ""),
+        ("            self._allow(_TURNS)\n", ""),
+    ),
+    *_in(
         "kube/process/guard.py",
         "kube/process/test_guard.py",
         ("for asked in self._asked:", "for asked in self._asked[:1]:"),

@@ -20,6 +20,7 @@ from msgspec import Struct
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.errors import ConfigError
 from windlass.kube.logger import Logger
+from windlass.kube.process.accepting import Entrance, Limits
 from windlass.kube.process.tasks import end
 
 _LOOK_EVERY = 30.0
@@ -69,23 +70,31 @@ def is_loopback(host: str) -> bool:
 
 @asynccontextmanager
 async def serve(
-    app: web.Application, *, host: str, port: int, tls: TlsFiles | None = None, clock: Clock | None = None
+    app: web.Application,
+    *,
+    host: str,
+    port: int,
+    tls: TlsFiles | None = None,
+    limits: Limits | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[str]:
     """Serve `app` while the context is open; yields the URL. Port 0: any free one.
 
-    Raises ConfigError if the address cannot be bound or the TLS files cannot be used.
+    `limits`: what connections may cost on which nothing is answered, see `windlass.kube.process.accepting`. Raises
+    ConfigError if the address cannot be bound or the TLS files cannot be used.
     """
     context = tls.context() if tls else None
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    entrance = Entrance(runner, limits or Limits(), context)
+    app.middlewares.append(entrance.count)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, ssl_context=context)
         try:
-            await site.start()
+            listening = await asyncio.get_running_loop().create_server(entrance.accept, host, port, backlog=128)
         except OSError as error:
             why = error.strerror or str(error)
             raise ConfigError(f"cannot listen on {host}:{port}: {why}: choose another address or port") from error
-        bound = runner.addresses[0][1]
+        bound = listening.sockets[0].getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         reload = asyncio.create_task(_reload(tls, context, clock or SystemClock())) if tls and context else None
         try:
@@ -93,6 +102,8 @@ async def serve(
         finally:
             if reload:
                 await end(reload)
+            listening.close()
+            entrance.close()
     finally:
         await stop(runner)
 
