@@ -3274,6 +3274,8 @@ _SHOWING_IN_BROWSERS = (
         ("now >= session.until or", ""),
         ("or now - used >= IDLE", ""),
         ("self._sessions.move_to_end(number)\n        return", "return"),
+        ("if session.user == user]", "]"),
+        ("_TOLD_FIRST: Final = (200, 401, 429, 500, 403)", "_TOLD_FIRST: Final = (200, 401, 403, 429, 500)"),
     ),
     *_in(
         "web/access.py",
@@ -3296,8 +3298,7 @@ _SHOWING_IN_BROWSERS = (
     *_in(
         "web/access.py",
         "web/test_cluster.py",
-        ("return bool(origin) and urlsplit(origin).netloc == request.host", "return True"),
-        ("return bool(origin) and", "return not origin or"),
+        ('== f"{request.scheme}://{request.host}"', '.endswith(f"://{request.host}")'),
         ('self.sessions.close(request.cookies.get(self.COOKIE, ""))', "pass"),
         ("number, httponly=True, secure=True", "number, secure=True"),
         ("judge_token(visitor.token)", 'judge_token("t-ann")'),
@@ -3307,6 +3308,8 @@ _SHOWING_IN_BROWSERS = (
         "web/test_cluster.py",
         ("                await self.allow(request, view)\n                await _send", "                await _send"),
         ("503 if ruling.status == 500 else ruling.status", "401 if ruling.status == 500 else ruling.status"),
+        ("list(self._open.values()).count(user) >= MOST_OF_ONE", "len(self._open) >= MOST_OF_ONE"),
+        ("list(self._open.values()).count(user) >= MOST_OF_ONE", "False"),
     ),
     *_in(
         "web/streams.py",

@@ -55,8 +55,9 @@ def test_it_may_only_list_and_watch_and_ask() -> None:
 
 
 def test_the_rule_of_each_view_is_about_what_it_shows() -> None:
-    [asked] = update.RULE
-    assert (asked.verb, asked.group, asked.resource) == ("get", UpdateStatus.RESOURCE.group, "updatestatuses")
+    group = UpdateStatus.RESOURCE.group
+    asked = [(one.verb, one.group, one.resource, one.name) for one in update.RULE]
+    assert asked == [("get", group, "updatestatuses", "cluster"), ("list", group, "updaterecords", "")]
     shown = {(one.group, one.resource, one.namespace) for one in machines.needs(Namespaces())}
     rule = machines.rule(Namespaces())
     assert {(one.group, one.resource, one.namespace) for one in rule} == shown

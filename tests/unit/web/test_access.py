@@ -2,8 +2,9 @@
 
 import pytest
 
+from windlass.kube.process.guard import Ruling
 from windlass.web import access
-from windlass.web.access import IDLE, LONGEST, Sessions
+from windlass.web.access import IDLE, LONGEST, MOST_OF_ONE, Sessions, best_of
 
 
 class Watch:
@@ -59,6 +60,20 @@ def test_a_closed_one_is_gone(sessions: Sessions) -> None:
     sessions.close(number)
     sessions.close(number)
     assert sessions.use(number) is None
+
+
+def test_one_user_has_the_newest_sessions_and_ends_nobody_elses(sessions: Sessions) -> None:
+    ann = sessions.open("ann", "t")
+    bob = [sessions.open("bob", "t") for _ in range(MOST_OF_ONE + 3)]
+    assert sessions.use(ann)
+    assert [bool(sessions.use(number)) for number in bob] == 3 * [False] + MOST_OF_ONE * [True]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [([403, 200], 200), ([403, 429], 429), ([500, 403], 500), ([403, 403], 403), ([429, 401], 401)]
+)
+def test_a_right_that_could_not_be_checked_is_not_called_missing(found: list[int], told: int) -> None:
+    assert best_of([Ruling(status) for status in found]).status == told
 
 
 def test_the_one_that_was_not_used_for_the_longest_time_makes_room(

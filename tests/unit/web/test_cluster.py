@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.waiting import eventually
 from windlass.api.authorization import ResourceAttributes
 from windlass.kube.errors import ConfigError
 from windlass.web.access import LONGEST_TOKEN
+from windlass.web.streams import MOST_OF_ONE
 
 THINGS = ResourceAttributes(verb="get", group="example.com", resource="things")
 OTHERS = ResourceAttributes(verb="list", group="example.com", resource="others")
@@ -110,8 +111,11 @@ async def test_who_may_see_nothing_is_told_which_right_they_lack(served: Served)
         assert await status(session) == 401
 
 
-@pytest.mark.parametrize("origin", ["", "null", "https://evil.example", "https://127.0.0.1:1"])
+@pytest.mark.parametrize(
+    "origin", ["", "null", "https://evil.example", "https://127.0.0.1:1", "http://HERE", "https://me@HERE"]
+)
 async def test_other_sites_sign_nobody_in_or_out(served: Served, origin: str) -> None:
+    origin = origin.replace("HERE", served.base.removeprefix("https://"))
     async with served.as_holder("t-ann") as ann:
         assert (await served.sign_in(ann, "t-bob", origin=origin))[0] == 403
         async with ann.delete("/api/session", headers={"Origin": origin}) as answer:
@@ -160,6 +164,23 @@ async def test_an_open_stream_ends_with_the_session(served: Served) -> None:
         async with ann.delete("/api/session", headers={"Origin": served.base}) as answer:
             assert answer.status == 204
         assert (await heard.next("end"))["status"] == 401
+
+
+async def test_one_user_opens_many_pages_and_nobody_else_is_refused(served: Served) -> None:
+    served.reviews.may.add(("bob", "things"))
+    async with AsyncExitStack() as open_pages:
+        for _ in range(2):  # sessions
+            bob = await open_pages.enter_async_context(served.as_holder("t-bob"))
+            for _ in range(MOST_OF_ONE // 2):
+                heard = await open_pages.enter_async_context(following(bob))
+                await heard.next("change")
+        async with bob.get("/api/views/things/changes") as answer:
+            assert answer.status == 429
+            assert (await answer.json())["error"] == f"bob has {MOST_OF_ONE} pages open already: close some"
+        async with served.as_holder("t-ann") as ann, following(ann) as heard:
+            await heard.next("change")
+    async with served.as_holder("t-bob") as bob, following(bob) as heard:
+        await heard.next("change")
 
 
 async def test_while_the_api_server_is_away_nobody_is_signed_out(served: Served) -> None:

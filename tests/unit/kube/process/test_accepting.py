@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, web
 
-from tests.patience import PATIENCE
 from windlass.kube.process.accepting import Limits
 from windlass.kube.process.serving import TlsFiles, serve
 
 PEM = Path(__file__).parents[3] / "data" / "kube" / "tls"
 TLS = TlsFiles(PEM / "server.crt", PEM / "server.key")
 FOREVER = 3600.0
+PATIENCE = 30.0
 HALF = b"GET / HTTP/1.1\r\nHost: here\r\nX-Half: "
 WHOLE = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 

@@ -26,6 +26,8 @@ from windlass.web.view import Refused, View
 
 MOST: Final = 1000
 """Sessions at the same time; the one that was not used for the longest time makes room for another."""
+MOST_OF_ONE: Final = 10
+"""Sessions of one user: another ends that user's oldest, and nobody else's."""
 LONGEST: Final = 12 * 3600.0
 """Seconds that a session lasts, however much it is used."""
 IDLE: Final = 3600.0
@@ -61,6 +63,9 @@ class Sessions:
         number = secrets.token_urlsafe(32)
         now = self._clock.monotonic()
         self._sessions[number] = Session(user, token, now + LONGEST), now
+        theirs = [each for each, (session, _) in self._sessions.items() if session.user == user]
+        for oldest in theirs[:-MOST_OF_ONE]:
+            self.close(oldest)
         while len(self._sessions) > MOST:
             self._sessions.popitem(last=False)
         return number
@@ -182,7 +187,7 @@ class ClusterAccess:
         if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable():
             raise Refused(401, "that is not a token: paste what `oc whoami -t` or `kubectl create token` prints")
         rulings = await self._rulings(token)
-        best = min(rulings.values(), key=lambda ruling: ruling.status)
+        best = best_of(rulings.values())
         if not best.allowed:
             raise Refused(best.status, why(best))
         self._end(request)
@@ -203,6 +208,14 @@ class ClusterAccess:
         return {name: await guard.judge_token(token) for name, guard in self._guards.items()}
 
 
+def best_of(rulings: Iterable[Ruling]) -> Ruling:
+    """The ruling that a person is told: rather that a right could not be checked than that another is missing."""
+    return min(rulings, key=lambda ruling: _TOLD_FIRST.index(ruling.status))
+
+
+_TOLD_FIRST: Final = (200, 401, 429, 500, 403)
+
+
 def why(ruling: Ruling) -> str:
     """The text for a user without access."""
     match ruling.status:
@@ -218,8 +231,7 @@ def why(ruling: Ruling) -> str:
 
 def same_origin(request: web.Request) -> bool:
     """Whether a request that changes something comes from this server's own page."""
-    origin = request.headers.get("Origin", "")
-    return bool(origin) and urlsplit(origin).netloc == request.host
+    return request.headers.get("Origin", "") == f"{request.scheme}://{request.host}"
 
 
 def _host_name(request: web.Request) -> str:

@@ -34,6 +34,8 @@ FIRST: Final = 5.0
 """Seconds to wait for the first document of a source that has just begun."""
 MOST: Final = 1000
 """Streams at the same time."""
+MOST_OF_ONE: Final = 20
+"""Streams of one user, whatever the number of sessions."""
 _PACKED_FROM: Final = 1024
 _PACKED_AT_MOST: Final = 64
 
@@ -44,7 +46,8 @@ class Streams:
     def __init__(self, access: Access, *, beat: float = BEAT) -> None:
         self._access = access
         self._beat = beat
-        self._open: set[asyncio.Task[Any]] = set()
+        self._open: dict[asyncio.Task[Any], str] = {}
+        """The user of each."""
         self._packed: dict[tuple[str, str, str], bytes] = {}
         self._stopping = False
 
@@ -83,10 +86,13 @@ class Streams:
         """The changes from now on."""
         await self.allow(request, view)
         if len(self._open) >= MOST:
-            raise Refused(503, f"{MOST} pages are open already: close some")
+            raise Refused(503, f"{MOST} pages are open already: try again later")
+        user = self._access.visitor(request).user
+        if list(self._open.values()).count(user) >= MOST_OF_ONE:
+            raise Refused(429, f"{user} has {MOST_OF_ONE} pages open already: close some")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"})
-        await response.prepare(request)
-        async with self._counted():
+        async with self._counted(user):
+            await response.prepare(request)
             try:
                 await self._send_changes(request, response, view, board)
             except Refused as refused:
@@ -126,14 +132,14 @@ class Streams:
         return self._packed[key]
 
     @asynccontextmanager
-    async def _counted(self) -> AsyncIterator[None]:
+    async def _counted(self, user: str) -> AsyncIterator[None]:
         task = asyncio.current_task()
         assert task is not None
-        self._open.add(task)
+        self._open[task] = user
         try:
             yield
         finally:
-            self._open.discard(task)
+            self._open.pop(task, None)
 
 
 async def _send(response: web.StreamResponse, event: str, data: Any) -> None:

@@ -1,12 +1,11 @@
-"""Bounds what connections cost on which no request is being answered: anybody may open them, and nobody has to prove
-anything before the first request is complete.
+"""Bounds the connections on which no request is being answered: a stranger can open them without any credential.
 
     connection  ──> waits: TLS handshake, head and body of a request ──> the request is answered ──> waits ──> ...
                      │
                      └── too long, too large, or the oldest of too many: reset
 
-A request is complete when its body is, so a handler never waits for its peer before it answers. What handlers cost is
-theirs to bound: they know the user.
+A request is complete when its body is, so a handler never waits for its peer before it answers. The
+handlers bound their own cost, for each user.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What connections may cost that wait.
+    """The cost of waiting connections.
 
     `waiting`: how many may; one more, and the oldest is reset. Behind a load balancer all connections come from one
     address, so they are not counted by address. `waiting_encrypted`: the same with TLS, where asyncio takes a third of
@@ -39,14 +38,14 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Entrance:
-    """Makes an HTTP connection of each one that is accepted, and keeps those that wait within `limits`."""
+    """Accepts connections for the HTTP server of `runner`, and keeps the waiting ones within `limits`."""
 
     def __init__(self, runner: web.AppRunner, limits: Limits, tls: ssl.SSLContext | None) -> None:
         self._runner = runner
         self.limits = limits
         self.tls = tls
         self.connections: dict[asyncio.BaseProtocol, _Connection] = {}
-        """By aiohttp's part of each."""
+        """By the protocol of aiohttp."""
         self._waiting: dict[_Connection, None] = {}
 
     def accept(self) -> asyncio.Protocol:
@@ -94,7 +93,7 @@ class Entrance:
 
 
 class _Connection(asyncio.Protocol):
-    """Passes on to `inner`, aiohttp's part, what comes; after the handshake if there is TLS."""
+    """One connection. `inner` is the protocol of aiohttp; it gets the decrypted data."""
 
     def __init__(self, entrance: Entrance, inner: asyncio.Protocol) -> None:
         self.inner = inner
@@ -109,7 +108,7 @@ class _Connection(asyncio.Protocol):
         self._bytes = 0
         self._paused = False
         self._early = b""
-        """Decrypted before the task that waits for the handshake goes on."""
+        """Data that was decrypted before `_encrypt` went on after the handshake."""
 
     # what becomes of it
 

@@ -56,6 +56,7 @@ RULE: Final = (
     ResourceAttributes(
         verb="get", group=UpdateStatus.RESOURCE.group, resource=UpdateStatus.RESOURCE.plural, name=UPDATE_STATUS
     ),
+    ResourceAttributes(verb="list", group=UpdateRecord.RESOURCE.group, resource=UpdateRecord.RESOURCE.plural),
 )
 TICK: Final = 15.0
 """Seconds after which the document is made again, because estimates depend on the time."""
