@@ -28,7 +28,7 @@ from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailabl
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
-from windlass.openstack.cloud.transport import LARGEST
+from windlass.openstack.cloud.transport import FAIR, LARGEST, OF_ALL, OF_TENANT, Call, TooLong, Volume, under
 from windlass.openstack.cloud.wire import Http
 
 SERVERS = Http("compute", "GET", "/servers")
@@ -125,10 +125,33 @@ async def test_an_endless_answer_is_not_read_and_its_endpoint_is_named(cloud: Ht
         assert type(await failure_of(session, CREATE, 20)) is Doubtful
 
 
+def test_answers_to_one_tenant_have_a_bound_together() -> None:
+    first, second = (Call(deadline=0.0, names=Names(), tenant="greedy") for _ in range(2))
+    with under(first):
+        first.receive(LARGEST)
+        with pytest.raises(TooLong, match="answers to namespace greedy are too large to be read at the same time"):
+            second.receive(OF_TENANT - LARGEST + 1)
+        second.forget()
+    with under(second):
+        second.receive(LARGEST)
+
+
+def test_when_memory_is_short_small_answers_are_still_read() -> None:
+    volume = Volume()
+    for number in range(OF_ALL // LARGEST):
+        volume.take(f"evil-{number}", LARGEST)
+    volume.take("small", FAIR)
+    with pytest.raises(TooLong):
+        volume.take("large", FAIR + 1)
+    volume.give_back("large", FAIR + 1)
+    volume.give_back("evil-0", LARGEST)
+    volume.take("large", LARGEST - FAIR)
+
+
 async def test_a_long_list_is_read_whole(cloud: HttpCloud) -> None:
     body = json.dumps({"servers": ["x" * 1000] * 10_000}).encode()
     cloud.answer = lambda _: Said(200, body)
-    session = CloudSession(cloud.credentials(), Threads(1))
+    session = CloudSession(keystone_at(f"{cloud.url}/identity/v3"), Threads(1))
     for _ in range(3):
         assert (await session.send(SERVERS, seconds=20)).body == body
     session.close()
