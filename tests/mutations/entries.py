@@ -3000,7 +3000,11 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/transport.py",
         "openstack/cloud/test_hostile_servers.py",
-        ("        self.settimeout(_call().seconds())\n        size = super()", "        size = super()"),
+        (
+            "class _Socket(socket.socket):\n    def recv_into(self, *args: Any, **named: Any) -> int:\n"
+            "        self.settimeout(_call().seconds())\n",
+            "class _Socket(socket.socket):\n    def recv_into(self, *args: Any, **named: Any) -> int:\n",
+        ),
         ("                made.settimeout(call.seconds())  # for", "                made.settimeout(None)  # for"),
         ("        if self.received > LARGEST:\n", "        if False:\n"),
         ("        call.forget()\n        if self.sock", "        if self.sock"),

@@ -278,13 +278,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 def never_sent(error: BaseException) -> bool:
     """Whether the request certainly did not arrive: there was no connection, or no trust."""
-    unsent = (
-        AddressRefused,
-        ConnectTimeoutError,
-        NewConnectionError,
-        NameResolutionError,
-        ssl.SSLCertVerificationError,
-    )
+    unsent = (ConnectTimeoutError, NewConnectionError, NameResolutionError, ssl.SSLCertVerificationError)
     unusable = (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL, requests.exceptions.MissingSchema)
     return any(isinstance(each, (*unsent, *unusable, LocationValueError)) for each in causes(error))
 
