@@ -3097,10 +3097,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/transport.py",
         "openstack/cloud/test_hostile_servers.py",
-        ("        self.settimeout(_call().seconds())\n        size = super()", "        size = super()"),
+        (
+            "class _Socket(socket.socket):\n    def recv_into(self, *args: Any, **named: Any) -> int:\n"
+            "        self.settimeout(_call().seconds())\n",
+            "class _Socket(socket.socket):\n    def recv_into(self, *args: Any, **named: Any) -> int:\n",
+        ),
         ("                made.settimeout(call.seconds())  # for", "                made.settimeout(None)  # for"),
         ("        if self.received > LARGEST:\n", "        if False:\n"),
-        ("        call.received = 0\n", ""),
+        ("        call.forget()\n        if self.sock", "        if self.sock"),
+        ("        call.forget()\n        del _THREAD", "        del _THREAD"),
+        ("            if held > OF_TENANT or (", "            if ("),
+        ("(held > FAIR and self._held.total() > OF_ALL)", "False"),
         (
             '        if response.headers.get("Content-Encoding", "identity").lower() != "identity":\n',
             "        if False:\n",

@@ -4,10 +4,12 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from tests.unit.kube.client.tls import AUTHORITY
 from tests.unit.openstack.cloud.hostile import (
@@ -28,7 +30,7 @@ from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailabl
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
-from windlass.openstack.cloud.transport import LARGEST
+from windlass.openstack.cloud.transport import FAIR, LARGEST, OF_ALL, OF_TENANT, Adapter, Call, TooLong, Volume, under
 from windlass.openstack.cloud.wire import Http
 
 SERVERS = Http("compute", "GET", "/servers")
@@ -125,10 +127,33 @@ async def test_an_endless_answer_is_not_read_and_its_endpoint_is_named(cloud: Ht
         assert type(await failure_of(session, CREATE, 20)) is Doubtful
 
 
+def test_answers_to_one_tenant_have_a_bound_together() -> None:
+    first, second = (Call(deadline=0.0, names=Names(), tenant="greedy") for _ in range(2))
+    with under(first):
+        first.receive(LARGEST)
+        with pytest.raises(TooLong, match="answers to namespace greedy are too large to be read at the same time"):
+            second.receive(OF_TENANT - LARGEST + 1)
+        second.forget()
+    with under(second):
+        second.receive(LARGEST)
+
+
+def test_when_memory_is_short_small_answers_are_still_read() -> None:
+    volume = Volume()
+    for number in range(OF_ALL // LARGEST):
+        volume.take(f"evil-{number}", LARGEST)
+    volume.take("small", FAIR)
+    with pytest.raises(TooLong):
+        volume.take("large", FAIR + 1)
+    volume.give_back("large", FAIR + 1)
+    volume.give_back("evil-0", LARGEST)
+    volume.take("large", LARGEST - FAIR)
+
+
 async def test_a_long_list_is_read_whole(cloud: HttpCloud) -> None:
     body = json.dumps({"servers": ["x" * 1000] * 10_000}).encode()
     cloud.answer = lambda _: Said(200, body)
-    session = CloudSession(cloud.credentials(), Threads(1))
+    session = CloudSession(keystone_at(f"{cloud.url}/identity/v3"), Threads(1))
     for _ in range(3):
         assert (await session.send(SERVERS, seconds=20)).body == body
     session.close()
@@ -170,7 +195,15 @@ async def test_what_the_server_at_an_auth_url_says_is_not_quoted(
         assert "Secret evil/cloud" in str(failure) or failure.code >= 500
 
 
-async def test_a_name_that_is_never_resolved_costs_its_call_and_no_thread() -> None:
+@pytest.mark.parametrize(
+    ("tenant", "text"),
+    [
+        ("evil", "identity: not sent: the name in http://slow.example/v3 was not resolved in time"),
+        ("", "identity: Keystone of cloud c of Secret /cloud does not answer: no answer in time"),
+    ],
+    ids=["of a Secret", "of the user"],
+)
+async def test_a_name_that_is_never_resolved_costs_its_call_and_no_thread(tenant: str, text: str) -> None:
     end = threading.Event()
 
     def never(*_: Any) -> list[Any]:
@@ -178,11 +211,21 @@ async def test_a_name_that_is_never_resolved_costs_its_call_and_no_thread() -> N
         return []
 
     threads = Threads(1)
-    session = CloudSession(keystone_at("http://slow.example/v3"), threads, Names(never))
-    failure = await failure_of(session, SERVERS, 0.3)
-    assert str(failure) == "identity: not sent: the name in http://slow.example/v3 was not resolved in time"
+    session = CloudSession(keystone_at("http://slow.example/v3", tenant), threads, Names(never))
+    assert str(await failure_of(session, SERVERS, 0.3)) == text
     assert await is_free(threads)
     end.set()
+
+
+async def test_each_request_of_a_call_may_have_a_large_answer(cloud: HttpCloud) -> None:
+    with served(PlainServer(200, " " * (LARGEST - 2**20), "text/plain")) as other:
+
+        def ask() -> int:
+            with requests.Session() as session, under(Call(time.monotonic() + 20, Names())):
+                session.mount("http://", Adapter(verify=False, authority="", connections=1))
+                return sum(len(session.get(other.url).content) for _ in range(2))
+
+        assert await asyncio.to_thread(ask) == 2 * (LARGEST - 2**20)
 
 
 async def test_callers_share_a_look_up_and_its_answer_is_used_for_a_while() -> None:

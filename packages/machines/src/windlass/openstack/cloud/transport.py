@@ -7,7 +7,7 @@ what keystoneauth1 asks on its own.
 | what | rule |
 |---|---|
 | time | `Call.deadline`, for all requests of the call together; then the thread is free |
-| size | `LARGEST` bytes of one answer, headers included |
+| size | `LARGEST` bytes of one answer, headers included; `OF_TENANT` of all that are being read for one |
 | compressed answers | are refused: they were not asked for, and may grow a thousandfold |
 | CAs | in memory; no file is written |
 | addresses | those that `Call.refusal` refuses are not asked: at each connection, so for redirects and catalogs too |
@@ -21,6 +21,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import RemoteDisconnected
@@ -43,8 +44,40 @@ LARGEST: Final = 16 * 2**20
 """Bytes of one answer: about 20,000 ports, and Nova's pages have 1,000 servers."""
 
 
+OF_TENANT: Final = 24 * 2**20
+"""Bytes of all answers to one tenant that are being read."""
+OF_ALL: Final = 96 * 2**20
+"""The same for all tenants: beyond that, those who have more than `FAIR` end first. The process may have 512 MiB."""
+FAIR: Final = 2 * 2**20
+
+
 class TooLong(Exception):
-    """An answer has more bytes than any answer of a cloud."""
+    """An answer has more bytes than any answer of a cloud, or there is no memory for it now."""
+
+
+class Volume:
+    """Bytes of the answers that are being read, by tenant. May be used by several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: Counter[str] = Counter()
+
+    def take(self, tenant: str, size: int) -> None:
+        """Raises TooLong."""
+        with self._lock:
+            self._held[tenant] += size
+            held = self._held[tenant]
+            if held > OF_TENANT or (held > FAIR and self._held.total() > OF_ALL):
+                raise TooLong(f"answers to namespace {tenant} are too large to be read at the same time")
+
+    def give_back(self, tenant: str, size: int) -> None:
+        with self._lock:
+            self._held[tenant] -= size
+            if not self._held[tenant]:
+                del self._held[tenant]
+
+
+_VOLUME: Final = Volume()
 
 
 class AddressRefused(Exception):
@@ -72,8 +105,16 @@ class Call(Struct):
 
     def receive(self, size: int) -> None:
         self.received += size
+        if self.tenant:
+            _VOLUME.take(self.tenant, size)
         if self.received > LARGEST:
             raise TooLong(f"the answer of {self.endpoint} is larger than {LARGEST >> 20} MiB, and was not read")
+
+    def forget(self) -> None:
+        """The answer is not held any more, or is in other hands."""
+        if self.tenant:
+            _VOLUME.give_back(self.tenant, self.received)
+        self.received = 0
 
 
 _THREAD = threading.local()
@@ -86,6 +127,7 @@ def under(call: Call) -> Iterator[None]:
     try:
         yield
     finally:
+        call.forget()
         del _THREAD.call
 
 
@@ -160,7 +202,7 @@ class _Dialing(HTTPConnection):
 
     def request(self, *args: Any, **named: Any) -> None:
         call = _call()
-        call.received = 0
+        call.forget()
         if self.sock is not None:
             call.endpoint = self.endpoint
         super().request(*args, **named)
@@ -236,13 +278,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 def never_sent(error: BaseException) -> bool:
     """Whether the request certainly did not arrive: there was no connection, or no trust."""
-    unsent = (
-        AddressRefused,
-        ConnectTimeoutError,
-        NewConnectionError,
-        NameResolutionError,
-        ssl.SSLCertVerificationError,
-    )
+    unsent = (ConnectTimeoutError, NewConnectionError, NameResolutionError, ssl.SSLCertVerificationError)
     unusable = (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL, requests.exceptions.MissingSchema)
     return any(isinstance(each, (*unsent, *unusable, LocationValueError)) for each in causes(error))
 
