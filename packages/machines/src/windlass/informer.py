@@ -38,7 +38,7 @@ from windlass.api.update_informer import (
     UpdateInsightsResponse,
     audience_of,
 )
-from windlass.kube import decoding
+from windlass.kube.foreign import Malformed, read_json
 from windlass.kube.logger import Logger
 from windlass.kube.process.guard import Guard
 from windlass.kube.verbs import Api
@@ -78,8 +78,8 @@ def informer_routes(insights: Insights, *, name: str, guard: Guard, path: str = 
         if not ruling.allowed:
             return web.Response(status=ruling.status, text=ruling.why + "\n")
         try:
-            asked = decoding.decode(await request.read(), UpdateInsightsRequest)
-        except msgspec.DecodeError as error:
+            asked = read_json(await request.read(), UpdateInsightsRequest)
+        except Malformed as error:
             return web.Response(status=400, text=f"this is no UpdateInsightsRequest: {error}\n")
         if asked.informer != name:
             return web.Response(status=400, text=f"this is the informer {name}\n")

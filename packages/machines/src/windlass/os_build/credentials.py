@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from windlass.api.core import Secret
+from windlass.kube.foreign import Malformed, read_json
 from windlass.os_build.request import Problem
 
 _KEYS: Final = {
@@ -116,8 +117,8 @@ def _document(secret: Secret) -> bytes:
 def _entries(content: bytes) -> dict[str, Any]:
     """The entries of a document in either form."""
     try:
-        document = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        document = read_json(content)
+    except Malformed:
         raise _Wrong('its value is not JSON: write {"auths": {"HOST": {"auth": "BASE64"}}}') from None
     if not isinstance(document, dict):
         raise _Wrong('its value is not a JSON object: write {"auths": {"HOST": {"auth": "BASE64"}}}')

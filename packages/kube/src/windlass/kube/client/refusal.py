@@ -50,7 +50,7 @@ def read_status(body: bytes | msgspec.Raw) -> Status | None:
     """The Status in `body`, or None if it is something else."""
     try:
         return _STATUS(body) if _KIND(body).kind == "Status" else None
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):  # of a proxy
         return None
 
 

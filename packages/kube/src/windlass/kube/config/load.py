@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.kube import decoding
 from windlass.kube.config import kubeconfig as files
 from windlass.kube.config import proxy
 from windlass.kube.config.cluster import (
@@ -36,6 +35,7 @@ from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
 from windlass.kube.config.kubeconfig import Context, Kubeconfig, KubeconfigCluster, Named, User
 from windlass.kube.errors import ConfigError
+from windlass.kube.foreign import read_json
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 """The extension of a cluster entry whose content exec plugins get as `spec.cluster.config`."""
@@ -231,9 +231,9 @@ def _id_token(user: Named[User]) -> str:
         raise ConfigError(f"{where}: is not set; {_RENEW}")
     try:
         claims = token.split(".")[1]
-        expires = decoding.decode(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)), _Claims).exp
+        expires = read_json(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)), _Claims).exp
         expired = 0 < expires < datetime.now(UTC).timestamp()
-    except (LookupError, ValueError, RecursionError):
+    except (LookupError, ValueError):
         expired = False  # the server decides about a token of another form
     if expired:
         raise ConfigError(f"{where}: expired at {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M} UTC; {_RENEW}")

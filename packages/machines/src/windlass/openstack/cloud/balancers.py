@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from windlass.kube import decoding
+from windlass.kube.foreign import read_json
 from windlass.openstack.cloud.balancer_requests import (
     ROOT,
     ChangeListener,
@@ -134,7 +134,7 @@ class Balancers:
         """Lay the effect of `request` over what is known of the parts. They are read again if the answer cannot be."""
         with suppress(*UNREADABLE):
             if isinstance(request, CreateLoadBalancer):
-                made = decoding.decode(answer.body, dict[str, LoadBalancer])["loadbalancer"]
+                made = read_json(answer.body, dict[str, LoadBalancer])["loadbalancer"]
                 self._known[made.id] = _Known(ours=True)
             elif isinstance(request, PartOfBalancer) and (known := self._known.get(request.balancer)) is not None:
                 laid = after(known.parts, request, answer.body)
@@ -217,16 +217,18 @@ class Balancers:
 
 def _decoded(answer: Answer, envelope: str, kind: type[T]) -> T:
     try:
-        return decoding.decode(answer.body, dict[str, kind])[envelope]  # type: ignore[valid-type]
+        found: dict[str, T] = read_json(answer.body, dict[str, kind])  # type: ignore[valid-type]
+        return found[envelope]
     except UNREADABLE as error:
         raise Unavailable(BALANCING, f"the answer has no {envelope}: {error}") from None
 
 
 def after(parts: Parts, request: PartOfBalancer, body: bytes) -> Parts:
-    """The parts once `request` has been answered with `body`. Raises MsgspecError or KeyError if that says nothing."""
+    """The parts once `request` has been answered with `body`. Raises Malformed or KeyError if that says nothing."""
 
     def told(envelope: str, kind: type[T]) -> T:
-        return decoding.decode(body, dict[str, kind])[envelope]  # type: ignore[valid-type]
+        found: dict[str, T] = read_json(body, dict[str, kind])  # type: ignore[valid-type]
+        return found[envelope]
 
     match request:
         case CreateListener():

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import structs
 
-from windlass.kube import decoding
+from windlass.kube.foreign import read_json
 from windlass.openstack.cloud import network_requests as networks
 from windlass.openstack.cloud import requests
 from windlass.openstack.cloud.balancer_requests import DeleteLoadBalancer, DescribeBalancer, PartOfBalancer
@@ -116,7 +116,7 @@ def _after_networking(
                 external_gateway_info=_decoded(answer, "router", Router).external_gateway_info,
             )
         case networks.AddInterface():
-            made = msgspec.json.decode(answer.body)
+            made = read_json(answer.body)
             addresses = [PortAddress(subnet_id=request.subnet)]
             ports.put(
                 Port(
@@ -132,9 +132,10 @@ def _after_networking(
                 if port.device_id == request.id and any(each.subnet_id == request.subnet for each in port.fixed_ips):
                     ports.drop(port.id)
         case networks.CreateRules():
-            made = msgspec.json.decode(answer.body)
-            rules = made.get("security_group_rules") or [made["security_group_rule"]]
-            _change_rules(lists, request.id, add=decoding.convert(rules, list[SecurityGroupRule]))
+            made = read_json(answer.body, dict[str, msgspec.Raw])
+            rules = read_json(made.get("security_group_rules", b"[]"), list[SecurityGroupRule])
+            added = rules or [read_json(made["security_group_rule"], SecurityGroupRule)]
+            _change_rules(lists, request.id, add=added)
         case networks.DeleteRule():
             _change_rules(lists, request.group, without=request.id)
         case networks.AssociateFloatingIp():
@@ -142,7 +143,8 @@ def _after_networking(
 
 
 def _decoded(answer: Answer, envelope: str, kind: type[T]) -> T:
-    return decoding.decode(answer.body, dict[str, kind])[envelope]  # type: ignore[valid-type]
+    found: dict[str, T] = read_json(answer.body, dict[str, kind])  # type: ignore[valid-type]
+    return found[envelope]
 
 
 def _change_rules(

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from msgspec import Struct
 
-from windlass.kube import decoding
+from windlass.kube.foreign import read_json
 from windlass.openstack.cloud import resources
 from windlass.openstack.cloud.balancer_requests import ROOT
 from windlass.openstack.cloud.failures import Unavailable
@@ -101,8 +101,8 @@ def matching(query: Query, found: tuple[Any, ...]) -> tuple[resources.Resource, 
 def decode(body: bytes, key: str, kind: type[T], *, service: str) -> tuple[list[T], tuple[tuple[str, str], ...] | None]:
     """The resources below `key`, and the query of the next page if there is one."""
     try:
-        page: dict[str, msgspec.Raw] = decoding.decode(body, dict[str, msgspec.Raw])
-        found = decoding.decode(page.get(key, b"[]"), list[kind])  # type: ignore[valid-type]
+        page = read_json(body, dict[str, msgspec.Raw])
+        found: list[T] = read_json(page.get(key, b"[]"), list[kind])  # type: ignore[valid-type]
         following = _next(page, key)
     except UNREADABLE as error:
         raise Unavailable(service, f"the answer is not a list of {key}: {error}") from None
@@ -112,10 +112,10 @@ def decode(body: bytes, key: str, kind: type[T], *, service: str) -> tuple[list[
 def _next(page: Mapping[str, msgspec.Raw], key: str) -> tuple[tuple[str, str], ...] | None:
     href = ""
     if f"{key}_links" in page:
-        links = msgspec.json.decode(page[f"{key}_links"])
+        links = read_json(page[f"{key}_links"])
         href = next((str(link["href"]) for link in links if link.get("rel") == "next"), "")
     elif "next" in page:
-        href = msgspec.json.decode(page["next"]) or ""
+        href = read_json(page["next"]) or ""
     return tuple(parse_qsl(urlsplit(href).query, keep_blank_values=True)) if href else None
 
 

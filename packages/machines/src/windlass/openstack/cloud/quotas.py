@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-import msgspec
-
+from windlass.kube.foreign import read_json
 from windlass.openstack.cloud.failures import Unavailable
 from windlass.openstack.cloud.inventory import Quota
 from windlass.openstack.cloud.wire import UNREADABLE, Answer, Http, Service
@@ -30,7 +29,7 @@ async def limits(ask: Ask, service: Service) -> list[Quota]:
     """Those of Nova or Cinder."""
     answer = await ask(Http(service, "GET", "/limits"))
     with _reading(service):
-        found = msgspec.json.decode(answer.body)["limits"]["absolute"]
+        found = read_json(answer.body)["limits"]["absolute"]
         return [
             Quota(name, int(found.get(limit, -1)), int(found.get(used, 0))) for name, limit, used in _LIMITS[service]
         ]
@@ -40,7 +39,7 @@ async def network_limits(ask: Ask, project_id: str) -> list[Quota]:
     """Those of Neutron: of ports and trunks."""
     answer = await ask(Http("network", "GET", f"/v2.0/quotas/{project_id}/details.json"))
     with _reading("network"):
-        quotas = msgspec.json.decode(answer.body)["quota"]
+        quotas = read_json(answer.body)["quota"]
         found = [(name, quotas[name]) for name in ("port", "trunk") if name in quotas]
         return [Quota(name, int(each["limit"]), int(each["used"] + each["reserved"])) for name, each in found]
 

@@ -7,7 +7,9 @@ are classified and decoded by the same code in all tests.
 from collections.abc import Mapping
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from msgspec import MsgspecError, Struct
+from msgspec import Struct
+
+from windlass.kube.foreign import Malformed
 
 Service: TypeAlias = Literal["compute", "network", "image", "block-storage", "load-balancer"]
 """A service by its type, as the catalog names it."""
@@ -29,8 +31,8 @@ class Http(Struct, frozen=True):
     microversion: str = ""
 
 
-UNREADABLE: Final = (MsgspecError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""The errors of code that reads an answer with other content than was asked for: no JSON, other types, 1,000 levels."""
+UNREADABLE: Final = (Malformed, AttributeError, LookupError, TypeError, ValueError)
+"""The errors of code that reads an answer with other content than was asked for: no JSON, or other types."""
 
 
 class Answer(Protocol):

@@ -14,11 +14,11 @@ import re
 from enum import StrEnum
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 from multidict import CIMultiDictProxy
 from yarl import URL
 
+from windlass.kube.foreign import Malformed, read_json
 from windlass.kube.retry_after import retry_after
 from windlass.os_build.pullspec import Target
 
@@ -86,8 +86,8 @@ class Reply(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """The JSON object in the body; empty if it is none."""
         try:
-            content = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            content = read_json(self.body)
+        except Malformed:
             return {}
         return content if isinstance(content, dict) else {}
 

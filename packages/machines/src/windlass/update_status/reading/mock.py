@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import yaml
 from msgspec import structs
 
@@ -19,6 +18,7 @@ from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.meta import K
 from windlass.capability.documents.yaml_dialect import as_json, load_all
+from windlass.kube.foreign import Malformed, read_json
 from windlass.update_status.assessment import Problem
 from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import read_alerts
@@ -92,8 +92,8 @@ def _items(tree: dict[str, Any], path: str) -> list[Any]:
 def _first_document(path: str) -> Any:
     content = _content(path)
     if content.lstrip().startswith(b"{"):
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return msgspec.json.decode(content)
+        with suppress(Malformed):
+            return read_json(content)
     try:
         text = content.decode()
         return as_json(next((tree for _, tree in load_all(text)), None))
