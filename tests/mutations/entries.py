@@ -3075,17 +3075,17 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/session.py",
         "openstack/cloud/test_session.py",
-        ("            if answer.status_code != 401:", "            if True:"),
-        ("            if dead and token == dead:", "            if dead:"),
+        ("(answer.status_code != 401 or tried == _TOKENS)", "True"),
+        ("access.auth_token in self._dead or ", ""),
         ('if attempt == 1 and request.method == "GET" and', "if attempt == 1 and"),
         ('if request.method == "GET" or never_sent(error):', "if True:"),
         ("except Exception as error:", "except AssertionError as error:"),
-        ("except (OSError, ValueError, TooLong) as error:", "except (OSError, TooLong) as error:"),
+        ("except (OSError, ValueError, TooLong, AddressRefused) as", "except (OSError, TooLong, AddressRefused) as"),
     ),
     *_in(
         "openstack/cloud/session.py",
         "openstack/cloud/test_hostile_servers.py",
-        ("except (OSError, ValueError, TooLong) as error:", "except (OSError, ValueError) as error:"),
+        ("except (OSError, ValueError, TooLong, AddressRefused) as", "except (OSError, ValueError, AddressRefused) as"),
     ),
     *_in(
         "openstack/cloud/transport.py",
