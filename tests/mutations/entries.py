@@ -2978,6 +2978,14 @@ _IN_THE_CLOUD = (
         ("expired = 0 < expires < datetime.now(UTC).timestamp()", "expired = False"),
     ),
     *_in(
+        "kube/client/watch.py",
+        "kube/client/test_client_streams.py",
+        (
+            '            raise TransportError(f"{request}: broke off in the middle of an event") from error\n',
+            "            return\n",
+        ),
+    ),
+    *_in(
         "kube/client/socks.py",
         "kube/client/test_client_proxies.py",
         ("        if refused:\n", "        if False:\n"),

@@ -347,6 +347,24 @@ async def test_an_answer_that_is_no_object_is_a_decode_error(client: Client, ser
         await read(client)
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda client: client.create(Widget, {}, namespace="here"),
+        lambda client: client.patch(Widget, "a", {}, type=PatchType.MERGE, namespace="here"),
+        lambda client: client.delete(Widget, "a", namespace="here"),
+    ],
+    ids=["create", "patch", "delete"],
+)
+async def test_a_write_whose_answer_is_no_object_may_have_been_carried_out(
+    client: Client, server: Script, write: Any
+) -> None:
+    server.then(text(200, ""))
+    with pytest.raises(errors.DecodeError) as caught:
+        await write(client)
+    assert caught.value.unknown_outcome
+
+
 async def test_a_client_that_was_closed_says_so_instead_of_opening_connections_that_nobody_closes(
     client: Client, server: Script
 ) -> None:

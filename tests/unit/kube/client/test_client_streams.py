@@ -219,6 +219,52 @@ async def test_an_end_in_the_middle_of_an_event_is_a_transport_error(client: Cli
         await seen(client)
 
 
+async def test_the_last_event_may_have_no_newline(client: Client, server: Script) -> None:
+    server.then(stream(line("ADDED", widget("a")).rstrip()))
+    assert [event.object.name for event in await seen(client)] == ["a"]
+    server.then(stream(line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"}).rstrip()))
+    with pytest.raises(errors.Gone):
+        await seen(client)
+
+
+@pytest.mark.parametrize(
+    ("quiet", "slow", "ends"), [(0, 140, False), (3600, 140, False), (0, 160, True), (3600, 160, True)]
+)
+async def test_bytes_that_never_become_an_event_end_the_watch(quiet: float, slow: float, ends: bool) -> None:
+    now = 0.0
+
+    async def trickle() -> AsyncIterator[bytes]:
+        nonlocal now
+        yield line("ADDED", widget("a"))
+        now += quiet
+        for piece in (b'{"type":', b'"MODIFIED",', b'"object":'):
+            yield piece
+            now += slow / 3
+        yield msgspec.json.encode(widget("b"))
+        yield b"}\n"
+
+    found = events(trickle(), Widget, request="WATCH /a", clock=lambda: now)
+    assert (await anext(found)).object.name == "a"
+    if ends:
+        with pytest.raises(errors.TransportError, match="WATCH /a: sent no whole event for 150 s"):
+            await anext(found)
+    else:
+        assert (await anext(found)).object.name == "b"
+
+
+async def test_a_list_that_never_gets_further_is_a_transport_error(client: Client, server: Script) -> None:
+    server.then(page("a", more="token"), page("b", more="token"))
+    with pytest.raises(errors.TransportError, match="the same continue token twice"):
+        await client.list(Widget)
+
+
+async def test_fields_of_metadata_that_are_null_are_absent(client: Client, server: Script) -> None:
+    nothing: dict[str, Any] = {"labels": None, "finalizers": None, "ownerReferences": None}
+    server.then(stream(line("ADDED", widget("a", **nothing))))
+    [event] = await seen(client)
+    assert (event.object.name, event.object.metadata.labels, event.object.metadata.finalizers) == ("a", {}, [])
+
+
 async def test_a_watch_whose_server_dies_is_a_transport_error(client: Client, server: Script) -> None:
     server.then(then(stream(line("ADDED", widget("a")), end=False), cut))
     with pytest.raises(errors.TransportError, match=r"GET http://127.0.0.1:"):

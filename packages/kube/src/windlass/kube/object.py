@@ -119,9 +119,16 @@ def _taken_in(raw: bytes | msgspec.Raw) -> tuple[bytes, ObjectMeta]:
     top = _ENVELOPE.decode(raw)
     fields = _ENVELOPE.decode(top.get("metadata", b"{}"))
     fields.pop("managedFields", None)
-    top["metadata"] = msgspec.Raw(_ENCODE(fields))
+    metadata = _ENCODE(fields)
+    try:
+        meta = _META.decode(metadata)
+    except msgspec.ValidationError:
+        # `labels: null`: Go programs read null as absent, and servers in other languages write it.
+        metadata = _ENCODE(without_nulls(_ANY.decode(metadata)))
+        meta = _META.decode(metadata)
+    top["metadata"] = msgspec.Raw(metadata)
     # The copy has the exact size: the encoder's buffer is about half again as large, and caches keep thousands.
-    return bytes(memoryview(_ENCODE(top))), _META.decode(top["metadata"])
+    return bytes(memoryview(_ENCODE(top))), meta
 
 
 def plain(raw: bytes) -> dict[str, Any]:

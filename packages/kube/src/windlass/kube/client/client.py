@@ -53,7 +53,8 @@ answer.
 """
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from random import Random
 from types import TracebackType
 from typing import Any, Self
@@ -186,7 +187,9 @@ class Client(ReadingVerbs, Api):
             raise ValueError(f"{resource.kind} is namespaced: say in which namespace to create it")
         whole = {**request.body, "apiVersion": resource.api_version, "kind": resource.kind}
         path = paths.collection(kind, request.namespace, query=self._writing(request.field_manager))
-        return Object.parse(kind, await self._post(path, whole, kind=resource.name))
+        answer = await self._post(path, whole, kind=resource.name)
+        with _carried_out():
+            return Object.parse(kind, answer)
 
     async def _patch(self, request: PatchRequest) -> Object[Any]:
         query = self._writing(request.field_manager, force=request.force)
@@ -197,7 +200,8 @@ class Client(ReadingVerbs, Api):
             content_type=request.type.value,
             kind=request.kind.RESOURCE.name,
         )
-        return Object.parse(request.kind, answer)
+        with _carried_out():
+            return Object.parse(request.kind, answer)
 
     async def apply(
         self,
@@ -242,9 +246,10 @@ class Client(ReadingVerbs, Api):
             content_type=JSON,
             kind=request.kind.RESOURCE.name,
         )
-        if _decode(answer, _Kind, "DELETE").kind == "Status":
-            return None
-        last = Object.parse(request.kind, answer)
+        with _carried_out():
+            if _decode(answer, _Kind, "DELETE").kind == "Status":
+                return None
+            last = Object.parse(request.kind, answer)
         # Some kinds answer with the object although it is gone. An object that stays has a deletionTimestamp and is
         # held by finalizers or by a running grace period (Pods).
         return last if last.deleting and not is_gone(last) else None
@@ -300,6 +305,16 @@ class Client(ReadingVerbs, Api):
     def _writing(self, field_manager: str, *, force: bool = False) -> str:
         manager = field_manager or self.field_manager
         return f"fieldManager={paths.text(manager)}&fieldValidation=Strict{'&force=true' if force else ''}"
+
+
+@contextmanager
+def _carried_out() -> Iterator[None]:
+    """The server said that it carried out a write; an answer that cannot be read leaves open what it has written."""
+    try:
+        yield
+    except DecodeError as error:
+        error.unknown_outcome = True
+        raise
 
 
 def _decode(answer: bytes, shape: type[T], what: str) -> T:

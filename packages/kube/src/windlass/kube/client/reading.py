@@ -25,7 +25,7 @@ from windlass.kube import decoding
 from windlass.kube.client import paths
 from windlass.kube.client.transport import JSON, Transport
 from windlass.kube.client.watch import Event, events
-from windlass.kube.errors import DecodeError, Gone
+from windlass.kube.errors import DecodeError, Gone, TransportError
 from windlass.kube.nesting import DEEPEST, cut
 from windlass.kube.object import Object
 from windlass.kube.verbs import ApiRequest, GetRequest, Listed, ListRequest, ReadApi
@@ -148,9 +148,11 @@ class ReadingVerbs(ReadApi):
             items = await _take_in(kind, said.items or [], on_unreadable)
             begun += not more
             yield Page(items, said.metadata.resource_version, not more, said.metadata.remaining_item_count)
-            more = said.metadata.continue_
-            if not more:
+            if not said.metadata.continue_:
                 return
+            if said.metadata.continue_ == more:
+                raise TransportError(f"{kind.RESOURCE}: the server gives the same continue token twice")
+            more = said.metadata.continue_
 
     async def watch(
         self,

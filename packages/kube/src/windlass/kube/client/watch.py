@@ -8,9 +8,11 @@ more than a megabyte, so lines are assembled here and not by an HTTP library wit
             print(event.type, event.object.name, event.object.resource_version)
 
 The stream ends normally after the server's `timeoutSeconds`; continue from the last resource version. Every other end
-is an error: an ERROR event raises its ApiError (410: `Gone`), an end in the middle of a line raises TransportError.
+is an error: an ERROR event raises its ApiError (410: `Gone`), an end in the middle of an event raises TransportError,
+and so does an event that is not complete after `SLOWEST_EVENT` seconds.
 """
 
+import time
 from collections.abc import AsyncIterator, Callable
 from enum import StrEnum
 from typing import Generic
@@ -27,6 +29,8 @@ from windlass.kube.object import Object
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 """The annotation of the bookmark that follows the initial events of a WatchList."""
+SLOWEST_EVENT = 150.0
+"""Bytes that never become an event would keep a watch open for ever."""
 
 
 class EventType(StrEnum):
@@ -63,13 +67,14 @@ async def events(
     *,
     request: str,
     on_unreadable: Callable[[DecodeError], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Event[K]]:
     """The events in `pieces`.
 
     An object whose metadata cannot be read raises DecodeError, or is passed to `on_unreadable` and skipped. Unknown
     event types are skipped.
     """
-    async for line in _lines(pieces, request):
+    async for line in _lines(pieces, request, clock):
         try:
             said = _event(line)
         except msgspec.MsgspecError as error:
@@ -95,17 +100,26 @@ def _event(line: bytes) -> _Line:
         return _LINE.decode(cut(line, deepest=DEEPEST + 1))
 
 
-async def _lines(pieces: AsyncIterator[bytes], request: str) -> AsyncIterator[bytes]:
+async def _lines(pieces: AsyncIterator[bytes], request: str, clock: Callable[[], float]) -> AsyncIterator[bytes]:
     begun: list[bytes] = []
+    since = clock()
     async for piece in pieces:
         first, *others = piece.split(b"\n")
+        if first and not any(begun):
+            since = clock()
         begun.append(first)
         for following in others:
             if line := b"".join(begun):
                 yield line
-            begun = [following]
-    if any(begun):
-        raise TransportError(f"{request}: broke off in the middle of an event")
+            begun, since = [following], clock()
+        if clock() - since > SLOWEST_EVENT and any(begun):
+            raise TransportError(f"{request}: sent no whole event for {SLOWEST_EVENT:g} s")
+    if last := b"".join(begun):
+        try:
+            _event(last)
+        except msgspec.MsgspecError as error:
+            raise TransportError(f"{request}: broke off in the middle of an event") from error
+        yield last  # only its newline is missing
 
 
 def _refused(raw: msgspec.Raw, request: str) -> ApiError:
