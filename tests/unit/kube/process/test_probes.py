@@ -6,8 +6,9 @@ import pytest
 from aiohttp import ClientSession, web
 
 from windlass.kube.errors import ConfigError
+from windlass.kube.process.loopback import is_loopback
 from windlass.kube.process.probes import answer, probe_routes
-from windlass.kube.process.serving import is_loopback, serve
+from windlass.kube.process.serving import serve
 
 
 class Server:

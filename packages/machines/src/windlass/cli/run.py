@@ -12,8 +12,10 @@ from windlass.cli.capabilities import CommandOfEach
 
 if TYPE_CHECKING:
     from windlass.capability import service
+    from windlass.kube.process.logs import Format
 
 SECONDS = Duration()
+_FORMATS: "dict[str | None, Format]" = {None: "auto", "text": "console", "json": "json"}
 
 
 def _of(name: str, capability: Capability) -> click.Command:
@@ -52,23 +54,28 @@ def _of(name: str, capability: Capability) -> click.Command:
         "--health-probe-bind-address",
         type=ListenOn(),
         metavar="ADDRESS",
-        default=":8081",
+        default="127.0.0.1:8081",
         show_default=True,
-        help="Address of /healthz and /readyz; 0 disables them.",
+        help="Address of /healthz and /readyz; 0 disables them. In a pod: `:8081`.",
     )
     @click.option(
         "--metrics-bind-address",
         type=ListenOn(),
         metavar="ADDRESS",
-        default=":8443",
+        default="127.0.0.1:8443",
         show_default=True,
-        help="Address of /metrics; 0 disables it.",
+        help="Address of /metrics; 0 disables it. With TLS also `:8443`.",
     )
     @click.option(
         "--metrics-open", is_flag=True, help="Serve /metrics without authentication; needs a loopback address."
     )
     @click.option("--metrics-tls-cert", type=click.Path(), help="Certificate of /metrics. Default: no TLS.")
     @click.option("--metrics-tls-key", type=click.Path(), help="Private key of that certificate.")
+    @click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        help="Form of log lines. Default: text on a terminal, else json.",
+    )
     @settings_of
     def command(settings: Settings, /, **values: Any) -> int:
         return _run(settings, capability, values)
@@ -106,7 +113,7 @@ def _run(settings: Settings, capability: Capability, values: dict[str, Any]) -> 
         own = Own(installed.name, tuple(owned.kind for owned in installed.owned))
     finally:
         gc.enable()
-    logs.configure(level=settings.log_level or "info")
+    logs.configure(level=settings.log_level or "info", format=_FORMATS[values["log_format"]])
     asyncio.run(service.run(connection.cluster(settings), frame_settings, frame, own=own))
     return Exit.OK
 
@@ -117,6 +124,7 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Pro
 
     from windlass.capability import service
     from windlass.kube.process.lease import LeaseTimes
+    from windlass.kube.process.loopback import is_loopback
 
     cert, key = values["metrics_tls_cert"], values["metrics_tls_key"]
     if (cert is None) != (key is None):
@@ -127,6 +135,11 @@ def _settings(values: dict[str, Any], *, request_timeout: float) -> "service.Pro
         from windlass.kube.process.serving import TlsFiles
 
         tls = TlsFiles(Path(cert), Path(key))
+    elif metrics and not is_loopback(metrics[0]):
+        raise click.UsageError(
+            f"--metrics-bind-address {metrics[0]}:{metrics[1]}: tokens would cross the network in clear text: give "
+            "--metrics-tls-cert and --metrics-tls-key, or an address of this machine such as 127.0.0.1:8443"
+        )
     times = None
     if values["leader_elect"]:
         asked = ("lease_duration", "renew_deadline", "retry_period")

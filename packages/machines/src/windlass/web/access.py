@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.process.guard import Guard, Ruling
-from windlass.kube.process.serving import is_loopback
+from windlass.kube.process.loopback import is_loopback
 from windlass.kube.verbs import Api
 from windlass.web.view import Refused, View
 

@@ -17,8 +17,9 @@ from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.config import ClusterConfig, Credential, FixedCredential, Impersonation
 from windlass.kube.errors import ConfigError
 from windlass.kube.logger import Logger
+from windlass.kube.process.loopback import is_loopback
 from windlass.kube.process.probes import probe_routes
-from windlass.kube.process.serving import TlsFiles, is_loopback, serve
+from windlass.kube.process.serving import TlsFiles, serve
 from windlass.web.access import REMEMBERED, Access, ClusterAccess, HomeAccess, Visitor
 from windlass.web.app import ClientOf, Page
 from windlass.web.board import Board

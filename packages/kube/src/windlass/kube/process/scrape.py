@@ -25,7 +25,7 @@ from windlass.api.authorization import NonResourceAttributes
 from windlass.kube.control.metrics import CONTENT_TYPE
 from windlass.kube.errors import ConfigError
 from windlass.kube.process.guard import Guard
-from windlass.kube.process.serving import is_loopback
+from windlass.kube.process.loopback import is_loopback
 
 METRICS = NonResourceAttributes(path="/metrics", verb="get")
 """What a scraper has to be allowed."""

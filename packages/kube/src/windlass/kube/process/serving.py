@@ -11,7 +11,6 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from ipaddress import ip_address
 from pathlib import Path
 
 from aiohttp import web
@@ -56,16 +55,6 @@ class TlsFiles(Struct, frozen=True):
             with suppress(OSError):
                 found.append(file.stat().st_mtime_ns)
         return tuple(found)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server bound to `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @asynccontextmanager
