@@ -3133,7 +3133,6 @@ _IN_THE_CLOUD = (
         "openstack/cloud/test_session.py",
         ("        if token in self._dead:\n            return None\n", ""),
         ("                self._dead.append(token)\n", "                pass\n"),
-        (", tried > 0\n", ", False\n"),
     ),
     *_in(
         "openstack/cloud/threads.py",
@@ -3143,6 +3142,7 @@ _IN_THE_CLOUD = (
         ('self._running["not trusted"] < self.size - self.size // 4', 'self._running["not trusted"] < self.size'),
         ('key=lambda job: self._running["tenant", job.share.tenant]', "key=lambda job: 0"),
         ("        self._at.pop(share.endpoint, None)\n        if answered:\n", "        if answered:\n"),
+        ("insert(0 if again else len(self._waiting), job)", "append(job)"),
     ),
     *_in(
         "openstack/cloud/transport.py",
@@ -3162,6 +3162,7 @@ _IN_THE_CLOUD = (
         "openstack/cloud/waiting.py",
         "openstack/cloud/test_waiting.py",
         ("return PARTLY if any(self.answers.values()) and not self.failures else 1", "return PARTLY"),
+        ("if self.answers.keys() > {SERVICE} and all(", "if self.answers and all("),
         ("return cloud.within < cloud.room and not full", "return cloud.within < cloud.room"),
         ("        if self._waiters >= WAITERS or not cloud.within:\n", "        if not cloud.within:\n"),
         ("            self._within.subtract(counted)\n", ""),
@@ -3171,7 +3172,7 @@ _IN_THE_CLOUD = (
     ),
     *_in(
         "openstack/cloud/account.py",
-        "openstack/cloud/test_fair.py",
+        "openstack/cloud/test_waiting.py",
         ("            self._place.asks(http.service)\n", "            pass\n"),
     ),
     *_in(

@@ -94,7 +94,7 @@ async def test_a_cloud_that_answers_is_asked_at_once_beside_fifty_that_hang_and_
         process.end()
 
 
-async def test_fifty_projects_of_one_cloud_whose_nova_hangs_keep_nobody_else_waiting(cloud: HttpCloud) -> None:
+async def test_a_hundred_projects_of_one_cloud_whose_nova_hangs_keep_nobody_else_waiting(cloud: HttpCloud) -> None:
     """Their Keystone answers, so each has a token."""
     with served(HttpCloud()) as half, hostile(silent) as nova:
         half.base = f"http://{nova}"
@@ -102,7 +102,7 @@ async def test_fifty_projects_of_one_cloud_whose_nova_hangs_keep_nobody_else_wai
         good = keystone_at(f"{cloud.url}/identity/v3", tenant="good")
         process.look(good)
         await process.looked("good", 1, seconds=20)
-        for number in range(CLOUDS):
+        for number in range(2 * CLOUDS):
             process.look(keystone_at(f"{half.url}/identity/v3", tenant=f"team-{number}", region_name=None))
         for _ in range(50):
             process.look(good)

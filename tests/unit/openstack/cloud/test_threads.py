@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from windlass.openstack.cloud.threads import OWN, Answering, NotStarted, Share, Threads
+from windlass.openstack.cloud.threads import OWN, Answering, NotStarted, Share, Threads, ended
 
 
 @pytest.fixture
@@ -166,6 +166,19 @@ async def test_the_next_call_is_of_the_tenant_with_the_fewest(release: threading
     assert await crowd.settled(15) == {"": 14, "a": 1}
     first.set()
     assert await crowd.settled(16) == {"": 14, "a": 1, "b": 1}
+
+
+async def test_a_call_that_has_waited_before_comes_before_the_others_of_its_tenant() -> None:
+    threads, first, order = Threads(1), threading.Event(), list[str]()
+    threads.begin(first.wait)
+    calls = [
+        threads.begin(lambda: order.append("late")),
+        threads.begin(lambda: order.append("later")),
+        threads.begin(lambda: order.append("again"), again=True),
+    ]
+    first.set()
+    await asyncio.gather(*map(ended, calls))
+    assert order == ["again", "late", "later"]
 
 
 async def test_an_endpoint_that_has_not_answered_gets_one_call_at_a_time(release: threading.Event) -> None:

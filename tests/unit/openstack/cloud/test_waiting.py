@@ -5,10 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unit.openstack.cloud.scripted_wire import clock, virtual
+from tests.unit.openstack.cloud.scripted_wire import ScriptedWire, clock, now, virtual
+from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
 from windlass.openstack.cloud.failures import NotSent, Unavailable
+from windlass.openstack.cloud.session import Reply
 from windlass.openstack.cloud.waiting import FAILED, FRESH, OF_TENANT, PARTLY, WAITERS, WORKERS, Place, Waiting
+from windlass.openstack.cloud.wire import Http
 
 NEVER = 10_000.0
 
@@ -30,8 +33,8 @@ class World:
     def place(self, cloud: str, *, tenant: str = "") -> Place:
         return self.waiting.of(credentials(cloud, tenant=tenant))
 
-    def ask(self, cloud: str, *, tenant: str = "", service: str = "identity", seconds: float = NEVER) -> None:
-        """A worker asks a service, which answers after so long."""
+    def ask(self, cloud: str, *, tenant: str = "", service: str = "compute", seconds: float = NEVER) -> None:
+        """A worker gets a token and asks a service; both answer after so long."""
 
         async def work() -> None:
             place = self.place(cloud, tenant=tenant)
@@ -41,6 +44,7 @@ class World:
                     place.asks(service)
                     try:
                         await asyncio.sleep(seconds)
+                        place.heard("identity", answered=True)
                         place.heard(service, answered=True)
                     finally:
                         self.within.remove(cloud)
@@ -177,11 +181,9 @@ async def test_new_clouds_have_their_turn_beside_a_hundred_silent_ones(world: Wo
 @in_a_world
 async def test_a_service_that_does_not_answer_keeps_most_workers_from_its_cloud(world: World) -> None:
     """Keystone answers, so the cloud is not dead."""
-    world.ask("half", seconds=0.1)
-    await asyncio.sleep(1)
+    world.place("half").heard("identity", answered=True)
     for _ in range(50):
-        world.ask("half", service="compute")
-        await asyncio.sleep(0)
+        world.ask("half")
     await asyncio.sleep(0.1)
     assert world.within == ["half"] * PARTLY
     world.place("half").heard("compute", answered=True)
@@ -200,6 +202,46 @@ async def test_a_cloud_that_failed_is_free_again_with_its_next_answer(world: Wor
     assert len(world.within) == 1
     await asyncio.sleep(1)
     assert len(world.within) == 2
+
+
+class Hanging(ScriptedWire):
+    """These services never answer."""
+
+    def __init__(self, *services: str) -> None:
+        super().__init__()
+        self._hanging = services
+
+    async def send(self, request: Http, /, *, seconds: float, agent: str = "") -> Reply:
+        self.seconds = NEVER if request.service in self._hanging else 0.1
+        return await super().send(request, seconds=seconds, agent=agent)
+
+
+@pytest.mark.parametrize("hanging", [("compute", "network"), ("compute",)], ids=["tokens alone", "all but Nova"])
+@virtual
+async def test_projects_of_a_cloud_that_answers_in_part_hold_a_few_workers(hanging: tuple[str, ...]) -> None:
+    wires: list[ScriptedWire] = []
+
+    def wire(_: Credentials) -> ScriptedWire:
+        wires.append(Hanging(*hanging))
+        return wires[-1]
+
+    clouds = Clouds(wire=wire, now=now, clock=clock, waiting=Waiting(clock))
+
+    async def look(number: int) -> None:
+        auth = {"auth_url": "https://half.example/v3", "username": f"u-{number}"}
+        of = Credentials({"auth": auth}, "c", where=f"Secret team-{number}/cloud", tenant=f"team-{number}")
+        while True:
+            try:
+                async with clouds.turn(of):
+                    await (await clouds.project(of)).look("mark")
+            except NotSent as refused:
+                await asyncio.sleep(refused.retry_after or 0.0)
+
+    looks = [asyncio.create_task(look(number)) for number in range(100)]
+    await asyncio.sleep(20)
+    assert PARTLY <= sum(bool(each.asked) for each in wires) <= PARTLY + WAITERS
+    for each in looks:
+        each.cancel()
 
 
 @virtual

@@ -10,7 +10,7 @@ A cloud is what has the same `auth_url`, whatever projects, users and Secrets th
 
 | a cloud | enter at the same time |
 |---|---|
-| all its services that were asked have answered | all who want |
+| all its services that were asked have answered, one beside Keystone at least | all who want |
 | a service has not answered yet, or not the last request | `PARTLY` |
 | nothing has answered yet, or not since the last request failed | 1 |
 | the same, and all clouds together | `FRESH` before the first failure, then `FAILED`; `OF_TENANT` for one tenant |
@@ -59,7 +59,7 @@ class _Cloud(Struct):
     @property
     def room(self) -> int | None:
         """How many may be within; None: all who want."""
-        if self.answers and all(self.answers.values()):
+        if self.answers.keys() > {SERVICE} and all(self.answers.values()):  # a token alone says nothing of the others
             return None
         return PARTLY if any(self.answers.values()) and not self.failures else 1
 
