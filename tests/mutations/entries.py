@@ -2982,6 +2982,8 @@ _IN_THE_CLOUD = (
         ("    return harmless_yaml(text)", "    return str(text)"),
         ("style=None if is_harmless(text) else", "style=None if True else"),
     ),
+    *_in("openstack/cloud/classify.py", "test_foreign.py", ('re.compile("<[^<>]*>")', 're.compile("<[^>]*>")')),
+    *_in("os_build/registry/conversation.py", "test_foreign.py", ("(?<![A-Za-z_-])([A-Za-z_-]+)=", "([A-Za-z_-]+)=")),
     *_in(
         "kube/process/logs.py",
         "kube/process/test_logs.py",
