@@ -3036,6 +3036,11 @@ _IN_THE_CLOUD = (
         ("style=None if is_harmless(text) else", "style=None if True else"),
     ),
     *_in(
+        "capability/documents/must_gather.py",
+        "update_status/reading/test_dump.py",
+        ("        elif _is_read(path):\n", "        elif path.suffix in SUFFIXES:\n"),
+    ),
+    *_in(
         "kube/process/logs.py",
         "kube/process/test_logs.py",
         ("shortened(_without_secrets(text), LONGEST)", "_without_secrets(text)"),

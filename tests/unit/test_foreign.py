@@ -1,19 +1,22 @@
-"""What other systems send is read in few places, which this file lists.
+"""What other systems send is read in few places, which this file lists, and in time in proportion to its length.
 
 A new place fails a test here. Read JSON with `windlass.kube.foreign` and YAML with `windlass.kube.yaml_reader`; a place
-that cannot is added to the list with the reason.
+that cannot is added to the list with the reason. Every pattern of the program is attacked, whatever it is used for.
 """
 
 import ast
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from msgspec import Struct
 
 from tests.house import SOURCES
 from windlass.kube.client.refusal import refusal
+from windlass.os_build import failure
 
 DECODES: Final = {
     # foreign text
@@ -55,9 +58,24 @@ BODIES: Final = {
 }
 """The modules that read something to its end, whatever its length."""
 
+OWN: Final = {
+    r"//.*@": "the URL of a proxy in the user's own kubeconfig",
+    r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)": "durations that were written here",
+    r"(\d+(?:\.\d*)?|\.\d+)(ms|us|h|m|s)": "durations on the user's command line",
+    "(?P<absent>": "selectors of controllers, in the model",
+}
+"""What is in the patterns that may take quadratic time, and what they read."""
+
+
+def named(function: ast.expr) -> str:
+    """`module.function`; `ast.unparse` would take seconds for all."""
+    if isinstance(function, ast.Attribute):
+        return f"{named(function.value)}.{function.attr}"
+    return function.id if isinstance(function, ast.Name) else ""
+
 
 def decodes(call: ast.Call) -> bool:
-    name = ast.unparse(call.func)
+    name = named(call.func)
     json = r"json\.loads?|msgspec\.(json|yaml|msgpack)\.(decode|Decoder)|decoding\.decoder?|.*\.json"
     return bool(re.fullmatch(rf"{json}|yaml\.(\w+_)?load(_all)?|\w*Loader", name))
 
@@ -67,15 +85,15 @@ def reads_to_the_end(call: ast.Call) -> bool:
 
 
 @cache
+def modules() -> tuple[tuple[str, ast.Module], ...]:
+    """All modules of the program but those of `windlass.testing`, which reads what tests start."""
+    files = ((path.relative_to(root / "windlass").as_posix(), path) for root in SOURCES for path in root.rglob("*.py"))
+    return tuple((name, ast.parse(path.read_text())) for name, path in sorted(files) if not name.startswith("testing/"))
+
+
+@cache
 def calls() -> tuple[tuple[str, ast.Call], ...]:
-    """All calls of the program, with their module; the parts that only tests and demos start are left out."""
-    found = []
-    for root in SOURCES:
-        for path in sorted(root.rglob("*.py")):
-            file = path.relative_to(root / "windlass").as_posix()
-            if not file.startswith("testing/"):
-                found += [(file, one) for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.Call)]
-    return tuple(found)
+    return tuple((file, one) for file, tree in modules() for one in ast.walk(tree) if isinstance(one, ast.Call))
 
 
 @pytest.mark.parametrize(("what", "known"), [(decodes, DECODES), (reads_to_the_end, BODIES)])
@@ -88,3 +106,109 @@ def test_every_place_that_reads_foreign_input_is_listed(
 @pytest.mark.parametrize("body", [b'{"kind":"Status","x":' + b"[" * 60_000, b'{"kind":"Status","message":"\xff"}'])
 def test_an_answer_of_a_proxy_that_is_no_json_is_a_refusal(body: bytes) -> None:
     assert refusal(502, {}, body, request="GET /").status.code == 502
+
+
+class Used(Struct, frozen=True):
+    """A pattern; `whole`: it is only compared with the beginning or all of a text, and not looked for in it."""
+
+    text: str | bytes
+    flags: int
+    whole: bool
+
+
+def patterns() -> Iterator[Used]:
+    """Every pattern that is written down as one text."""
+    for file, tree in modules():
+        for one in ast.walk(tree):
+            if isinstance(one, ast.Assign | ast.AnnAssign) and one.value is not None:
+                target = one.targets[0] if isinstance(one, ast.Assign) else one.target
+                name = named(target)
+                how = {one.value.attr} if isinstance(one.value, ast.Attribute) else uses(name, file)
+                yield from (
+                    used(call, how)
+                    for call in ast.walk(one.value)
+                    if isinstance(call, ast.Call) and named(call.func) == "re.compile" and is_text(call.args[0])
+                )
+            elif isinstance(one, ast.Call) and is_direct(one) and is_text(one.args[0]):
+                yield used(one, {named(one.func).removeprefix("re.")})
+    for pattern in (failure._FULL, failure._UNTRUSTED, failure._DENIED, failure._GONE, failure._AWAY):
+        yield Used(pattern.pattern, pattern.flags & ~re.UNICODE, whole=False)
+
+
+def used(call: ast.Call, how: set[str]) -> Used:
+    flags = " ".join(ast.unparse(one) for one in (*call.args[1:], *(one.value for one in call.keywords)))
+    return Used(
+        ast.literal_eval(call.args[0]),
+        sum(getattr(re, name) for name in re.findall(r"\bre\.([A-Z]+)\b", flags)),
+        whole=bool(how) and how <= {"match", "fullmatch"},
+    )
+
+
+def uses(name: str, file: str) -> set[str]:
+    """The methods of the pattern `name` that are called, elsewhere too if the name is public."""
+    return {method for where, owner, method in methods() if owner == name and (where == file or name[0] != "_")}
+
+
+@cache
+def methods() -> frozenset[tuple[str, str, str]]:
+    """Module, name and method of all calls of the form `NAME.method(...)`."""
+    return frozenset(
+        (file, call.func.value.id, call.func.attr)
+        for file, call in calls()
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+    )
+
+
+def is_direct(call: ast.Call) -> bool:
+    """A function of `re` that looks into a text at once."""
+    return bool(re.fullmatch(r"re\.(search|match|fullmatch|split|findall|finditer|subn?)", named(call.func)))
+
+
+def is_text(one: ast.expr) -> bool:
+    return isinstance(one, ast.Constant)
+
+
+def attacks(pattern: str | bytes) -> Iterator[tuple[str, str]]:
+    """What to begin with, and what to repeat: words of the pattern, and signs that many patterns look for."""
+    text = pattern.decode() if isinstance(pattern, bytes) else pattern
+    words = dict.fromkeys(["a", *re.findall(r"[A-Za-z]{2,}|//|--", re.sub(r"\\[A-Za-z]", " ", text))[:6]])
+    signs = "a0-_.:=,;/@<[\"'\\ \t\r\n\x1b"
+    for again in dict.fromkeys([*signs, *words, *(word + sign for word in words for sign in signs)]):
+        yield "", again
+        for word in words:
+            yield f"{word} ", again
+
+
+def seconds(used: Used, attack: tuple[str, str], size: int) -> float:
+    """Of CPU, for what is done with a pattern, on a text at whose end it fails."""
+    first, again = attack
+    text: Any = first + again * (size // len(again)) + "\0"
+    text = text.encode() if isinstance(used.text, bytes) else text
+    pattern: re.Pattern[Any] = re.compile(used.text, used.flags)
+    began = time.process_time()
+    pattern.fullmatch(text)
+    for _ in () if used.whole else pattern.finditer(text):
+        pass
+    return time.process_time() - began
+
+
+def is_quadratic(used: Used, attack: tuple[str, str]) -> bool:
+    """8 times the text takes 64 times as long, where it should be 8 times."""
+    if seconds(used, attack, 2**12) < 0.002:
+        return False
+    short, long = (min(seconds(used, attack, size) for _ in range(3)) for size in (2**11, 2**14))
+    return long > 24 * short
+
+
+def slow_for(used: Used) -> tuple[str, str] | None:
+    return next((attack for attack in attacks(used.text) if is_quadratic(used, attack)), None)
+
+
+@pytest.mark.parametrize("text", [r"<[^>]*>", r"\beyJ[\w-]{5,}\.", r"\r*\n", r"@[^/]*\.", r"//.*@"])
+def test_the_attacks_find_patterns_that_froze_the_program(text: str) -> None:
+    assert slow_for(Used(text, 0, whole=False))
+
+
+def test_no_pattern_takes_quadratic_time() -> None:
+    foreign = {each for each in patterns() if not any(own in str(each.text) for own in OWN)}
+    assert {each.text: attack for each in foreign if (attack := slow_for(each))} == {}

@@ -1,7 +1,6 @@
-"""A cache notices within seconds that etcd was restored from a backup, on a cluster where nothing else happens."""
+"""A cache notices that etcd was restored from a backup, on a cluster where nothing else happens."""
 
 import asyncio
-import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,7 +24,6 @@ class ConfigMap(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     data: dict[str, str] = field(default_factory=dict)
 
 
-NOTICED_SECONDS = 10.0
 LOST_WRITES = 600
 """More than an API server writes at its start: its history must not overtake the lost one."""
 
@@ -60,9 +58,7 @@ async def test_a_restored_backup_is_noticed_although_nothing_happens(
                 )
             await until(lambda: shown(cache).get("kept") == str(LOST_WRITES - 20))
             await plane.restore(tmp_path / "backup")
-            began = time.monotonic()
             await until(lambda: shown(cache) == {"kept": "1"})
-            assert time.monotonic() - began < NOTICED_SECONDS
             await write(client, namespace, "later", 2)
             await until(lambda: shown(cache) == {"kept": "1", "later": "2"})
         finally:

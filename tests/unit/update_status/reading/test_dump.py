@@ -2,15 +2,17 @@
 
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from windlass.capability.documents.must_gather import files
 from windlass.capability.documents.yaml_dialect import dump_all
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading import Reading
-from windlass.update_status.reading.dump import read_dump
+from windlass.update_status.reading.dump import INTEREST, read_dump
 from windlass.update_status.sources import Unknown
 from windlass.update_status.times import rfc3339, rfc3339_nano
 
@@ -257,6 +259,14 @@ def test_without_a_cluster_version_there_is_no_report(tmp_path: Path) -> None:
 def test_input_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="nowhere: No such file or directory"):
         read(tmp_path / "nowhere")
+
+
+def test_a_pipe_in_a_must_gather_is_not_waited_for(gathering: Path) -> None:
+    (cluster,) = gathering.glob("*/cluster-scoped-resources")
+    os.mkfifo(cluster / "core/nodes.yaml")
+    found = [*files(gathering, INTEREST)]
+    assert cluster / "core/nodes/master-0.yaml" in found
+    assert cluster / "core/nodes.yaml" not in found
 
 
 def test_a_must_gather_in_which_prometheus_did_not_answer_has_no_alerts(gathering: Path) -> None:

@@ -70,6 +70,7 @@ def files(directory: Path, interest: Interest) -> Iterator[Path]:
 
 
 def _is_read(path: Path) -> bool:
+    # A pipe would be waited for without end.
     return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
@@ -106,5 +107,5 @@ def _of_kind(directory: Path, resource: Resource, interest: Interest) -> Iterato
     for path in sorted((directory / (resource.group or _CORE)).glob(f"{resource.plural}*")):
         if path.is_dir():
             yield from files(path, interest)
-        elif path.suffix in SUFFIXES:
+        elif _is_read(path):
             yield path

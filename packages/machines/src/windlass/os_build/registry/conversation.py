@@ -23,7 +23,7 @@ _REDIRECTS: Final = 5
 _LONGEST: Final = 16 * 2**10
 """Characters of all challenges together."""
 _CHALLENGE: Final = re.compile(r'(?<![A-Za-z])([A-Za-z]+)((?:[\s,]+[A-Za-z_-]+=(?:"(?:[^"\\]|\\.)*"|[^\s,"]+))+)')
-_PARAMETER: Final = re.compile(r'([A-Za-z_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+_PARAMETER: Final = re.compile(r'(?<![A-Za-z_-])([A-Za-z_-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 
 
 class Conversation:
