@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -151,7 +152,8 @@ def _server(namespace: str, name: str) -> Tree:
 @contextmanager
 def _hostile() -> Iterator[tuple[list[str], list[str]]]:
     """Where the silent cloud is, and where those that trickle are: addresses and ports."""
-    loop = asyncio.new_event_loop()
+    found: Future[tuple[list[str], list[str]]] = Future()
+    end = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -166,19 +168,21 @@ def _hostile() -> Iterator[tuple[list[str], list[str]]]:
                 await writer.drain()
                 await asyncio.sleep(PAUSE)
 
-    async def listen() -> tuple[list[str], list[str]]:
+    async def serve() -> None:
+        loops.append(asyncio.get_running_loop())
         places: list[list[str]] = [[], []]
         for each, behave, hosts in ((0, silent, [2]), (1, trickle, range(3, CLOUDS + 3))):
             for host in hosts:
                 server = await asyncio.start_server(behave, f"127.0.0.{host}", 0, backlog=200)
                 places[each].append("{}:{}".format(*server.sockets[0].getsockname()))
-        return places[0], places[1]
+        found.set_result((places[0], places[1]))
+        await end.wait()
 
-    places = loop.run_until_complete(listen())
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    loops: list[asyncio.AbstractEventLoop] = []
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
     try:
-        yield places
+        yield found.result(30)
     finally:
-        loop.call_soon_threadsafe(loop.stop)
+        loops[0].call_soon_threadsafe(end.set)
         thread.join()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
@@ -189,6 +190,26 @@ async def test_a_service_that_does_not_answer_keeps_most_workers_from_its_cloud(
     world.place("half").heard("compute", answered=True)
     await asyncio.sleep(0.1)
     assert len(world.within) == PARTLY + WAITERS
+
+
+@virtual
+async def test_a_service_that_nobody_asks_any_more_keeps_nobody_away() -> None:
+    place = World().place("half")
+    place.asks("load-balancer")
+    place.heard("load-balancer", answered=False)
+    place.asks("compute")
+    place.heard("compute", answered=True)
+    room = []
+    for _ in range(2):
+        async with AsyncExitStack() as turns:
+            with suppress(NotSent):
+                for _ in range(PARTLY + 1):
+                    await turns.enter_async_context(place.turn())
+                room.append("all")
+        await asyncio.sleep(700)
+        place.asks("compute")
+        place.heard("compute", answered=True)
+    assert room == ["all"]
 
 
 @in_a_world

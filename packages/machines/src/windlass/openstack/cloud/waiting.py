@@ -43,13 +43,17 @@ WORKERS: Final = FRESH + FAILED + WAITERS
 _FIRST_TIME: Final = 5.0
 _LONGEST_PAUSE: Final = 30.0
 _MOST: Final = 2000
+_FORGOTTEN: Final = 600.0
+"""Seconds after which a service that nobody asks any more does not count."""
 
 
 class _Cloud(Struct):
-    """`answers`: the services that were asked, and whether they answered the last request. `failures`: since the last
-    answer of any. `within`: how many have entered. `silent`: since when nothing was heard, while somebody asks."""
+    """`answers`: the services that were asked, and whether they answered the last request; `asked`: when. `failures`:
+    since the last answer of any. `within`: how many have entered. `silent`: since when nothing was heard, while
+    somebody asks."""
 
     answers: dict[str, bool] = field(default_factory=dict)
+    asked: dict[str, float] = field(default_factory=dict)
     failures: int = 0
     within: int = 0
     silent: float = 0.0
@@ -59,7 +63,7 @@ class _Cloud(Struct):
     @property
     def room(self) -> int | None:
         """How many may be within; None: all who want."""
-        if self.answers.keys() > {SERVICE} and all(self.answers.values()):  # a token alone says nothing of the others
+        if self.answers.keys() - {SERVICE} and all(self.answers.values()):  # a token alone says nothing of the others
             return None
         return PARTLY if any(self.answers.values()) and not self.failures else 1
 
@@ -136,8 +140,8 @@ class Waiting:
                 del self._clouds[other]
         return found
 
-    def silence(self, cloud: _Cloud) -> None:
-        cloud.silent = self._clock()
+    def now(self) -> float:
+        return self._clock()
 
 
 class Place:
@@ -170,7 +174,9 @@ class Place:
                 raise Unavailable(SERVICE, f"no answer in {first:g} s") from None
 
     def asks(self, service: str) -> None:
-        self._waiting.cloud(self._key).answers.setdefault(service, False)
+        cloud = self._waiting.cloud(self._key)
+        cloud.answers.setdefault(service, False)
+        cloud.asked[service] = self._waiting.now()
 
     def heard(self, service: str, *, answered: bool) -> None:
         """A request to `service` has ended."""
@@ -179,8 +185,9 @@ class Place:
         if not answered:
             cloud.failures += 1
             return
-        cloud.failures = 0
-        self._waiting.silence(cloud)
+        cloud.failures, cloud.silent = 0, self._waiting.now()
+        for name in [each for each, at in cloud.asked.items() if cloud.silent - at > _FORGOTTEN]:
+            del cloud.asked[name], cloud.answers[name]
         for limit in cloud.limits:
             limit.reschedule(None)
         cloud.tell()
