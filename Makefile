@@ -2,13 +2,15 @@
 
 PYTHON ?= python3
 RUN := .venv/bin/
+# tools/bootstrap installs it where there is none.
+UV = $(or $(shell command -v uv),.uv/bin/uv)
 # Tests of processes wait for much of their time, so more workers than cores.
 PARALLEL := -n 4 --dist loadfile
 export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: pin-images demo demo-os-build test check explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
+.PHONY: pin-images demo demo-os-build test check lowest explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -24,6 +26,13 @@ test: .venv/ready ## the test suite (ONLY=machine_sync: one capability and what 
 
 check: lint ## a minute: lint, types, and the unit tests that mirror what changed since main
 	@$(RUN)python -m tests.changed -x -n 2 --dist loadfile
+
+lowest: .venv/ready ## three minutes: the unit tests of the runtime with the lowest versions that it declares
+	$(UV) venv --quiet --clear --python .venv/bin/python .lowest
+	$(UV) pip install --quiet --python .lowest/bin/python --resolution lowest-direct -e ./packages/kube
+	$(UV) pip install --quiet --python .lowest/bin/python -e './packages/testing[openstack,pytest]' -e ./packages/machines \
+	  'hypothesis>=6.170' 'pytest-asyncio>=1.5' 'pytest-timeout>=2.4' 'pytest-xdist>=3.6'
+	.lowest/bin/python -m pytest -n 2 --dist loadfile tests/unit/kube
 
 explore: .venv/ready ## hours: the same tests with new seeds, 20 times the examples, large fleets, all recorded rows
 	env -u CI WINDLASS_EXPLORE=$${WINDLASS_EXPLORE:-$$(date +%s)} $(RUN)python -m pytest $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
@@ -70,4 +79,4 @@ cross-compile: .venv/ready ## prove that the control plane builds for the platfo
 	@touch $@
 
 clean: ## remove the virtual environment and caches of tools
-	rm -rf .venv .uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf .venv .uv .lowest .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
