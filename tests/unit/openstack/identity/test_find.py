@@ -119,13 +119,13 @@ async def test_credentials_are_found(ref: IdentityReference, trees: list[Tree]) 
         pytest.param(
             SECRET,
             [secret(clouds_yaml="[" * 100_000)],
-            "clouds.yaml in Secret ns/cloud cannot be read: nested more than 3000 levels deep in line 1",
+            "clouds.yaml in Secret ns/cloud cannot be read: nested more than 200 levels deep in line 1",
             id="brackets",
         ),
         pytest.param(
             SHARED,
             [identity(), secret(namespace="vault", clouds_yaml="- " * 60_000)],
-            "clouds.yaml in Secret vault/cloud cannot be read: nested more than 3000 levels deep in line 1",
+            "clouds.yaml in Secret vault/cloud cannot be read: nested more than 200 levels deep in line 1",
             id="lists",
         ),
         pytest.param(
