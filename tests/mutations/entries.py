@@ -3041,6 +3041,11 @@ _IN_THE_CLOUD = (
         ("        elif _is_read(path):\n", "        elif path.suffix in SUFFIXES:\n"),
     ),
     *_in(
+        "os_build/inputs/units.py",
+        "test_foreign.py",
+        ("found[key.strip()] += words", "found[key.strip()] = found[key.strip()] + words"),
+    ),
+    *_in(
         "kube/process/logs.py",
         "kube/process/test_logs.py",
         ("shortened(_without_secrets(text), LONGEST)", "_without_secrets(text)"),

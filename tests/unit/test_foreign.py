@@ -15,8 +15,21 @@ import pytest
 from msgspec import Struct
 
 from tests.house import SOURCES
+from windlass.kube import nesting
 from windlass.kube.client.refusal import refusal
+from windlass.kube.foreign import one_line
+from windlass.kube.process import logs
+from windlass.openstack.cloud.classify import classify
+from windlass.openstack.cloud.session import Reply
+from windlass.openstack.cloud.wire import Http
 from windlass.os_build import failure
+from windlass.os_build.backends.local.buildah import images_of
+from windlass.os_build.failure import explain
+from windlass.os_build.inputs.lint import lint_user_part
+from windlass.os_build.inputs.machine_config import Unit
+from windlass.os_build.inputs.units import unit_nodes
+
+GET: Final = Http("compute", "GET", "/servers")
 
 DECODES: Final = {
     # foreign text
@@ -212,3 +225,32 @@ def test_the_attacks_find_patterns_that_froze_the_program(text: str) -> None:
 def test_no_pattern_takes_quadratic_time() -> None:
     foreign = {each for each in patterns() if not any(own in str(each.text) for own in OWN)}
     assert {each.text: attack for each in foreign if (attack := slow_for(each))} == {}
+
+
+INSTALLED: Final = ["[Install]\nWantedBy=a.target\n", "[Install]\nAlso=b@\n"]
+READERS: Final[dict[str, tuple[Callable[[str], object], list[str]]]] = {
+    "a fault of a cloud": (lambda text: classify(GET, Reply(404, {}, text.encode())), ["<", "[", "quota ", " "]),
+    "a pause": (lambda text: classify(GET, Reply(429, {"retry-after": text}, b"")), ["9", "(", "Mon, ", "1 "]),
+    "a refusal": (lambda text: refusal(500, {}, text.encode(), request="GET /"), ["<", "[", " "]),
+    "an object": (lambda text: nesting.cut(text.encode()), ["[", '"', '\\"']),
+    "a log line": (lambda text: logs._clean_text(text), ["eyJ-", "bearer ", "-----BEGIN "]),
+    "a log of a build": (
+        lambda text: explain(f"Error: {text}", exit_code=1, doing="build"),
+        ["\r", "\x1b[", "a:", "\n"],
+    ),
+    "a Containerfile": (lint_user_part, ["RUN <<A\n", "\\\n", "RUN --a "]),
+    "the images of a Containerfile": (images_of, ["\n", "FROM\n", "FROM --a "]),
+    "a unit": (lambda text: [*unit_nodes([Unit("a.service", enabled=True, contents=text)])], INSTALLED),
+    "text of others": (one_line, ["\x1b", " ", "a"]),
+}
+
+
+@pytest.mark.parametrize(("read", "parts"), READERS.values(), ids=[*READERS])
+def test_what_reads_the_text_takes_time_in_proportion_to_it(read: Callable[[str], object], parts: list[str]) -> None:
+    def spent(part: str, size: int) -> float:
+        began = time.process_time()
+        read(part * (size // len(part)))
+        return time.process_time() - began
+
+    slow = {part for part in parts if spent(part, 2**18) > max(0.1, 24 * spent(part, 2**15))}
+    assert slow == set()

@@ -8,8 +8,8 @@
 | `client` | typed verbs, watches, retries | `config` |
 | `config` | the address of the API server, and our credentials | |
 
-`nesting`, `yaml_reader` with `yaml_composer`, and `pem` read what others wrote, within limits; `logger`, `labels`,
-`shorten` (long texts) and `version` (ours) are small tools.
+`foreign`, `nesting`, `yaml_reader` with `yaml_composer`, and `pem` read what others wrote, within limits; `logger`,
+`labels`, `shorten` (long texts) and `version` (ours) are small tools.
 
 All layers use the modules beside them: `object` (one object of a kind), `verbs` (the requests on it), `errors` (how a
 request fails), `conditions`, `clock`, `backoff`. `crd` makes CustomResourceDefinitions of types,
