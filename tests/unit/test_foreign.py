@@ -48,7 +48,6 @@ DECODES: Final = {
     "os_build/inputs/machine_config.py": "MachineConfigs, which the API server has checked",
     "web/app.py": "requests of the page: the frame limits the body",
     # our own text, of a program of the user, or of the user's own files
-    "kube/config/exec_plugin.py": "the plugin that the user's kubeconfig names",
     "model/schema.py": "what was encoded before",
     "update_status/document/validity.py": "what was encoded before",
     "openstack/refused.py": "an object that was read",

@@ -215,6 +215,7 @@ async def test_fields_that_are_null_are_absent(plugin: Plugin, moment: Moment) -
     [
         ("", "printed no ExecCredential"),
         ("not json", "printed no ExecCredential"),
+        ("[" * 100_000, "printed no ExecCredential: it is nested too deeply"),
         ({"kind": "Token", "apiVersion": V1}, "printed Token client.authentication"),
         ({"kind": "ExecCredential", "apiVersion": V1BETA1}, r"v1beta1, but exec.apiVersion is .*/v1: set it"),
         ({"kind": "ExecCredential", "apiVersion": V1, "status": {}}, "neither a token nor a client certificate"),

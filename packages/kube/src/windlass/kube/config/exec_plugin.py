@@ -31,6 +31,7 @@ from windlass.kube import decoding
 from windlass.kube.config.cluster import check
 from windlass.kube.config.credentials import ClientCertificate, Credential, bearer
 from windlass.kube.errors import ConfigError, KubeError, TransportError
+from windlass.kube.foreign import Malformed, read_json
 
 API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
@@ -206,8 +207,8 @@ class ExecPlugin:
 
     def _read(self, printed: bytes) -> tuple[Credential, datetime | None]:
         try:
-            answer = decoding.convert(without_nulls(msgspec.json.decode(printed)), ExecCredential)
-        except msgspec.MsgspecError as error:
+            answer = decoding.convert(without_nulls(read_json(printed)), ExecCredential)
+        except (Malformed, msgspec.MsgspecError) as error:
             raise self._failed(f"printed no ExecCredential: {error}") from error
         if answer.kind != "ExecCredential" or answer.api_version != self._api_version:
             raise self._failed(
