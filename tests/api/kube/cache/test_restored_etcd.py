@@ -1,4 +1,4 @@
-"""A cache notices within seconds that etcd was restored from a backup, on a cluster where nothing else happens."""
+"""A cache that connects again notices that etcd was restored from a backup, although nothing happens."""
 
 import asyncio
 import time
@@ -25,7 +25,9 @@ class ConfigMap(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
     data: dict[str, str] = field(default_factory=dict)
 
 
-NOTICED_SECONDS = 10.0
+NOTICED_SECONDS = 75.0
+"""Usually a few. After a long start of the API server a cache waits up to 45 s before it connects
+again; before there was a question after a broken watch, it took two silent watches, which is 150 s."""
 LOST_WRITES = 600
 """More than an API server writes at its start: its history must not overtake the lost one."""
 
