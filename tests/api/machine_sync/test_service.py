@@ -8,13 +8,14 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, TCPConnector
 
 from tests.waiting import eventually
 from windlass.api import capi, mapi
 from windlass.api.coordination import Lease
 from windlass.capability.service import Address
 from windlass.kube.errors import AlreadyExists
+from windlass.kube.process.accepting import Limits
 from windlass.kube.process.guard import IN_LINE
 from windlass.kube.process.lease import LeaseTimes
 from windlass.kube.process.tasks import end
@@ -80,7 +81,9 @@ async def test_the_feature_gate_starts_and_stops_the_work_while_the_process_stay
 
 async def test_many_strangers_at_metrics_cost_the_api_server_few_requests(stage: Stage, probe: Probe) -> None:
     address = Address("127.0.0.1", free_ports(1)[0])
-    async with stage.syncing(probes=probe.address, metrics=address), ClientSession() as session:
+    # Fewer than may wait for a request: of more, the oldest would be reset.
+    connector = TCPConnector(limit=Limits().waiting // 2)
+    async with stage.syncing(probes=probe.address, metrics=address), ClientSession(connector=connector) as session:
         await probe.until_ready()
 
         async def scrape(number: int) -> int:
