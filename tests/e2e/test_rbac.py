@@ -86,7 +86,7 @@ def play_scraping(cluster: Cluster, process: MachineSync) -> None:
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRoleBinding",
             "metadata": {"name": "scraper"},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "windlass-metrics-reader"},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "windlass-machine-sync-metrics-reader"},
             "subjects": [{"kind": "ServiceAccount", "name": "scraper", "namespace": OURS}],
         }
     )

@@ -383,7 +383,7 @@ def token_of(kubeconfig: Path) -> str:
 
 def scrape(plane: BlockingControlPlane, url: str) -> str:
     """The metrics, as somebody reads them who may."""
-    bind(plane, "scraper", "windlass-metrics-reader")
+    bind(plane, "scraper", "windlass-update-status-metrics-reader")
     may = Rest(url, token=token_of(plane.service_account_kubeconfig(HOME, "scraper")))
 
     def look() -> str:

@@ -120,7 +120,7 @@ def test_it_has_rights_of_its_own_beside_those_of_the_others(said: Said) -> None
         ("ClusterRoleBinding", "windlass-toy"),
         ("Role", "windlass-toy"),
         ("RoleBinding", "windlass-toy"),
-        ("ClusterRole", "windlass-metrics-reader"),
+        ("ClusterRole", "windlass-toy-metrics-reader"),
     ]
     assert said.documents("manifests", "rbac", "machine-sync", "toy") == [
         *theirs,

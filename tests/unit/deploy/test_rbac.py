@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from windlass.capability.manifests import Manifest
-from windlass.capability.manifests.rights import METRICS_READER, ServiceAccount
+from windlass.capability.manifests.rights import ServiceAccount, metrics_reader
 from windlass.cli.capabilities import CAPABILITIES
 from windlass.cli.program import cli
 from windlass.machine_sync import rbac
@@ -55,7 +55,7 @@ def test_every_role_is_bound_to_the_service_account_but_that_of_scrapers() -> No
     assert {(one["roleRef"]["kind"], one["metadata"].get("namespace")) for one in bindings} == roles
     subjects = {(one["namespace"], one["name"]) for binding in bindings for one in binding["subjects"]}
     assert subjects == {DEFAULT_SERVICE_ACCOUNT}
-    assert METRICS_READER not in {one["roleRef"]["name"] for one in bindings}
+    assert metrics_reader(DEFAULT_SERVICE_ACCOUNT.name) not in {one["roleRef"]["name"] for one in bindings}
 
 
 def test_namespaces_of_machines_are_not_ours_to_create() -> None:

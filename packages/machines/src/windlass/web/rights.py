@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from windlass.capability.manifests import Manifest
-from windlass.capability.manifests.rights import METRICS_READER, ServiceAccount, documents
+from windlass.capability.manifests.rights import ServiceAccount, documents, metrics_reader
 from windlass.kube.control.permissions import Declaration
 from windlass.kube.process.guard import guard_permissions
 
@@ -15,7 +15,7 @@ NAME: Final = "windlass-web"
 def rights(needs: Iterable[Declaration], *, home: str = HOME) -> list[Manifest]:
     """Namespace, ServiceAccount, roles and bindings of a process whose views need these rights."""
     found = documents((*guard_permissions(), *needs), service_account=ServiceAccount(home, NAME))
-    return [one for one in found if one["metadata"]["name"] != METRICS_READER]
+    return [one for one in found if one["metadata"]["name"] != metrics_reader(NAME)]
 
 
 def additional(more: Sequence[Declaration], *, to: Sequence[Declaration], home: str = HOME) -> list[Manifest]:

@@ -4,7 +4,7 @@
         print(yaml.safe_dump(document))
 
 There is one Role in each namespace with namespaced permissions, and one ClusterRole for the cluster-scoped ones, all
-bound to one ServiceAccount. `windlass-metrics-reader` is not bound: bind it to the scraper's account.
+bound to one ServiceAccount. One more, `NAME-metrics-reader`, is not bound: bind it to the scraper's account.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,8 +17,6 @@ from windlass.kube.control.seen import Seen
 from windlass.kube.object import Object
 
 API_VERSION: Final = "rbac.authorization.k8s.io/v1"
-METRICS_READER: Final = "windlass-metrics-reader"
-"""ClusterRole for scrapers."""
 
 
 class ServiceAccount(NamedTuple):
@@ -35,6 +33,12 @@ class ServiceAccount(NamedTuple):
     def within(self, namespace: str) -> "ServiceAccount":
         """The account of the same name in another namespace."""
         return ServiceAccount(namespace, self.name)
+
+
+def metrics_reader(name: str) -> str:
+    """The ClusterRole for scrapers of the process whose account has this name: one each, so that deleting a capability
+    takes it from no other."""
+    return f"{name}-metrics-reader"
 
 
 def documents(
@@ -70,7 +74,7 @@ def documents(
             _role(impersonation, acts_as.namespace, [{**may, "resourceNames": [acts_as.name]}]),
             _binding(impersonation, acts_as.namespace, service_account),
         )
-    result.append(_role(METRICS_READER, None, [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]))
+    result.append(_role(metrics_reader(name), None, [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]))
     return result
 
 
