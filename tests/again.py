@@ -7,6 +7,7 @@ the stacks of all threads; nothing else would end it.
     python -m tests.again [ARGUMENTS OF PYTEST]
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{len(tracebacks)} cases failed; at most {MOST} are run again.")
         return code
     print(f"Running {len(tracebacks)} failed again, alone: {', '.join(tracebacks)}", flush=True)
+    # Whose turn it is was decided among all cases; decided again among these few, it would leave some out.
+    os.environ["WINDLASS_WHOLE"] = "1"
     second = _pytest(*arguments, "-n", "0", "--dist", "no", "--last-failed", "--last-failed-no-failures", "none")
     if second != pytest.ExitCode.OK:
         return second

@@ -68,6 +68,12 @@ def test_a_case_that_hangs_fails_with_the_stack_at_which_it_hangs(tmp_path: Path
     assert "Timeout (>1.0s) from pytest-timeout" in result.stdout
 
 
+def test_a_failed_case_that_had_its_turn_has_it_again(tmp_path: Path) -> None:
+    result = run(tmp_path, 'import os\n\ndef test_sampled(): assert os.environ.get("WINDLASS_WHOLE")\n')
+
+    assert result.returncode == 0, result.stdout
+
+
 def test_only_failed_cases_run_again(tmp_path: Path) -> None:
     run(tmp_path, AT_FIRST.format(count=1))
 
