@@ -2927,7 +2927,7 @@ _IN_THE_CLOUD = (
         ('(code == 404 and request.method == "DELETE")', "code == 404"),
         ("case 403 | 409 | 413 if _QUOTA.search(text):", "case 413 if _QUOTA.search(text):"),
         ("case 503 if pause is not None:", "case 999:"),
-        ("except (Malformed, RecursionError):", "except RecursionError:"),
+        ("except Malformed:", "except RecursionError:"),
     ),
     *_in(
         "kube/retry_after.py",
@@ -3022,11 +3022,11 @@ _IN_THE_CLOUD = (
         ),
     ),
     *_in(
-        "capability/conventions/output.py",
+        "kube/foreign.py",
         "capability/conventions/test_output.py",
         (
-            "harmless_json(json.dumps(value, indent=2, ensure_ascii=False))",
-            "json.dumps(value, indent=2, ensure_ascii=False)",
+            "harmless_json(json.dumps(value, indent=indent, ensure_ascii=False))",
+            "json.dumps(value, indent=indent, ensure_ascii=False)",
         ),
     ),
     *_in(
@@ -3115,9 +3115,8 @@ _IN_THE_CLOUD = (
         "openstack/cloud/transport.py",
         "openstack/cloud/test_hostile_servers.py",
         (
-            "class _Socket(socket.socket):\n    def recv_into(self, *args: Any, **named: Any) -> int:\n"
-            "        self.settimeout(_call().seconds())\n",
-            "class _Socket(socket.socket):\n    def recv_into(self, *args: Any, **named: Any) -> int:\n",
+            "        self.settimeout(_call().seconds())\n        size = super()",
+            "        size = super()",
         ),
         ("                made.settimeout(call.seconds())  # for", "                made.settimeout(None)  # for"),
         ("        if self.received > LARGEST:\n", "        if False:\n"),

@@ -92,39 +92,19 @@ async def cut(request: Request, writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
-class Script:
-    """`url` and `requests` of a server on loopback; `tls` makes it https."""
+class Listener:
+    """A server on loopback that ends with all its connections."""
 
     def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
-        self.requests: list[Request] = []
         self._tls = tls
-        self._answers: deque[Answer] = deque()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connections = 0
-        self._asked = asyncio.Event()
-
-    async def asked(self) -> None:
-        """Wait until the first request has arrived."""
-        await self._asked.wait()
-
-    async def all_closed(self) -> None:
-        """Wait until no connection is open."""
-        await asyncio.gather(*self._tasks)
 
     @property
     def port(self) -> int:
         assert self._server is not None
         port: int = self._server.sockets[0].getsockname()[1]
         return port
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
-
-    def then(self, *answers: Answer) -> None:
-        """What the next requests get, in order. A request too many is answered with 599."""
-        self._answers.extend(answers)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
@@ -141,6 +121,40 @@ class Script:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        await self._serve(reader, writer)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, from its beginning to its end."""
+        raise NotImplementedError
+
+
+class Script(Listener):
+    """`url` and `requests` of a server on loopback; `tls` makes it https."""
+
+    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(tls=tls)
+        self.requests: list[Request] = []
+        self._answers: deque[Answer] = deque()
+        self._connections = 0
+        self._asked = asyncio.Event()
+
+    async def asked(self) -> None:
+        """Wait until the first request has arrived."""
+        await self._asked.wait()
+
+    async def all_closed(self) -> None:
+        """Wait until no connection is open."""
+        await asyncio.gather(*self._tasks)
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+
+    def then(self, *answers: Answer) -> None:
+        """What the next requests get, in order. A request too many is answered with 599."""
+        self._answers.extend(answers)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         number = self._connections
         try:

@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Self
 
 import pytest
 
-from tests.unit.kube.http_script import Script, json
+from tests.unit.kube.http_script import Listener, Script, json
 from windlass.kube.client.transport import Transport
 from windlass.kube.config import ClusterConfig, Tls
 from windlass.kube.errors import Fenced, TransportError
@@ -17,31 +16,17 @@ from .tls import AUTHORITY, tls_server
 PRIVATE = "https://api.behind.the.proxy:6443"
 
 
-class Proxy:
+class Proxy(Listener):
     """An HTTP and SOCKS5 proxy on loopback. It leads each connection to `port`, and keeps where it was to lead."""
 
     def __init__(self, port: int, *, login: bytes = b"", refusal: int = 0) -> None:
+        super().__init__()
         self.asked: list[str] = []
-        self._port = port
+        self._behind = port
         self._login = login
         self._refusal = refusal
-        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 if await (self._socks if await reader.readexactly(1) == b"\x05" else self._http)(reader, writer):
@@ -74,7 +59,7 @@ class Proxy:
         return not self._refusal
 
     async def _lead(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, here = await asyncio.open_connection("127.0.0.1", self._port)
+        there, here = await asyncio.open_connection("127.0.0.1", self._behind)
         try:
             await asyncio.gather(_carry(reader, here), _carry(there, writer))
         finally:

@@ -85,6 +85,11 @@ def harmless_json(text: str) -> str:
     return text if is_harmless(text) else _escaped(text, lambda char: json.dumps(char)[1:-1], kept="\n")
 
 
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """`value` as JSON whose text is `harmless_json`; other characters stay readable."""
+    return harmless_json(json.dumps(value, indent=indent, ensure_ascii=False))
+
+
 def harmless_yaml(text: str) -> str:
     """The same of YAML whose scalars that are not `is_harmless` stand in double quotes."""
     return text if is_harmless(text) else _escaped(text, lambda char: f"\\U{ord(char):08X}", kept="\n")

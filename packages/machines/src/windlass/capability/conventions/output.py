@@ -3,13 +3,12 @@
 JSON and YAML are shown on terminals too, so what a terminal would obey is escaped as they escape it.
 """
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
-from windlass.kube.foreign import harmless_json
+from windlass.kube.foreign import json_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,7 +23,7 @@ def forms(*names: str, text: str = "How to print it.") -> Callable[[F], F]:
 def document(form: str, value: Any) -> str:
     """`value` as a document of its own, in whole lines. `form`: json or yaml."""
     if form == "json":
-        return harmless_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
+        return json_text(value, indent=2) + "\n"
     from windlass.capability.documents.yaml_dialect import dump_all  # slow to import
 
     return dump_all([value])
@@ -38,5 +37,5 @@ def items(form: str, values: Iterable[Any]) -> str:
 def one_of_many(form: str, value: Any) -> str:
     """`value` as a watch prints it, without the end of its last line: a line of JSON, or YAML after a separator."""
     if form == "json":
-        return harmless_json(json.dumps(value, ensure_ascii=False))
+        return json_text(value)
     return f"---\n{document(form, value)}".rstrip("\n")

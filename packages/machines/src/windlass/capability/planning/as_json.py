@@ -1,6 +1,5 @@
 """Writes plans as JSON, for programs and the web page. The keys are stable."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +7,7 @@ from windlass.capability.planning import KeyPlan
 from windlass.capability.planning.fields import field_changes
 from windlass.capability.planning.following import Course
 from windlass.kube.control.plan import Action, Emit, Next, RequeueAfter, Result, Retry, WaitFor
-from windlass.kube.foreign import harmless_json
+from windlass.kube.foreign import json_text
 
 Tree = dict[str, Any]
 
@@ -103,4 +102,4 @@ def _next(coming: Next) -> Tree:
 
 
 def _text(tree: Tree) -> str:
-    return harmless_json(json.dumps(tree, indent=2, ensure_ascii=False))
+    return json_text(tree, indent=2)

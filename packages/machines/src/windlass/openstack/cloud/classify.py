@@ -87,7 +87,7 @@ def explain(answer: Answer) -> str:
     """
     try:
         said = _message(read_json(answer.body))
-    except (Malformed, RecursionError):
+    except Malformed:
         said = ""
     text = " ".join(_TAG.sub(" ", said[:_LONGEST_READ]).split())
     return text[:_LONGEST_TEXT] or f"{_status(answer.status)} without a message of OpenStack"

@@ -42,8 +42,6 @@ from windlass.openstack.cloud.names import Names, endpoint_of
 CONNECT_SECONDS: Final = 5.0
 LARGEST: Final = 16 * 2**20
 """Bytes of one answer: about 20,000 ports, and Nova's pages have 1,000 servers."""
-
-
 OF_TENANT: Final = 24 * 2**20
 """Bytes of all answers to one tenant that are being read."""
 OF_ALL: Final = 96 * 2**20
@@ -136,25 +134,23 @@ def _call() -> Call:
     return call
 
 
-class _Socket(socket.socket):
+class _Timed(socket.socket):
+    """Reads in the time that its call has left. Each kind of socket writes in a way of its own."""
+
     def recv_into(self, *args: Any, **named: Any) -> int:
         self.settimeout(_call().seconds())
         size = super().recv_into(*args, **named)
         _call().receive(size)
         return size
 
+
+class _Socket(_Timed):
     def sendall(self, *args: Any, **named: Any) -> None:
         self.settimeout(_call().seconds())
         super().sendall(*args, **named)
 
 
-class _TlsSocket(ssl.SSLSocket):
-    def recv_into(self, *args: Any, **named: Any) -> int:
-        self.settimeout(_call().seconds())
-        size = super().recv_into(*args, **named)
-        _call().receive(size)
-        return size
-
+class _TlsSocket(_Timed, ssl.SSLSocket):
     def send(self, *args: Any, **named: Any) -> int:
         self.settimeout(_call().seconds())
         return super().send(*args, **named)

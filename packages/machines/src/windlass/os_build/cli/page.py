@@ -1,6 +1,5 @@
 """Formats everything about a pool: as a page for people, as one JSON object for programs."""
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.table import Cell, Column, Table
 from windlass.kube.clock import rfc3339
 from windlass.kube.conditions import TRUE, find
-from windlass.kube.foreign import harmless, harmless_json
+from windlass.kube.foreign import harmless, json_text
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import ATTEMPTS, BuildState
@@ -119,7 +118,7 @@ def as_json(sight: PoolInspection) -> str:
         ],
         "unavailable": [{"what": subject, "message": str(error)} for subject, error in sight.troubles],
     }
-    return harmless_json(json.dumps(tree, indent=2, ensure_ascii=False))
+    return json_text(tree, indent=2)
 
 
 def as_text(sight: PoolInspection, *, now: datetime, colour: bool) -> list[str]:

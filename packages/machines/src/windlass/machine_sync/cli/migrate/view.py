@@ -1,11 +1,10 @@
 """Formats pre-flight checks and results: tables, JSON, and messages on standard error."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from windlass.capability.conventions.table import Cell, Column
-from windlass.kube.foreign import harmless_json
+from windlass.kube.foreign import json_text
 from windlass.machine_sync.cli.actors import Acting
 from windlass.machine_sync.cli.migrate.migrator import MigrationOutcome, MigrationResult
 from windlass.machine_sync.cli.migrate.selection import ObjectKey
@@ -102,7 +101,7 @@ def as_json(
         "controller": acting.who,
         "items": [_item(report, results.get(key_of(report))) for report in reports],
     }
-    return harmless_json(json.dumps(whole, indent=2, ensure_ascii=False))
+    return json_text(whole, indent=2)
 
 
 def _item(report: PreflightReport, result: MigrationResult | None) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Formats a description: as a page for people, as one JSON object for programs."""
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -8,7 +7,7 @@ from windlass.capability.conventions import plan_as_text
 from windlass.capability.conventions.ages import age
 from windlass.capability.conventions.page import INDENT, facts, heading, indented
 from windlass.capability.conventions.table import Cell, Column, Table
-from windlass.kube.foreign import harmless, harmless_json
+from windlass.kube.foreign import harmless, json_text
 from windlass.machine_sync.constants import MIGRATING, Namespaces
 from windlass.machine_sync.inspection.description import MachineInspection, as_tree
 from windlass.machine_sync.inspection.facts import Condition, Described, Happening
@@ -21,7 +20,7 @@ _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow", "Warning": "ye
 
 def as_json(sight: MachineInspection) -> str:
     """All facts; the keys are stable."""
-    return harmless_json(json.dumps(as_tree(sight), indent=2, ensure_ascii=False))
+    return json_text(as_tree(sight), indent=2)
 
 
 def as_text(sight: MachineInspection, places: Namespaces, *, now: datetime, colour: bool) -> list[str]:
