@@ -23,7 +23,7 @@ from windlass.openstack.cloud.threads import Share, Threads, ended
 KEPT: Final = 15.0
 """Seconds for which addresses are used again."""
 REFUSED: Final = 3.0
-"""The same for the answer that there are none."""
+"""Seconds for which a name that has no address is not looked up again."""
 _KNOWN_FOR: Final = 3600.0
 """Seconds after which a name counts as new."""
 _MOST: Final = 5000

@@ -42,8 +42,8 @@ _MEMBERS: Final = {
 class Settled:
     """Parts of reports, and the entries that they were last found equal to, by pool, informer and uid.
 
-    Whoever writes again and again keeps one: an entry that writing its part left unchanged is not written again until
-    the entry or the part changes. Both are compared, so entries of other objects do no harm.
+    A writer that writes again and again keeps one: an entry that writing its part left unchanged is not written again
+    until the entry or the part changes. Both are compared, so entries of other objects do no harm.
     """
 
     def __init__(self, most: int = 4096) -> None:

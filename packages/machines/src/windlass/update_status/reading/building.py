@@ -1,4 +1,4 @@
-"""Builds the sources of a report from the objects that tell of an update, whoever read them.
+"""Builds the sources of a report from the objects that tell of an update.
 
 | objects | what cannot be read of them |
 |---|---|
