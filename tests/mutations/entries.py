@@ -1725,7 +1725,13 @@ _ASKING_AND_RENDERING = (
         ("    if size <= BUILD_LIMIT:", "    if size < BUILD_LIMIT:"),
         ("    _check_contents(config)\n", ""),
     ),
-    *_in("os_build/inputs/lint.py", "os_build/inputs/test_lint.py", ("in _HEREDOC.findall(rest):", "in ():")),
+    *_in(
+        "os_build/inputs/lint.py",
+        "os_build/inputs/test_lint.py",
+        ("in _HEREDOC.findall(instruction) if", "in () if"),
+        (" and not _BLANKS.search(arguments)", ""),
+        ("    if found and escape", "    if escape"),
+    ),
     *_in(
         "os_build/log.py",
         "os_build/test_log.py",

@@ -19,7 +19,7 @@ from windlass.os_build.inputs.context import (
 
 @pytest.mark.parametrize("apply_by", ApplyBy)
 def test_a_wrong_users_part_is_refused_with_config_map_key_and_line(apply_by: ApplyBy) -> None:
-    found = problem(with_files(), request("RUN true\nRUNN make\nENV a b\n"), apply_by=apply_by)
+    found = problem(with_files(), request("RUN true\nRUNN make\nENV a\n"), apply_by=apply_by)
     assert found.reason == "ContainerfileInvalid"
     assert found.text == (
         "ConfigMap openshift-machine-config-operator/on-cluster-build-custom-dockerfile, key worker, line 2: unknown "

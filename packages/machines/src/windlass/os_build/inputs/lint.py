@@ -3,10 +3,12 @@
     lint_user_part("USER core\\nRUNN make\\n")     # (Finding(2, "unknown Dockerfile instruction: RUNN"),)
 
 The rules and texts are the operator's; line numbers are ours. It is not a parser: what a builder could accept is never
-wrong. So heredocs are skipped, a text of comments only is right, and one without FROM continues the last stage.
+wrong. So heredocs are skipped, a text of comments only is right, and one without FROM continues the last stage. CMD and
+ENTRYPOINT without arguments are right too, although the operator refuses them: buildah takes them for an empty command.
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -16,9 +18,9 @@ _PATHS: Final = "source and destination paths"
 _REQUIRED: Final[Mapping[str, str]] = {
     "ADD": _PATHS,
     "ARG": "a name",
-    "CMD": "a command",
+    "CMD": "",
     "COPY": _PATHS,
-    "ENTRYPOINT": "a command",
+    "ENTRYPOINT": "",
     "ENV": "a key=value pair",
     "EXPOSE": "a port",
     "FROM": "a base image",
@@ -33,11 +35,13 @@ _REQUIRED: Final[Mapping[str, str]] = {
     "VOLUME": "a directory path",
     "WORKDIR": "a directory path",
 }
-"""What each instruction needs."""
+"""The arguments that an instruction needs; empty: none."""
 _DIRECTIVE: Final = re.compile(r"\s*#\s*([a-zA-Z]+)\s*=\s*(\S+)\s*")
 _CONTINUED: Final = re.compile(r"\\[ \t]*$")
+_BLANKS: Final = re.compile(r"[ \t\v\f\r]+")
 _FLAGS: Final = re.compile(r"(--\S+\s*)*")
-_HEREDOC: Final = re.compile(r"(?:^|\s)\d*<<(-?)(['\"]?)([^\s<'\"]+)\2(?=\s|$)")
+_HEREDOC: Final = re.compile(r"""(?:^|\s)\d*<<(-?)((?:[^\s<'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)(?=\s|$)""")
+_WITH_HEREDOC: Final = re.compile(r"(ONBUILD\s+)?(RUN|COPY|ADD)\s", re.IGNORECASE)
 
 
 class Finding(Struct, frozen=True):
@@ -51,7 +55,7 @@ def lint_user_part(text: str) -> tuple[Finding, ...]:
     """What is wrong with a text that another Containerfile ends with."""
     found = list(_wrong(text))
     line, escape = _directives(text).get("escape", (0, "\\"))
-    if escape != "\\":
+    if found and escape != "\\":
         what = "the directive `escape` has no effect, because this text does not begin the Containerfile: use \\"
         found.insert(0, Finding(line, what))
     return tuple(found)
@@ -62,9 +66,10 @@ def _wrong(text: str) -> Iterator[Finding]:
         arguments = _FLAGS.sub("", rest, count=1).strip()
         if word not in _REQUIRED:
             yield Finding(line, f"unknown Dockerfile instruction: {word[:40]}")
-        elif not arguments or (_REQUIRED[word] == _PATHS and not _has_paths(arguments)):
-            yield Finding(line, f"{word} instruction requires {_REQUIRED[word]}")
-        elif word in ("ENV", "LABEL") and "=" not in arguments:
+        elif (needs := _REQUIRED[word]) and (not arguments or (needs == _PATHS and not _has_paths(arguments))):
+            yield Finding(line, f"{word} instruction requires {needs}")
+        elif word in ("ENV", "LABEL") and "=" not in arguments and not _BLANKS.search(arguments):
+            # Two words are the older form: KEY VALUE.
             yield Finding(line, f"{word} instruction must use key=value form")
 
 
@@ -83,14 +88,18 @@ def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
             parts[-1] = _CONTINUED.sub("", parts[-1])
             # Comments and empty lines do not end an instruction.
             parts.append(next((line for _, line in lines if not _is_comment(line)), ""))
-        word, _, rest = "".join(parts).strip().replace("\t", " ").partition(" ")
+        instruction = "".join(parts).strip()
+        word, *rest = _BLANKS.split(instruction, maxsplit=1)
         if word:
-            yield number, word.upper(), rest.strip()
-        if word.upper() in ("RUN", "COPY", "ADD"):
-            for dash, _, end in _HEREDOC.findall(rest):
-                for _, line in lines:
-                    if (line.lstrip("\t") if dash else line) == end:
-                        break
+            yield number, word.upper(), "".join(rest)
+        for dash, end in _HEREDOC.findall(instruction) if _WITH_HEREDOC.match(instruction) else ():
+            for _, line in lines:
+                if (line.lstrip("\t") if dash else line) == _unquoted(end):
+                    break
+
+
+def _unquoted(word: str) -> str:
+    return "".join(shlex.split(word))
 
 
 def _is_comment(line: str) -> bool:
