@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from tests.unit.os_build.inputs.cases import BASE, EXTENSIONS, NAME, context, machine_config, problem, request
 from windlass.os_build.inputs.containerfile import APPLY
 from windlass.os_build.inputs.context import ApplyBy
-from windlass.os_build.inputs.extensions import KERNELS, Wanted, script
+from windlass.os_build.inputs.extensions import KERNELS, NEWER, PACKAGES, Wanted, script
 from windlass.os_build.inputs.lint import lint_user_part
 
 IGNITION = ApplyBy.IGNITION
@@ -55,12 +56,12 @@ def test_by_ignition() -> None:
         "/etc/machine-config-daemon/currentconfig && chmod 600 /etc/machine-config-daemon/currentconfig\n"
         "\n"
         f"FROM {BASE} AS configs\n"
-        "COPY extensions.sh /tmp/extensions.sh\n"
-        f"RUN --mount=type=bind,from={EXTENSIONS},source=/,target=/tmp/mco-extensions/os-extensions-content "
-        "sh /tmp/extensions.sh\n"
         "COPY --from=extract /etc/machine-config-daemon/currentconfig /etc/machine-config-daemon/currentconfig\n"
         "COPY ignition.sh /tmp/ignition.sh\n"
         "RUN sh /tmp/ignition.sh\n"
+        "COPY extensions.sh /tmp/extensions.sh\n"
+        f"RUN --mount=type=bind,from={EXTENSIONS},source=/,target=/tmp/mco-extensions/os-extensions-content "
+        "sh /tmp/extensions.sh\n"
         f'LABEL machineconfig="{NAME}"\n'
         'LABEL machineconfigpool="worker"\n'
         f'LABEL baseOSContainerImage="{BASE}"\n'
@@ -159,7 +160,7 @@ def test_a_tree_has_no_packages(spec: dict[str, str]) -> None:
 def test_extensions_become_packages_each_once() -> None:
     wanted = Wanted.of(["usbguard", "kerberos", "usbguard"], "")
     assert wanted.packages == ("krb5-workstation", "libkadm5", "usbguard")
-    assert "\nrpm-ostree install krb5-workstation libkadm5 usbguard\n" in script(wanted)
+    assert "\npackages='krb5-workstation libkadm5 usbguard'\n" in script(wanted)
 
 
 STUB = """\
@@ -178,10 +179,18 @@ esac
 """
 
 
-def run(text: str, root: Path, *, installed: str = "kernel", status: int = 0) -> list[str]:
-    """What a script does below `root`, with commands that print how they were called."""
-    for name in ("bin", "etc/yum.repos.d", "usr/lib/tmpfiles.d", "etc/machine-config-daemon"):
+CONTENT = "tmp/mco-extensions/os-extensions-content/usr/share/rpm-ostree/extensions"
+
+
+def run(
+    text: str, root: Path, *, installed: str = "kernel-core", status: int = 0, rpms: Sequence[str] = (), said: str = ""
+) -> list[str]:
+    """What a script does below `root`, with commands that print how they were called; `rpms` are files in the
+    extensions image, `said` is on standard error."""
+    for name in ("bin", "etc/yum.repos.d", "usr/lib/tmpfiles.d", "etc/machine-config-daemon", CONTENT):
         (root / name).mkdir(parents=True)
+    for rpm in rpms:
+        (root / CONTENT / rpm).touch()
     ignition = root / "usr/lib/dracut/modules.d/30ignition/ignition"
     ignition.parent.mkdir(parents=True)
     for stub in (*(root / "bin" / name for name in ("rpm", "rpm-ostree", "dnf", "ostree", "jq")), ignition):
@@ -189,7 +198,9 @@ def run(text: str, root: Path, *, installed: str = "kernel", status: int = 0) ->
         stub.chmod(0o755)
     (root / "etc/machine-config-daemon/currentconfig").write_text("CONFIG")
     file = root / "script.sh"
-    file.write_text(text.replace("/etc/", f"{root}/etc/").replace("/usr/lib/", f"{root}/usr/lib/"))
+    for place in ("/etc/", "/usr/lib/", "=/tmp/mco-extensions/"):
+        text = text.replace(place, place.replace("/", f"{root}/", 1))
+    file.write_text(text)
     environment = {
         "PATH": f"{root}/bin:{os.environ['PATH']}",
         "ROOT": str(root),
@@ -198,7 +209,7 @@ def run(text: str, root: Path, *, installed: str = "kernel", status: int = 0) ->
         "STATUS": str(status),
     }
     ran = subprocess.run(["sh", file], env=environment, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (status, "")
+    assert (ran.returncode, ran.stderr.strip()) == (status, said)
     assert file.exists() == bool(status)
     return ran.stdout.replace(str(root), "").splitlines()
 
@@ -209,6 +220,7 @@ REPOSITORY = [
     "baseurl=file:///tmp/mco-extensions/os-extensions-content/usr/share/rpm-ostree/extensions/",
     "enabled=1",
     "gpgcheck=0",
+    "skip_if_unavailable=False",
 ]
 COMMIT = "ostree container commit"
 
@@ -219,8 +231,74 @@ def test_the_script_installs_packages_and_leaves_no_repository(tmp_path: Path) -
     assert list((tmp_path / "usr/lib/tmpfiles.d").iterdir()) == []
 
 
-def test_the_script_ends_with_the_status_of_what_failed(tmp_path: Path) -> None:
-    assert COMMIT not in run(script(Wanted.of(["sysstat"], "realtime")), tmp_path, status=77)
+def test_the_script_ends_with_the_status_of_what_failed_and_says_what_asked_for_it(tmp_path: Path) -> None:
+    said = "spec.extensions of the MachineConfig: ipsec sysstat: not all packages can be installed"
+    assert COMMIT not in run(script(Wanted.of(["sysstat", "ipsec"], "realtime")), tmp_path, status=77, said=said)
+
+
+DATA = Path(__file__).parents[3] / "data" / "os_build" / "extensions"
+BUILDS = json.loads((DATA / "builds.json").read_bytes())
+RELEASES = json.loads((DATA / "releases.json").read_bytes())
+NEWER_RPM = "openvswitch3.5-ipsec-3.5.2-43.el9fdp.x86_64.rpm"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in BUILDS])
+def test_extensions_are_installed_as_the_operator_does_or_refused(case: dict[str, Any]) -> None:
+    image = EXTENSIONS if case["image"] else ""
+    document = machine_config(extensions=case["extensions"], baseOSExtensionsContainerImage=image)
+    if refused := case.get("refused"):
+        assert refused in problem(document, apply_by=IGNITION).text
+        return
+    made = context(document, apply_by=IGNITION)
+    assert (f",from={EXTENSIONS}," in made.containerfile) == bool(case["operator"])
+    if case["operator"]:
+        assert f"packages='{' '.join(case['operator'])}'\n" in made.files["extensions.sh"].decode()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_packages_of_extensions_are_those_of_the_operator_of_each_release(release: str, tmp_path: Path) -> None:
+    """Whether the image says its release, or only its repository tells. An image of 4.x may have newer packages."""
+    for number, (extension, packages) in enumerate(RELEASES[release].items()):
+        rpms = [f"{package}-1.2-3.el9.x86_64.rpm" for package in packages]
+        for known, files in ((f"{release}.1", [*rpms, NEWER_RPM]), ("", rpms)):
+            wanted = Wanted.of([extension], "", release=known)
+            assert wanted.wrong(arch="") == ""
+            said = run(script(wanted), tmp_path / f"{number}{known}", rpms=files)
+            assert sorted(said[0].split()[2:]) == sorted(packages)
+
+
+def test_only_extensions_that_some_release_has_are_known() -> None:
+    assert {extension for each in RELEASES.values() for extension in each} == set(PACKAGES)
+    assert set(NEWER) <= set(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("rpms", "found"),
+    [
+        ([NEWER_RPM], True),
+        ([NEWER_RPM, NEWER_RPM.replace("x86_64", "aarch64")], True),
+        ([], False),
+        (["openvswitch3.5-ipsec-test-3.5.2-43.el9fdp.x86_64.rpm"], False),
+        (["openvswitch3.6-ipsec-3.6.0-1.el9fdp.x86_64.rpm", "openvswitch3.5-3.5.2-43.el9fdp.x86_64.rpm"], False),
+    ],
+    ids=["there", "twice", "missing", "a longer name", "other names"],
+)
+@pytest.mark.parametrize("release", ["", "5.0.0", "10.1.0", "0.0.1-snapshot"])
+def test_a_newer_package_is_installed_if_the_extensions_image_has_it(
+    rpms: list[str], found: bool, release: str, tmp_path: Path
+) -> None:
+    said = run(script(Wanted.of(["ipsec"], "", release=release)), tmp_path, rpms=rpms)
+    more = " openvswitch3.5-ipsec" if found else ""
+    assert said[0] == f"rpm-ostree install NetworkManager-libreswan libreswan{more}"
+
+
+def test_the_release_is_that_of_the_machine_config_or_of_the_config_map() -> None:
+    document = json.loads(machine_config(extensions=["ipsec"]))
+    old = context(json.dumps(document).encode(), request(extensions=EXTENSIONS, release="4.19.1"), apply_by=IGNITION)
+    assert b"openvswitch" not in old.files["extensions.sh"]
+    document["metadata"]["annotations"]["machineconfiguration.openshift.io/release-image-version"] = "5.0.0"
+    new = context(json.dumps(document).encode(), request(extensions=EXTENSIONS, release="4.19.1"), apply_by=IGNITION)
+    assert b"openvswitch3.5-ipsec" in new.files["extensions.sh"]
 
 
 @pytest.mark.parametrize("extension", ["usbguard", "ipsec"])
@@ -237,9 +315,9 @@ def test_directories_of_usbguard_and_ipsec_are_made_at_boot(extension: str, tmp_
 @pytest.mark.parametrize(
     ("kernel", "installed", "removed"),
     [
-        ("realtime", "kernel", "default"),
+        ("realtime", "kernel-core", "default"),
         ("realtime", "kernel-64k-core", "64k-pages"),
-        ("64k-pages", "kernel", "default"),
+        ("64k-pages", "kernel-core", "default"),
         ("64k-pages", "kernel-rt-core", "realtime"),
         ("realtime", "kernel-rt-core", None),
         ("64k-pages", "kernel-64k-core", None),
@@ -252,6 +330,11 @@ def test_another_kernel_replaces_the_one_that_is_there(
     if removed:
         shell = ["dnf -y shell", f"remove {' '.join(KERNELS[removed])}", f"install {' '.join(KERNELS[kernel])}", "run"]
     assert run(script(Wanted.of([], kernel)), tmp_path, installed=installed) == [*shell, COMMIT]
+
+
+def test_a_kernel_that_nobody_knows_is_not_replaced(tmp_path: Path) -> None:
+    said = "spec.kernelType: the base image has none of kernel-core, kernel-rt-core and kernel-64k-core to replace"
+    assert run(script(Wanted.of([], "realtime")), tmp_path, installed="kernel-uek-core", status=1, said=said) == []
 
 
 def test_ignition_is_called_as_the_program_that_applies_to_a_live_system(tmp_path: Path) -> None:

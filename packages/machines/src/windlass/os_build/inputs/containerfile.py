@@ -3,7 +3,7 @@
 | stage | by ignition | as a tree |
 |---|---|---|
 | `extract` | unpacks the MachineConfig | |
-| `configs`, from the base image | packages; the MachineConfig; Ignition applies it; labels | the tree; labels |
+| `configs`, from the base image | the MachineConfig; Ignition applies it; packages; labels | the tree; labels |
 | the user's part | continues `configs`, or begins with `FROM configs AS final` | the same |
 
 Stages, paths and labels are the operator's. We differ in this: the MachineConfig is plain gzip, without base64; the
@@ -42,6 +42,11 @@ ostree container commit
 """
 
 
+def release(rendered: Rendered, request: Request) -> str:
+    """The version of OpenShift that the image is for; empty if unknown."""
+    return rendered.release or request.images.release
+
+
 def base_image(rendered: Rendered, request: Request) -> str | Problem:
     """The image to build on: the MachineConfig's, otherwise that of the release."""
     places = {
@@ -73,17 +78,16 @@ def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: 
         f" && chmod 600 {CURRENT_CONFIG}",
         "",
         f"FROM {base} AS configs",
-    ]
-    if extensions:
-        lines += [
-            f"COPY {INSTALL_SCRIPT} /tmp/{INSTALL_SCRIPT}",
-            f"RUN --mount=type=bind,from={extensions},source=/,target={MOUNT} sh /tmp/{INSTALL_SCRIPT}",
-        ]
-    lines += [
         f"COPY --from=extract {CURRENT_CONFIG} {CURRENT_CONFIG}",
         f"COPY {APPLY_SCRIPT} /tmp/{APPLY_SCRIPT}",
         f"RUN sh /tmp/{APPLY_SCRIPT}",
     ]
+    if extensions:
+        # After Ignition: packages may need the repositories and certificates of the MachineConfig.
+        lines += [
+            f"COPY {INSTALL_SCRIPT} /tmp/{INSTALL_SCRIPT}",
+            f"RUN --mount=type=bind,from={extensions},source=/,target={MOUNT} sh /tmp/{INSTALL_SCRIPT}",
+        ]
     return _finished(lines, rendered, request, base=base)
 
 
@@ -105,7 +109,7 @@ def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: s
     labels = {
         "machineconfig": request.config,
         "machineconfigpool": request.pool,
-        "releaseversion": rendered.release or request.images.release,
+        "releaseversion": release(rendered, request),
         "baseOSContainerImage": base,
     }
     text = "\n".join([*lines, *(f"LABEL {key}={_quoted(value)}" for key, value in labels.items() if value), ""])

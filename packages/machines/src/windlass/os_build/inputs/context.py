@@ -15,6 +15,7 @@ from windlass.os_build.inputs.containerfile import (
     base_image,
     by_ignition,
     extensions_image,
+    release,
     scripts,
 )
 from windlass.os_build.inputs.contents import decoded, is_remote
@@ -70,7 +71,8 @@ def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch
         return problem
     try:
         config = read(machine_config)
-        wanted = Wanted.of(config.spec.extensions or (), config.spec.kernel_type or "")
+        spec = config.spec
+        wanted = Wanted.of(spec.extensions or (), spec.kernel_type or "", release=release(config, request))
         if wrong := wanted.wrong(arch=arch):
             return Problem("ExtensionsUnavailable", f"MachineConfig {request.config}: {wrong}")
         base = base_image(config, request)

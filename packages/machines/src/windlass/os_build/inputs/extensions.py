@@ -1,8 +1,13 @@
 """Names the packages of OS extensions and kernels, and renders the script that installs them. Source: the operator.
 
 The script runs with the extensions image mounted at `MOUNT`.
+
+The operator has the table of its own release; ours is for every release. `PACKAGES` has each extension that some
+release knows, with the packages that all such releases install. `NEWER` has packages that belong to an extension from
+release 5.0 on: the script installs them if the extensions image has them, but never for a release 4.x.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -16,18 +21,23 @@ ARM: Final = frozenset({"arm64", "aarch64"})
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "two-node-ha": ("pacemaker", "pcs", "fence-agents-all"),
-    "ipsec": ("NetworkManager-libreswan", "libreswan", "openvswitch3.5-ipsec"),
+    "ipsec": ("NetworkManager-libreswan", "libreswan"),
     "usbguard": ("usbguard",),
     "kerberos": ("krb5-workstation", "libkadm5"),
     "kernel-devel": ("kernel-devel", "kernel-headers"),
     "sandboxed-containers": ("kata-containers",),
     "sysstat": ("sysstat",),
+    "wasm": ("crun-wasm",),
 }
+NEWER: Final[Mapping[str, tuple[str, ...]]] = {"ipsec": ("openvswitch3.5-ipsec",)}
+"""More packages of an extension, from release 5.0 on."""
 KERNELS: Final[Mapping[str, tuple[str, ...]]] = {
     DEFAULT: ("kernel", "kernel-core", "kernel-modules", "kernel-modules-core", "kernel-modules-extra"),
     "realtime": ("kernel-rt-core", "kernel-rt-modules", "kernel-rt-modules-extra", "kernel-rt-kvm"),
     LARGE_PAGES: ("kernel-64k-core", "kernel-64k-modules", "kernel-64k-modules-core", "kernel-64k-modules-extra"),
 }
+_CONTENT: Final = f"{MOUNT}/usr/share/rpm-ostree/extensions"
+_BEFORE_NEWER: Final = re.compile(r"4\.")
 _USBGUARD_AND_IPSEC: Final = """\
 rm -f /usr/lib/tmpfiles.d/usbguard.conf
 cat > /usr/lib/tmpfiles.d/usbguard_ipsec.conf <<'END'
@@ -39,23 +49,34 @@ END
 
 
 class Wanted(Struct, frozen=True):
-    """What a MachineConfig asks to install: names of extensions, and a type of kernel."""
+    """What a MachineConfig asks to install: names of extensions, and a type of kernel.
+
+    `release` is the version of OpenShift, such as 4.19.3; empty if unknown.
+    """
 
     extensions: tuple[str, ...] = ()
     kernel: str = DEFAULT
+    release: str = ""
 
     @classmethod
-    def of(cls, extensions: Sequence[str], kernel_type: str) -> "Wanted":
+    def of(cls, extensions: Sequence[str], kernel_type: str, *, release: str = "") -> "Wanted":
         """Each extension once, in alphabetical order; no kernel type is the default."""
-        return cls(tuple(sorted(set(extensions))), kernel_type or DEFAULT)
+        return cls(tuple(sorted(set(extensions))), kernel_type or DEFAULT, release)
 
     def __bool__(self) -> bool:
         return bool(self.extensions) or self.kernel != DEFAULT
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The packages of the extensions."""
+        """The packages that the extensions have in every release."""
         return tuple(package for name in self.extensions for package in PACKAGES[name])
+
+    @property
+    def newer(self) -> tuple[str, ...]:
+        """The packages that are installed too if the extensions image has them."""
+        if _BEFORE_NEWER.match(self.release):
+            return ()
+        return tuple(package for name in self.extensions for package in NEWER.get(name, ()))
 
     def wrong(self, *, arch: str) -> str:
         """What cannot be installed, or an empty text. `arch` is that of the machine that builds, empty if unknown."""
@@ -78,7 +99,7 @@ def script(wanted: Wanted) -> str:
     """The script: POSIX sh, for a real base image of the OS."""
     parts = [_HEAD]
     if wanted.packages:
-        parts.append(f"rpm-ostree install {shlex.join(wanted.packages)}\n")
+        parts.append(_install(wanted))
     if wanted.kernel != DEFAULT:
         parts.append(_kernel_switch(wanted.kernel))
     parts.append('rm -f "$repository"\n')
@@ -97,10 +118,37 @@ repository=/etc/yum.repos.d/coreos-extensions.repo
 cat > "$repository" <<'END'
 [coreos-extensions]
 name=coreos-extensions
-baseurl=file://{MOUNT}/usr/share/rpm-ostree/extensions/
+baseurl=file://{_CONTENT}/
 enabled=1
 gpgcheck=0
+skip_if_unavailable=False
 END
+"""
+
+
+def _install(wanted: Wanted) -> str:
+    return f"""\
+packages='{shlex.join(wanted.packages)}'
+{_newer(wanted) if wanted.newer else ""}rpm-ostree install $packages || {{
+    status=$?
+    echo 'spec.extensions of the MachineConfig: {" ".join(wanted.extensions)}: not all packages can be installed' >&2
+    exit $status
+}}
+"""
+
+
+def _newer(wanted: Wanted) -> str:
+    # A file is NAME-VERSION-RELEASE.ARCH.rpm, and neither VERSION nor RELEASE has a hyphen.
+    return f"""\
+content={_CONTENT}
+for name in {shlex.join(wanted.newer)}; do
+    for file in "$content/$name"-*.rpm; do
+        case "${{file#"$content/$name-"}}" in
+        *-*-*) ;;
+        *-*) packages="$packages $name"; break ;;
+        esac
+    done
+done
 """
 
 
@@ -111,8 +159,11 @@ if rpm -q kernel-rt-core > /dev/null 2>&1; then
     installed='realtime' old='{" ".join(KERNELS["realtime"])}'
 elif rpm -q kernel-64k-core > /dev/null 2>&1; then
     installed='{LARGE_PAGES}' old='{" ".join(KERNELS[LARGE_PAGES])}'
-else
+elif rpm -q kernel-core > /dev/null 2>&1; then
     installed='{DEFAULT}' old='{" ".join(KERNELS[DEFAULT])}'
+else
+    echo 'spec.kernelType: the base image has none of kernel-core, kernel-rt-core and kernel-64k-core to replace' >&2
+    exit 1
 fi
 if [ "$installed" != '{kernel}' ]; then
     dnf -y shell <<END
