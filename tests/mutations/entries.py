@@ -1711,12 +1711,22 @@ _ASKING_AND_RENDERING = (
     ),
     *_in("os_build/inputs/units.py", "os_build/inputs/test_units.py", ("    if unit.mask:\n", "    if False:\n")),
     *_in(
+        "os_build/inputs/base_units.py",
+        "os_build/inputs/test_base_units.py",
+        ("if unit.mask is False and not unit.contents:", "if unit.mask is False:"),
+        ("if unit.mask is False and not unit.contents:", "if not unit.mask and not unit.contents:"),
+        ("if not drop_in.contents)", "if drop_in.contents is None)"),
+        ("            */null) ;;\n", ""),
+        ('"$1"/* | */"$1")', '"$1"/*)'),
+        ("{shlex.quote(path)}", "{path}"),
+    ),
+    *_in(
         "os_build/inputs/containerfile.py",
         "os_build/inputs/test_containerfile.py",
         ("""re.sub(r'(["$\\\\])', r"\\\\\\1", " ".join(value.splitlines()))""", "value"),
         ("if image and not _PULLSPEC.fullmatch(image):", "if False:"),
         ('f" && chmod 600 {CURRENT_CONFIG}"', '""'),
-        ('lines = [f"FROM {base} AS configs", f"ADD', 'lines = [f"FROM {base}", f"ADD'),
+        ('lines = [f"FROM {base} AS configs"]\n', 'lines = [f"FROM {base}"]\n'),
     ),
     *_in(
         "os_build/inputs/context.py",

@@ -20,14 +20,19 @@ class Desk:
         self.folder = folder
         self.registry = registry
         self.store = folder / "store"
-        motd = {"path": "/etc/motd", "mode": 0o600, "contents": {"source": "data:,welcome"}}
-        config = {"ignition": {"version": "3.4.0"}, "storage": {"files": [motd]}}
-        spec = {"osImageURL": push_base(registry), "config": config}
-        self.write("config.json", {"kind": "MachineConfig", "metadata": {"name": "rendered-worker-1"}, "spec": spec})
+        self.base = push_base(registry)
+        self.write_config()
         self.write("auth.json", registry.auths("pusher"))
 
     def write(self, name: str, content: Any) -> None:
         (self.folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
+
+    def write_config(self, **more: Any) -> None:
+        """The MachineConfig; `more` is more of its Ignition configuration."""
+        motd = {"path": "/etc/motd", "mode": 0o600, "contents": {"source": "data:,welcome"}}
+        config = {"ignition": {"version": "3.4.0"}, "storage": {"files": [motd]}, **more}
+        spec = {"osImageURL": self.base, "config": config}
+        self.write("config.json", {"kind": "MachineConfig", "metadata": {"name": "rendered-worker-1"}, "spec": spec})
 
     @property
     def arguments(self) -> list[str]:

@@ -20,6 +20,34 @@ def test_an_image_is_built_from_files_and_its_pullspec_printed(windlass: Windlas
     assert "RUN cat /etc/motd" in done.stderr
 
 
+BASE_WITH_UNITS = """\
+RUN mkdir -p /etc/systemd/system/multi-user.target.wants /etc/systemd/system/d.service.d
+RUN ln -s /usr/lib/systemd/system/chronyd.service /etc/systemd/system/multi-user.target.wants/chronyd.service
+RUN ln -s /dev/null /etc/systemd/system/unmasked.service && echo old > /etc/systemd/system/d.service.d/20-empty.conf
+"""
+
+
+def test_units_of_the_base_image_are_disabled_unmasked_and_stripped(windlass: Windlass, desk: Desk) -> None:
+    base = windlass(*desk.arguments, *desk.containerfile(BASE_WITH_UNITS)).stdout.strip()
+    unit = {"name": "a.service", "enabled": True, "contents": "[Install]\nWantedBy=multi-user.target\n"}
+    dropins = [{"name": "10-new.conf", "contents": "[Service]\n"}, {"name": "20-empty.conf", "contents": ""}]
+    desk.write_config(
+        systemd={
+            "units": [
+                {"name": "chronyd.service", "enabled": False},
+                {"name": "unmasked.service", "mask": False},
+                {"name": "d.service", "dropins": dropins},
+                unit,
+            ]
+        }
+    )
+    shown = "RUN cd /etc/systemd/system && find . ! -type d | sort > /etc/found\n"
+    done = windlass(*desk.arguments, "--base", base, *desk.containerfile(shown))
+    assert done.returncode == Exit.OK, done.stderr
+    found = desk.registry.images.file("cli/os", done.stdout.strip().partition("@")[2], "/etc/found")
+    assert found.decode().split() == ["./a.service", "./d.service.d/10-new.conf", "./multi-user.target.wants/a.service"]
+
+
 def test_a_failure_is_one_line_after_the_log_with_the_remedy(windlass: Windlass, desk: Desk) -> None:
     done = windlass(*desk.arguments, *desk.containerfile("RUN printf '\\033[2J'; exit 4\n"))
     assert (done.returncode, done.stdout) == (Exit.FAILED, "")

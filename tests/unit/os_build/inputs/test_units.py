@@ -8,6 +8,7 @@ from tests.unit.os_build.inputs.cases import context, machine_config, problem
 from tests.unit.os_build.inputs.unpacked import unpacked
 
 SYSTEM = "/etc/systemd/system"
+PRESET = "/etc/systemd/system-preset/20-ignition.preset"
 
 
 def made(*units: Any) -> dict[str, str]:
@@ -37,7 +38,7 @@ def test_units_and_drop_ins_become_files() -> None:
     drop_ins = [{"name": "10-a.conf", "contents": "[Service]\n"}, {"name": "20-b.conf"}]
     assert made(
         {"name": "a.service", "contents": "[Unit]\nDescription=é\n"},
-        {"name": "b.service", "dropins": drop_ins, "enabled": False},
+        {"name": "b.service", "dropins": drop_ins},
         {"name": "c.service", "contents": ""},
     ) == {"a.service": "[Unit]\nDescription=é\n", "b.service.d/10-a.conf": "[Service]\n"}
 
@@ -51,7 +52,19 @@ def test_an_enabled_unit_of_the_base_image_is_in_the_preset() -> None:
     found = made(
         {"name": "sshd.service", "enabled": True}, {"name": "b@1.timer", "enabled": True, "dropins": [drop_in]}
     )
-    assert found["/etc/systemd/system-preset/20-ignition.preset"] == "enable sshd.service\nenable b@1.timer\n"
+    assert found[PRESET] == "enable sshd.service\nenable b@1.timer\n"
+
+
+def test_a_disabled_unit_is_in_the_preset_so_that_a_first_boot_does_not_enable_it() -> None:
+    found = made(
+        {"name": "a.service", "enabled": False},
+        unit("b.service", "WantedBy=x.target", enabled=False),
+        {"name": "c.service", "enabled": True},
+    )
+    assert found == {
+        "b.service": "[Install]\nWantedBy=x.target\n",
+        PRESET: "enable c.service\ndisable a.service\ndisable b.service\n",
+    }
 
 
 LINKED = {

@@ -3,7 +3,7 @@
 | stage | by ignition | as a tree |
 |---|---|---|
 | `extract` | unpacks the MachineConfig | |
-| `configs`, from the base image | the MachineConfig; Ignition applies it; packages; labels | the tree; labels |
+| `configs`, from the base image | the MachineConfig; Ignition applies it; packages; labels | units; the tree; labels |
 | the user's part | continues `configs`, or begins with `FROM configs AS final` | the same |
 
 Stages, paths and labels are the operator's. We differ in this: the MachineConfig is plain gzip, without base64; the
@@ -24,6 +24,7 @@ from windlass.os_build.request import Problem, Request
 ROOT_ARCHIVE: Final = "rootfs.tar.gz"
 MACHINE_CONFIG: Final = "machineconfig.json.gz"
 INSTALL_SCRIPT: Final = "extensions.sh"
+UNITS_SCRIPT: Final = "units.sh"
 APPLY_SCRIPT: Final = "ignition.sh"
 _PULLSPEC: Final = re.compile(r"[\w.:/@\[\]-]+", re.ASCII)
 
@@ -91,9 +92,12 @@ def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: 
     return _finished(lines, rendered, request, base=base)
 
 
-def as_tree(rendered: Rendered, request: Request, *, base: str) -> str:
-    """For any base image."""
-    lines = [f"FROM {base} AS configs", f"ADD {ROOT_ARCHIVE} /"]
+def as_tree(rendered: Rendered, request: Request, *, base: str, units: bool) -> str:
+    """For any base image; `units`: the script that changes units of the base image is in the context."""
+    lines = [f"FROM {base} AS configs"]
+    if units:
+        lines += [f"COPY {UNITS_SCRIPT} /tmp/{UNITS_SCRIPT}", f"RUN sh /tmp/{UNITS_SCRIPT}"]
+    lines.append(f"ADD {ROOT_ARCHIVE} /")
     return _finished(lines, rendered, request, base=base)
 
 

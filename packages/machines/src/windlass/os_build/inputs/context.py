@@ -8,9 +8,11 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.os_build.constants import CONTAINERFILES, NAMESPACE
+from windlass.os_build.inputs import base_units
 from windlass.os_build.inputs.containerfile import (
     MACHINE_CONFIG,
     ROOT_ARCHIVE,
+    UNITS_SCRIPT,
     as_tree,
     base_image,
     by_ignition,
@@ -21,7 +23,7 @@ from windlass.os_build.inputs.containerfile import (
 from windlass.os_build.inputs.contents import decoded, is_remote
 from windlass.os_build.inputs.extensions import Wanted
 from windlass.os_build.inputs.lint import lint_user_part
-from windlass.os_build.inputs.machine_config import File, Invalid, Rendered, located, printable, read
+from windlass.os_build.inputs.machine_config import File, Invalid, Rendered, Systemd, located, printable, read
 from windlass.os_build.inputs.tree import archive, root_nodes
 from windlass.os_build.request import Problem, Request
 
@@ -118,10 +120,13 @@ def _as_tree(request: Request, config: Rendered, wanted: Wanted, *, base: str) -
             f"MachineConfig {request.config}: spec.extensions or spec.kernelType asks for packages, and only "
             f"{ApplyBy.IGNITION} can install them: apply the configuration by it, or remove them",
         )
+    tree = archive(root_nodes(config))
+    units = base_units.script((config.config.systemd or Systemd()).units or ())
     return Context(
         {
-            CONTAINERFILE: as_tree(config, request, base=base).encode(),
-            ROOT_ARCHIVE: archive(root_nodes(config)),
+            CONTAINERFILE: as_tree(config, request, base=base, units=bool(units)).encode(),
+            ROOT_ARCHIVE: tree,
+            **({UNITS_SCRIPT: units.encode()} if units else {}),
         }
     )
 

@@ -9,7 +9,7 @@ Equal configurations make equal bytes.
 |---|---|
 | files, directories, links | the same; 0644 and 0755 if there is no mode; of root |
 | a file without contents | an empty file, as the node daemon writes it |
-| units, drop-ins, masks | `units` |
+| units, drop-ins, masks | `units`, and `base_units` for those of the base image |
 | keys of a user | `~/.ssh/authorized_keys.d/ignition`, and the directories above it |
 | the MachineConfig itself | `/etc/machine-config-daemon/currentconfig`; 0600, as it may hold secrets |
 

@@ -7,7 +7,9 @@
 | masked | a link to /dev/null, and nothing else |
 | enabled, contents declared | the links that `systemctl enable` makes from its [Install], drop-ins counted |
 | enabled, contents in the base image | `enable NAME` in Ignition's preset file, which systemd obeys on a first boot |
-| `enabled: false` | nothing: what the base image enables stays enabled |
+| `enabled: false` | `disable NAME` in that file |
+
+What has to change in the base image is in `base_units`.
 """
 
 import re
@@ -38,14 +40,26 @@ def unit_nodes(units: Sequence[Unit]) -> Iterator[Node]:
             raise Invalid(where, "another unit has the same name")
         by_name[unit.name] = unit
         yield from _unit_files(unit, where=where)
-    preset = []
     for name in _enabled(by_name):
-        if (source := _source(name, by_name)) is None:
-            preset.append(f"enable {name}\n")
-        else:
+        if source := _source(name, by_name):
             yield from _links(name, source)
+    preset = [
+        *(f"enable {name}\n" for name in enabled_in_base(units)),
+        *(f"disable {name}\n" for name in disabled_names(units)),
+    ]
     if preset:
         yield Node(PRESET, data="".join(preset).encode())
+
+
+def enabled_in_base(units: Sequence[Unit]) -> list[str]:
+    """The names of units to enable whose contents are in the base image."""
+    by_name = {unit.name: unit for unit in units}
+    return [name for name in _enabled(by_name) if _source(name, by_name) is None]
+
+
+def disabled_names(units: Sequence[Unit]) -> list[str]:
+    """The names of units to disable: those declared so."""
+    return [unit.name for unit in units if unit.enabled is False]
 
 
 def _unit_files(unit: Unit, *, where: str) -> Iterator[Node]:
