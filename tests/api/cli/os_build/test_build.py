@@ -20,6 +20,26 @@ def test_an_image_is_built_from_files_and_its_pullspec_printed(windlass: Windlas
     assert "RUN cat /etc/motd" in done.stderr
 
 
+def test_the_machine_os_config_of_the_pool_says_what_is_built_and_where_it_is_pushed(
+    windlass: Windlass, desk: Desk
+) -> None:
+    content = "FROM configs AS final\nENV LANG C.UTF-8\nRUN echo $LANG > /etc/lang\n"
+    spec = {
+        "machineConfigPool": {"name": "worker"},
+        "imageBuilder": {"imageBuilderType": "Job"},
+        "renderedImagePushSecret": {"name": "push"},
+        "renderedImagePushSpec": f"{desk.registry.host}/claimed/os:latest",
+        "containerFile": [{"containerfileArch": "NoArch", "content": content}],
+    }
+    desk.write("claim.json", {"kind": "MachineOSConfig", "metadata": {"name": "worker"}, "spec": spec})
+    arguments = [each for each in desk.arguments if each not in ("--push", f"{desk.registry.host}/cli/os")]
+    done = windlass(*arguments, "-f", str(desk.folder / "claim.json"))
+    assert done.returncode == Exit.OK, done.stderr
+    repository, _, digest = done.stdout.strip().partition("@")
+    assert repository == f"{desk.registry.host}/claimed/os"
+    assert desk.registry.images.file("claimed/os", digest, "/etc/lang") == b"C.UTF-8\n"
+
+
 BASE_WITH_UNITS = """\
 RUN mkdir -p /etc/systemd/system/multi-user.target.wants /etc/systemd/system/d.service.d
 RUN ln -s /usr/lib/systemd/system/chronyd.service /etc/systemd/system/multi-user.target.wants/chronyd.service

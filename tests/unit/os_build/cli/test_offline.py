@@ -9,6 +9,10 @@ import yaml
 
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.cli.program import run
+from windlass.os_build.cli.from_files import Wrong, inputs
+from windlass.os_build.cli.given import Choices
+from windlass.os_build.pool.snapshot import Settings
+from windlass.os_build.pullspec import Target
 
 BASE = "quay.io/openshift/os@sha256:" + "a" * 64
 NAMESPACE = "openshift-machine-config-operator"
@@ -33,6 +37,17 @@ def pool(config: str = "rendered-worker-1") -> dict[str, Any]:
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NAMESPACE}, "data": data}
+
+
+def machine_os_config(name: str = "worker", *, version: str = V1, of: str = "worker", **spec: Any) -> dict[str, Any]:
+    whole = {
+        "machineConfigPool": {"name": of},
+        "imageBuilder": {"imageBuilderType": "Job"},
+        "renderedImagePushSecret": {"name": "push"},
+        "renderedImagePushSpec": "r.example.com/machines/os:latest",
+        "containerFile": [{"containerfileArch": "NoArch", "content": "FROM configs AS final\nRUN echo claimed\n"}],
+    }
+    return {"apiVersion": version, "kind": "MachineOSConfig", "metadata": {"name": name}, "spec": whole | spec}
 
 
 USERS_PART = config_map("on-cluster-build-custom-dockerfile", worker="RUN echo mine\n")
@@ -71,7 +86,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 def test_a_containerfile_is_rendered_for_a_pool(shell: Shell, objects: list[dict[str, Any]]) -> None:
     code, out, err = shell.os_build("render", "-f", shell.file(*objects), "--pool", "worker")
     assert (code, err) == (Exit.OK, "")
-    assert out.startswith(f"FROM {BASE} AS configs\n")
+    assert f"FROM {BASE} AS configs\n" in out
     assert 'LABEL machineconfig="rendered-worker-1"\n' in out
 
 
@@ -89,6 +104,93 @@ def test_the_base_is_that_of_the_option_or_of_the_machine_config_or_of_the_confi
     assert shell.os_build("render", "-f", file, "--pool", "worker")[1].startswith(f"FROM {BASE} ")
     out = shell.os_build("render", "-f", file, "--pool", "worker", "--base", "r.example.com/os:1")[1]
     assert out.startswith("FROM r.example.com/os:1 ")
+
+
+def test_what_is_rendered_is_what_the_controller_builds_without_options(shell: Shell) -> None:
+    file = shell.file(machine_config())
+    default = shell.os_build("render", "-f", file, "--pool", "worker")
+    assert default == shell.os_build("render", "-f", file, "--pool", "worker", "--apply-by", str(Settings().apply_by))
+    tree = shell.os_build("render", "-f", file, "--pool", "worker", "--apply-by", "tree")
+    assert default != tree
+    assert "ADD rootfs.tar.gz /\n" in tree[1]
+
+
+def test_the_containerfile_of_a_pool_that_a_machine_os_config_names_is_that_of_the_machine_os_config(
+    shell: Shell,
+) -> None:
+    other = machine_os_config("infra", of="infra", containerFile=[{"content": "RUN echo infra\n"}])
+    file = shell.file(machine_config(), USERS_PART, other, machine_os_config())
+    out = shell.os_build("render", "-f", file, "--pool", "worker")[1]
+    assert out.endswith("\nFROM configs AS final\nRUN echo claimed\n")
+    assert "mine" not in out
+    (mine := shell.folder / "Containerfile").write_text("RUN echo other\n")
+    out = shell.os_build("render", "-f", file, "--pool", "worker", "--containerfile", str(mine))[1]
+    assert out.endswith("\nRUN echo other\n")
+
+
+def test_a_must_gather_has_the_machine_os_config_too(shell: Shell) -> None:
+    gathered = shell.folder / "quay-io" / "cluster-scoped-resources" / "machineconfiguration.openshift.io"
+    for kind, one in (("machineconfigs", machine_config()), ("machineosconfigs", machine_os_config())):
+        (gathered / kind).mkdir(parents=True)
+        (gathered / kind / f"{one['metadata']['name']}.yaml").write_text(yaml.safe_dump(one))
+    (shell.folder / "quay-io" / "namespaces").mkdir()
+    assert "RUN echo claimed\n" in shell.os_build("render", "-f", str(shell.folder), "--pool", "worker")[1]
+
+
+@pytest.mark.parametrize(
+    ("objects", "complaint"),
+    [
+        pytest.param(
+            [machine_os_config(containerFile=[{"content": "RUN true\nRUM false"}])],
+            "MachineOSConfig worker: spec.containerFile, line 2: unknown Dockerfile instruction: RUM",
+            id="wrong-containerfile",
+        ),
+        pytest.param(
+            [machine_os_config(containerFile=[{"containerfileArch": "S390X", "content": "RUN true"}])],
+            "MachineOSConfig worker: spec.containerFile has entries for S390X, and images are built on",
+            id="other-architecture",
+        ),
+        pytest.param(
+            [machine_os_config(renderedImagePushSpec="r.example.com/a/b/c:1")],
+            "MachineOSConfig worker: spec.renderedImagePushSpec is 'r.example.com/a/b/c:1', and the API takes no",
+            id="a-target-that-the-controller-refuses",
+        ),
+        pytest.param(
+            [machine_os_config("a"), machine_os_config("b")],
+            "MachineOSConfigs a and b all name MachineConfigPool worker: give the file of one of them with -f",
+            id="two-of-them",
+        ),
+        pytest.param(
+            [machine_os_config(version="machineconfiguration.openshift.io/v1alpha1")],
+            "MachineOSConfig/worker is of machineconfiguration.openshift.io/v1alpha1, and only "
+            "machineconfiguration.openshift.io/v1 is read: give it as that, or leave it out and give --containerfile",
+            id="an-older-version",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_machine_os_config_is_said_in_one_line(
+    shell: Shell, objects: list[dict[str, Any]], complaint: str
+) -> None:
+    code, out, err = shell.os_build("render", "-f", shell.file(machine_config(), *objects), "--pool", "worker")
+    assert (code, out, err.count("\n")) == (Exit.UNREADABLE, "", 1)
+    assert complaint in err
+
+
+def test_what_is_wrong_with_machine_os_configs_of_other_pools_does_not_matter(shell: Shell) -> None:
+    old = machine_os_config("a", version="machineconfiguration.openshift.io/v1alpha1", of="a")
+    wrong = machine_os_config("b", of="b", containerFile=3)
+    file = shell.file(machine_config(), old, wrong, machine_os_config("c", of="c"), machine_os_config("d", of="c"))
+    assert shell.os_build("render", "-f", file, "--pool", "worker")[0] == Exit.OK
+
+
+def test_an_image_is_pushed_where_the_machine_os_config_says_or_the_option(shell: Shell) -> None:
+    objects = [machine_config(), machine_os_config(renderedImagePushSpec="r.example.com/a/b/c:1")]
+    choices = Choices(sources=(shell.file(*objects),), pool="worker", base="", containerfile=None, apply_by="tree")
+    assert inputs(choices, push="127.0.0.1:5000/x/y/z").request.target == Target("127.0.0.1:5000", "x/y/z")
+    with pytest.raises(Wrong, match="--push: 'os' has no host"):
+        inputs(choices, push="os")
+    shell.file(machine_config(), machine_os_config())
+    assert inputs(choices, push="").request.target == Target("r.example.com", "machines/os")
 
 
 @pytest.mark.parametrize(

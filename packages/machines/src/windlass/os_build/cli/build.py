@@ -9,12 +9,13 @@ from windlass.os_build.cli import given
 
 
 @click.command("build")
-@given.options
+@given.options(apply_by="tree")
 @click.option(
     "--push",
     default="",
     metavar="HOST/ORG/REPO",
-    help="The repository to push to. [default: finalImagePullspec of ConfigMap machine-os-builder-config]",
+    help="The repository to push to. [default: renderedImagePushSpec of the MachineOSConfig, or finalImagePullspec of "
+    "ConfigMap machine-os-builder-config]",
 )
 @click.option(
     "--authfile",
@@ -60,7 +61,7 @@ def command(
 ) -> int:
     """Build the image of a pool with buildah, push it, and print its pullspec with digest.
 
-    The files are those of `windlass os-build render`. Standard error has what buildah prints.
+    The files are those of `windlass os-build render --apply-by tree`. Standard error has what buildah prints.
 
     Commands of the Containerfile run on this machine with your rights, and nothing but a chroot keeps them apart from
     it: build only what you trust.

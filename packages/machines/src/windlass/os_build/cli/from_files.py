@@ -3,14 +3,16 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool, PoolConfiguration
+from windlass.api.machineosconfig import MachineOSConfig
+from windlass.api.meta import NamedReference
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.documents import Document, Interest, Undecodable, read_inputs
 from windlass.kube.foreign import harmless
@@ -18,9 +20,13 @@ from windlass.os_build import constants
 from windlass.os_build.cli.given import Choices
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered
 from windlass.os_build.inputs.lint import lint_user_part
+from windlass.os_build.machine_os import request as machine_os
+from windlass.os_build.pullspec import Target
 from windlass.os_build.request import PULL_SECRET, PULLSPEC, PUSH_SECRET, RENDERED, Given, Problem, Request, requested
 
 T = TypeVar("T")
+_NO_TARGET: Final = "localhost/os"
+"""Where nothing is pushed."""
 
 
 class Wrong(click.ClickException):
@@ -32,6 +38,16 @@ class Wrong(click.ClickException):
         return harmless(" ".join(self.message.split()))
 
 
+class _Spec(Struct, rename="camel"):
+    machine_config_pool: NamedReference = NamedReference()
+
+
+class _Claiming(Struct):
+    """What MachineOSConfigs of all versions have."""
+
+    spec: _Spec = field(default_factory=_Spec)
+
+
 class Inputs(Struct, frozen=True):
     """A build that is ready to be made."""
 
@@ -39,8 +55,8 @@ class Inputs(Struct, frozen=True):
     context: Context
 
 
-def inputs(choices: Choices, *, push: str) -> Inputs:
-    """Read the files; `push` is empty if a ConfigMap says where to push. Raises Wrong."""
+def inputs(choices: Choices, *, push: str | None = None) -> Inputs:
+    """Read the files. `push` is where to push, empty: where the files say; None: nothing is pushed. Raises Wrong."""
     documents = _read(choices.sources)
     request = _request(choices, documents, push=push)
     machine_config = _find(documents, "MachineConfig", request.config)
@@ -61,7 +77,7 @@ def inputs(choices: Choices, *, push: str) -> Inputs:
 
 def _read(sources: tuple[str, ...]) -> list[Document]:
     interest = Interest(
-        cluster_scoped=(MachineConfigPool.RESOURCE, MachineConfig.RESOURCE),
+        cluster_scoped=(MachineConfigPool.RESOURCE, MachineConfig.RESOURCE, MachineOSConfig.RESOURCE),
         in_namespaces=((constants.NAMESPACE, ConfigMap.RESOURCE),),
     )
     documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=interest)
@@ -70,19 +86,53 @@ def _read(sources: tuple[str, ...]) -> list[Document]:
     return documents
 
 
-def _request(choices: Choices, documents: Sequence[Document], *, push: str) -> Request:
+def _request(choices: Choices, documents: Sequence[Document], *, push: str | None) -> Request:
     document = _find(documents, "MachineConfigPool", choices.pool)
     pool = _decoded(document, MachineConfigPool) if document else MachineConfigPool()
     pool = structs.replace(pool, metadata=structs.replace(pool.metadata, name=choices.pool))
     if document is None:
         config = PoolConfiguration(name=_only_rendered(choices, documents))
         pool = structs.replace(pool, spec=structs.replace(pool.spec, configuration=config))
-    request = requested(pool, _given(documents, push=push))
+    if claim := _claim(choices.pool, documents):
+        # As in a cluster: the ConfigMaps do not count for this pool.
+        target = _target(push) if push else None
+        request = machine_os.requested(claim, pool, architecture=constants.ARCHITECTURE, target=target)
+    else:
+        request = requested(pool, _given(documents, push=push))
     if isinstance(request, Problem):
         raise Wrong(request.text)
     if choices.containerfile is not None:
         return structs.replace(request, containerfile=_user_part(choices.containerfile))
     return request
+
+
+def _claim(pool: str, documents: Sequence[Document]) -> MachineOSConfig | None:
+    """The MachineOSConfig of the pool; None without one."""
+    kind, version = MachineOSConfig.RESOURCE.kind, MachineOSConfig.RESOURCE.api_version
+    found = []
+    for name in dict.fromkeys(one.name for one in documents if one.kind == kind):
+        document = _find(documents, kind, name)
+        if document is not None and _decoded(document, _Claiming).spec.machine_config_pool.name == pool:
+            found.append(document)
+    if not found:
+        return None
+    document, *others = found
+    if others:
+        names = " and ".join(each.name for each in found)
+        raise Wrong(f"MachineOSConfigs {names} all name MachineConfigPool {pool}: give the file of one of them with -f")
+    if document.api_version not in ("", version):
+        raise Wrong(
+            f"{document.place}: {document.title} is of {document.api_version}, and only {version} is read: give it as "
+            "that, or leave it out and give --containerfile"
+        )
+    return _decoded(document, MachineOSConfig)
+
+
+def _target(push: str) -> Target:
+    try:
+        return Target.parse(push)
+    except ValueError as error:
+        raise Wrong(f"--push: {error}") from None
 
 
 def _user_part(file: Path) -> str:
@@ -107,7 +157,7 @@ def _only_rendered(choices: Choices, documents: Sequence[Document]) -> str:
     )
 
 
-def _given(documents: Sequence[Document], *, push: str) -> Given:
+def _given(documents: Sequence[Document], *, push: str | None) -> Given:
     """The data of the ConfigMaps. Secrets have no part in this: what they are named does not matter."""
 
     def data(name: str) -> Mapping[str, str] | None:
@@ -115,7 +165,7 @@ def _given(documents: Sequence[Document], *, push: str) -> Given:
         return _decoded(found, ConfigMap).data if found else None
 
     config = data(constants.BUILDER_CONFIG) or data(constants.BUILDER_CONFIG_ALIAS) or {}
-    pullspec = push or config.get(PULLSPEC, "")
+    pullspec = _NO_TARGET if push is None else push or config.get(PULLSPEC, "")
     if not pullspec:
         raise click.UsageError("it is not known where to push the image: give --push HOST/ORG/REPO")
     return Given(

@@ -8,9 +8,6 @@ from typing import Any
 import click
 from msgspec import Struct
 
-NO_TARGET = "localhost/os"
-"""Where nothing is pushed."""
-
 
 class Choices(Struct, frozen=True, kw_only=True):
     """The options that say what is built."""
@@ -22,9 +19,12 @@ class Choices(Struct, frozen=True, kw_only=True):
     apply_by: str
 
 
-def options(function: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command these options; it gets them as its first argument, a `Choices`."""
+def options(*, apply_by: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Gives a command these options; it gets them as its first argument, a `Choices`. `apply_by` is the default."""
+    return functools.partial(_with_options, apply_by)
 
+
+def _with_options(default: str, function: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(function)
     def command(
         *, sources: tuple[str, ...], pool: str, base: str, containerfile: Path | None, apply_by: str, **others: Any
@@ -38,13 +38,13 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
             "--containerfile",
             type=click.Path(path_type=Path, dir_okay=False, exists=True),
             metavar="FILE",
-            help="The user's part, in place of the ConfigMap on-cluster-build-custom-dockerfile.",
+            help="The user's part, in place of that of the MachineOSConfig or ConfigMap.",
         ),
         click.option("--base", default="", metavar="IMAGE", help="The base image, in place of spec.osImageURL."),
         click.option(
             "--apply-by",
             type=click.Choice(["ignition", "tree"]),
-            default="tree",
+            default=default,
             show_default=True,
             help="How the image gets the configuration: by the program in the base image, or as files from here.",
         ),

@@ -29,9 +29,13 @@ _REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/
 """Repositories whose digests the API takes. Source: the CRDs of MachineOSConfig and MachineOSBuild."""
 
 
-def requested(config: MachineOSConfig, pool: MachineConfigPool, *, architecture: str) -> Request | Problem:
-    """The request of a MachineOSConfig for `pool`, the pool named in its spec. `architecture`: that of the builders,
-    such as amd64."""
+def requested(
+    config: MachineOSConfig, pool: MachineConfigPool, *, architecture: str, target: Target | None = None
+) -> Request | Problem:
+    """The request of a MachineOSConfig for `pool`, the pool named in its spec.
+
+    `architecture` is that of the builders, such as amd64; `target` takes the place of `renderedImagePushSpec`.
+    """
     name, spec = config.metadata.name, config.spec
     if isinstance(rendered := rendered_config(pool), Problem):
         return rendered
@@ -40,15 +44,15 @@ def requested(config: MachineOSConfig, pool: MachineConfigPool, *, architecture:
         return _invalid(name, f"imageBuilder.imageBuilderType is {builder!r}: write Job")
     if not (push_secret := spec.rendered_image_push_secret.name):
         return _invalid(name, f"renderedImagePushSecret.name is empty: name a Secret in namespace {NAMESPACE}")
-    if isinstance(target := _target(name, spec.rendered_image_push_spec), Problem):
-        return target
+    if isinstance(pushed := target or _target(name, spec.rendered_image_push_spec), Problem):
+        return pushed
     if isinstance(containerfile := _containerfile(name, spec.container_file or (), architecture), Problem):
         return containerfile
     pull_secret = spec.base_image_pull_secret.name if spec.base_image_pull_secret else ""
     return Request(
         pool=pool.metadata.name,
         config=rendered,
-        target=target,
+        target=pushed,
         pull_secret=pull_secret or GLOBAL_PULL_SECRET,
         push_secret=push_secret,
         containerfile=containerfile,
