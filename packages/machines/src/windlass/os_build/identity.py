@@ -16,7 +16,7 @@ from msgspec import Struct
 from windlass.os_build.request import Request
 
 RENDERER: Final = "1"
-"""Changes when the same inputs give another image."""
+"""Changes when images that exist have to be built again. That their Containerfile had another text is no reason."""
 _DIGITS: Final = 32
 _POOL_CHARACTERS: Final = 20
 _LONGEST: Final = 63
