@@ -66,6 +66,11 @@ def test_the_machine_config_itself_is_there_and_only_root_reads_it() -> None:
     assert json.loads(entry.data)["spec"] == json.loads(document)["spec"]
 
 
+def test_what_an_account_has_anyway_may_be_said() -> None:
+    users = [{"name": "core", "shouldExist": True, "system": False, "groups": [], "gecos": None, "shell": ""}]
+    assert made({"passwd": {"users": users}}) == {}
+
+
 def test_keys_are_written_where_sshd_and_ignition_look_for_them() -> None:
     users = [
         {"name": "core", "sshAuthorizedKeys": ["ssh-ed25519 A a", "ssh-rsa B\n"]},
@@ -120,13 +125,28 @@ def test_keys_are_written_where_sshd_and_ignition_look_for_them() -> None:
             {"passwd": {"users": [{"name": "core", "passwordHash": "$6$"}]}},
             f"passwd.users[0] core: passwordHash: a password cannot be set: {ONLY_IGNITION}",
         ),
+        (
+            {"passwd": {"users": [{"name": "core", "shouldExist": False}]}},
+            f"passwd.users[0] core: shouldExist: a user cannot be removed: {ONLY_IGNITION}",
+        ),
+        (
+            {"passwd": {"users": [{"name": "core", "homeDir": "/srv/core"}]}},
+            f"passwd.users[0] core: homeDir: an account cannot be changed: {ONLY_IGNITION}",
+        ),
+        (
+            {"passwd": {"users": [{"name": "core", "groups": ["wheel"]}]}},
+            f"passwd.users[0] core: groups: an account cannot be changed: {ONLY_IGNITION}",
+        ),
         ({"passwd": {"groups": [{"name": "g"}]}}, f"passwd.groups[0] g: a group cannot be added: {ONLY_IGNITION}"),
         (
             {"ignition": {"version": "3.4.0", "config": {"merge": [{"source": "data:,{}"}]}}},
             f"ignition.config: other configurations would have to be fetched: {ONLY_IGNITION}",
         ),
     ],
-    ids=["remote", "remote append", "append", "user by name", "hard link", "user", "password", "group", "merge"],
+    ids=[
+        *("remote", "remote append", "append", "user by name", "hard link", "user", "password"),
+        *("removed user", "home", "groups of a user", "group", "merge"),
+    ],
 )
 def test_what_only_ignition_can_do_is_said(config: Any, said: str) -> None:
     assert problem(machine_config(config)).text == f"MachineConfig {NAME}: spec.config.{said}"

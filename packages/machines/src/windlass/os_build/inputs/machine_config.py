@@ -13,7 +13,7 @@ Source of the format: coreos.github.io/ignition/specs, 3.0 to 3.5; null is as go
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -114,11 +114,22 @@ class Systemd(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True, rename="camel"):
-    """A user, or a group, which has only a name."""
+    """A user, or a group, of which only the name matters. From `gecos` on are fields that only Ignition can obey."""
 
     name: str
     ssh_authorized_keys: list[str] | None = None
     password_hash: str | None = None
+    gecos: Any = None
+    groups: Any = None
+    home_dir: Any = None
+    no_create_home: Any = None
+    no_log_init: Any = None
+    no_user_group: Any = None
+    primary_group: Any = None
+    shell: Any = None
+    should_exist: Any = None
+    system: Any = None
+    uid: Any = None
 
 
 class Passwd(Struct, frozen=True):

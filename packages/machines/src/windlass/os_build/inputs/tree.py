@@ -21,9 +21,9 @@ import gzip
 import io
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from windlass.os_build.inputs.contents import decoded, is_remote
 from windlass.os_build.inputs.machine_config import (
@@ -49,6 +49,7 @@ CURRENT_CONFIG: Final = "/etc/machine-config-daemon/currentconfig"
 ONLY_IGNITION: Final = "apply the configuration by ignition, or remove this"
 _IDS: Final = {"root": 0, "core": 1000}
 _HOMES: Final = {"root": "/root", "core": "/home/core"}
+_OF_ACCOUNTS: Final = tuple(each for each in fields(Account) if each.type is Any and each.name != "should_exist")
 _LARGEST_MODE: Final = 0o7777
 _LARGEST_ID: Final = (1 << 32) - 2
 
@@ -181,3 +182,8 @@ def _refuse_what_needs_ignition(other: Other, passwd: Passwd) -> None:
             raise Invalid(where, "a user cannot be added", ONLY_IGNITION)
         if user.password_hash:
             raise Invalid(f"{where}: passwordHash", "a password cannot be set", ONLY_IGNITION)
+        if user.should_exist is False:
+            raise Invalid(f"{where}: shouldExist", "a user cannot be removed", ONLY_IGNITION)
+        for field in _OF_ACCOUNTS:
+            if getattr(user, field.name) not in (None, False, "", []):
+                raise Invalid(f"{where}: {field.encode_name}", "an account cannot be changed", ONLY_IGNITION)
