@@ -27,11 +27,11 @@ class Desk:
     def write(self, name: str, content: Any) -> None:
         (self.folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
 
-    def write_config(self, **more: Any) -> None:
-        """The MachineConfig; `more` is more of its Ignition configuration."""
+    def write_config(self, *, spec: dict[str, Any] | None = None, **more: Any) -> None:
+        """The MachineConfig, with more of its `spec`; `more` is more of its Ignition configuration."""
         motd = {"path": "/etc/motd", "mode": 0o600, "contents": {"source": "data:,welcome"}}
         config = {"ignition": {"version": "3.4.0"}, "storage": {"files": [motd]}, **more}
-        spec = {"osImageURL": self.base, "config": config}
+        spec = {"osImageURL": self.base, "config": config, **(spec or {})}
         self.write("config.json", {"kind": "MachineConfig", "metadata": {"name": "rendered-worker-1"}, "spec": spec})
 
     @property

@@ -68,6 +68,33 @@ def test_units_of_the_base_image_are_disabled_unmasked_and_stripped(windlass: Wi
     assert found.decode().split() == ["./a.service", "./d.service.d/10-new.conf", "./multi-user.target.wants/a.service"]
 
 
+PLAYED_OS = """\
+RUN mkdir -p /usr/lib/dracut/modules.d/30ignition /etc/yum.repos.d /usr/lib/tmpfiles.d
+RUN printf '#!/bin/sh\\necho Ignition >> /etc/done\\n' > /usr/lib/dracut/modules.d/30ignition/ignition
+RUN printf '#!/bin/sh\\necho "$@" >> /etc/done\\n' > /bin/rpm-ostree
+RUN printf '#!/bin/sh\\n' > /bin/ostree && printf '#!/bin/sh\\n' > /bin/jq
+RUN chmod +x /usr/lib/dracut/modules.d/30ignition/ignition /bin/rpm-ostree /bin/ostree /bin/jq
+"""
+"""Programs of an OS that write down how they were called."""
+PLAYED_EXTENSIONS = """\
+RUN mkdir -p /usr/share/rpm-ostree/extensions
+RUN touch /usr/share/rpm-ostree/extensions/openvswitch3.5-ipsec-3.5.2-43.el9fdp.x86_64.rpm
+"""
+
+
+def test_what_the_extensions_image_has_is_installed_after_ignition(windlass: Windlass, desk: Desk) -> None:
+    base = windlass(*desk.arguments, *desk.containerfile(PLAYED_OS)).stdout.strip()
+    image = windlass(*desk.arguments, *desk.containerfile(PLAYED_EXTENSIONS)).stdout.strip()
+    desk.write_config(spec={"extensions": ["ipsec"], "baseOSExtensionsContainerImage": image})
+    done = windlass(*desk.arguments, "--base", base, "--apply-by", "ignition")
+    assert done.returncode == Exit.OK, done.stderr
+    found = desk.registry.images.file("cli/os", done.stdout.strip().partition("@")[2], "/etc/done")
+    assert found.decode().splitlines() == [
+        "Ignition",
+        "install NetworkManager-libreswan libreswan openvswitch3.5-ipsec",
+    ]
+
+
 def test_a_failure_is_one_line_after_the_log_with_the_remedy(windlass: Windlass, desk: Desk) -> None:
     done = windlass(*desk.arguments, *desk.containerfile("RUN printf '\\033[2J'; exit 4\n"))
     assert (done.returncode, done.stdout) == (Exit.FAILED, "")
