@@ -1747,7 +1747,7 @@ _ASKING_AND_RENDERING = (
         "os_build/inputs/test_containerfile.py",
         ("if _BEFORE_NEWER.match(self.release):", "if False:"),
         ("        *-*-*) ;;\n", ""),
-        ('"$packages $name"; break', '"$packages $name"'),
+        ("    rpm -q $packages || {{\n", "    true || {{\n"),
         ("    exit 1\nfi\n", "    installed= old=\nfi\n"),
     ),
     *_in(

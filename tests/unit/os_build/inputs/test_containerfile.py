@@ -165,18 +165,32 @@ def test_extensions_become_packages_each_once() -> None:
 
 STUB = """\
 #!/bin/sh
-case "${0##*/} $*" in
-"rpm -q $INSTALLED") ;;
-"rpm "*) exit 1 ;;
-*) echo "${0##*/} $*" ;;
-esac
 case "${0##*/}" in
-dnf) cat ;;
+rpm)
+    shift
+    for package; do
+        case " $INSTALLED $(cat "$ROOT/new") " in *" $package "*) ;; *) exit 1 ;; esac
+    done
+    exit 0
+    ;;
+esac
+echo "${0##*/} $*"
+case "${0##*/}" in
+dnf)
+    while read -r line; do
+        echo "$line"
+        for word in ${line#install}; do
+            ls "$REPOSITORY/$word"-[0-9]*.rpm > /dev/null 2>&1 && printf ' %s' "$word" >> "$ROOT/new"
+        done
+    done
+    ;;
 rpm-ostree) cat "$ROOT"/etc/yum.repos.d/*; exit "$STATUS" ;;
 jq) cat "$2" ;;
 ignition-apply) echo "container=$container $(cat "$2")" ;;
 esac
+exit 0
 """
+"""Programs of an OS. dnf installs what the repository has, and is content: so does that of RHEL 9 in a shell."""
 
 
 CONTENT = "tmp/mco-extensions/os-extensions-content/usr/share/rpm-ostree/extensions"
@@ -191,6 +205,7 @@ def run(
         (root / name).mkdir(parents=True)
     for rpm in rpms:
         (root / CONTENT / rpm).touch()
+    (root / "new").touch()
     ignition = root / "usr/lib/dracut/modules.d/30ignition/ignition"
     ignition.parent.mkdir(parents=True)
     for stub in (*(root / "bin" / name for name in ("rpm", "rpm-ostree", "dnf", "ostree", "jq")), ignition):
@@ -204,6 +219,7 @@ def run(
     environment = {
         "PATH": f"{root}/bin:{os.environ['PATH']}",
         "ROOT": str(root),
+        "REPOSITORY": str(root / CONTENT),
         "TMPDIR": str(root),
         "INSTALLED": installed,
         "STATUS": str(status),
@@ -312,24 +328,45 @@ def test_directories_of_usbguard_and_ipsec_are_made_at_boot(extension: str, tmp_
     )
 
 
+KVM = "kernel-rt-kvm"
+
+
+def files_of(packages: Sequence[str]) -> list[str]:
+    return [f"{package}-5.14.0-570.el9.x86_64.rpm" for package in packages]
+
+
 @pytest.mark.parametrize(
     ("kernel", "installed", "removed"),
     [
-        ("realtime", "kernel-core", "default"),
-        ("realtime", "kernel-64k-core", "64k-pages"),
-        ("64k-pages", "kernel-core", "default"),
-        ("64k-pages", "kernel-rt-core", "realtime"),
-        ("realtime", "kernel-rt-core", None),
-        ("64k-pages", "kernel-64k-core", None),
+        ("realtime", "kernel-core", KERNELS["default"]),
+        ("realtime", "kernel-64k-core", KERNELS["64k-pages"]),
+        ("64k-pages", "kernel-core", KERNELS["default"]),
+        ("64k-pages", "kernel-rt-core", (*KERNELS["realtime"], KVM)),
+        ("realtime", "kernel-rt-core", ()),
+        ("64k-pages", "kernel-64k-core", ()),
     ],
 )
 def test_another_kernel_replaces_the_one_that_is_there(
-    kernel: str, installed: str, removed: str | None, tmp_path: Path
+    kernel: str, installed: str, removed: Sequence[str], tmp_path: Path
 ) -> None:
     shell = []
     if removed:
-        shell = ["dnf -y shell", f"remove {' '.join(KERNELS[removed])}", f"install {' '.join(KERNELS[kernel])}", "run"]
-    assert run(script(Wanted.of([], kernel)), tmp_path, installed=installed) == [*shell, COMMIT]
+        shell = ["dnf -y shell", f"remove {' '.join(removed)}", f"install {' '.join(KERNELS[kernel])}", "run"]
+    rpms = files_of(KERNELS[kernel])
+    assert run(script(Wanted.of([], kernel)), tmp_path, installed=installed, rpms=rpms) == [*shell, COMMIT]
+
+
+def test_a_package_that_only_older_kernels_have_is_installed_if_the_extensions_image_has_it(tmp_path: Path) -> None:
+    said = run(script(Wanted.of([], "realtime")), tmp_path, rpms=files_of([*KERNELS["realtime"], KVM]))
+    assert said[2] == f"install {' '.join(KERNELS['realtime'])} {KVM}"
+
+
+@pytest.mark.parametrize("rpms", [[], ["kernel-rt-core", "kernel-rt-modules"]], ids=["none", "some"])
+def test_an_image_without_its_kernel_is_not_committed(rpms: list[str], tmp_path: Path) -> None:
+    said = "spec.kernelType of the MachineConfig: realtime: not all packages can be installed"
+    done = run(script(Wanted.of([], "realtime")), tmp_path, rpms=files_of(rpms), status=1, said=said)
+    assert done[0] == "dnf -y shell"
+    assert COMMIT not in done
 
 
 def test_a_kernel_that_nobody_knows_is_not_replaced(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ The script runs with the extensions image mounted at `MOUNT`.
 
 The operator has the table of its own release; ours is for every release. `PACKAGES` has each extension that some
 release knows, with the packages that all such releases install. `NEWER` has packages that belong to an extension from
-release 5.0 on: the script installs them if the extensions image has them, but never for a release 4.x.
+release 5.0 on: the script installs them if the extensions image has them, but never for a release 4.x. `FORMER` has
+packages of kernels that newer versions of RHEL lack: they, too, are installed if the extensions image has them.
 """
 
 import re
@@ -33,9 +34,11 @@ NEWER: Final[Mapping[str, tuple[str, ...]]] = {"ipsec": ("openvswitch3.5-ipsec",
 """More packages of an extension, from release 5.0 on."""
 KERNELS: Final[Mapping[str, tuple[str, ...]]] = {
     DEFAULT: ("kernel", "kernel-core", "kernel-modules", "kernel-modules-core", "kernel-modules-extra"),
-    "realtime": ("kernel-rt-core", "kernel-rt-modules", "kernel-rt-modules-extra", "kernel-rt-kvm"),
+    "realtime": ("kernel-rt-core", "kernel-rt-modules", "kernel-rt-modules-extra"),
     LARGE_PAGES: ("kernel-64k-core", "kernel-64k-modules", "kernel-64k-modules-core", "kernel-64k-modules-extra"),
 }
+FORMER: Final[Mapping[str, tuple[str, ...]]] = {"realtime": ("kernel-rt-kvm",)}
+"""More packages of a kernel, before RHEL 9.7."""
 _CONTENT: Final = f"{MOUNT}/usr/share/rpm-ostree/extensions"
 _BEFORE_NEWER: Final = re.compile(r"4\.")
 _USBGUARD_AND_IPSEC: Final = """\
@@ -97,7 +100,7 @@ class Wanted(Struct, frozen=True):
 
 def script(wanted: Wanted) -> str:
     """The script: POSIX sh, for a real base image of the OS."""
-    parts = [_HEAD]
+    parts = [_HEAD, _HAS]
     if wanted.packages:
         parts.append(_install(wanted))
     if wanted.kernel != DEFAULT:
@@ -126,10 +129,31 @@ END
 """
 
 
+# A file is NAME-VERSION-RELEASE.ARCH.rpm, and neither VERSION nor RELEASE has a hyphen.
+_HAS: Final = f"""\
+content={_CONTENT}
+has() {{
+    for file in "$content/$1"-*.rpm; do
+        case "${{file#"$content/$1-"}}" in
+        *-*-*) ;;
+        *-*) return 0 ;;
+        esac
+    done
+    return 1
+}}
+"""
+
+
+def _packages(always: Sequence[str], if_there: Sequence[str]) -> str:
+    """Lines that set `packages`."""
+    lines = [f"packages='{shlex.join(always)}'"]
+    lines += [f'if has {name}; then packages="$packages {name}"; fi' for name in map(shlex.quote, if_there)]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _install(wanted: Wanted) -> str:
     return f"""\
-packages='{shlex.join(wanted.packages)}'
-{_newer(wanted) if wanted.newer else ""}rpm-ostree install $packages || {{
+{_packages(wanted.packages, wanted.newer)}rpm-ostree install $packages || {{
     status=$?
     echo 'spec.extensions of the MachineConfig: {" ".join(wanted.extensions)}: not all packages can be installed' >&2
     exit $status
@@ -137,39 +161,33 @@ packages='{shlex.join(wanted.packages)}'
 """
 
 
-def _newer(wanted: Wanted) -> str:
-    # A file is NAME-VERSION-RELEASE.ARCH.rpm, and neither VERSION nor RELEASE has a hyphen.
-    return f"""\
-content={_CONTENT}
-for name in {shlex.join(wanted.newer)}; do
-    for file in "$content/$name"-*.rpm; do
-        case "${{file#"$content/$name-"}}" in
-        *-*-*) ;;
-        *-*) packages="$packages $name"; break ;;
-        esac
-    done
-done
-"""
-
-
 def _kernel_switch(kernel: str) -> str:
     """One transaction, since a system without a kernel cannot be committed."""
     return f"""\
 if rpm -q kernel-rt-core > /dev/null 2>&1; then
-    installed='realtime' old='{" ".join(KERNELS["realtime"])}'
+    installed='realtime' old='{_every("realtime")}'
 elif rpm -q kernel-64k-core > /dev/null 2>&1; then
-    installed='{LARGE_PAGES}' old='{" ".join(KERNELS[LARGE_PAGES])}'
+    installed='{LARGE_PAGES}' old='{_every(LARGE_PAGES)}'
 elif rpm -q kernel-core > /dev/null 2>&1; then
-    installed='{DEFAULT}' old='{" ".join(KERNELS[DEFAULT])}'
+    installed='{DEFAULT}' old='{_every(DEFAULT)}'
 else
     echo 'spec.kernelType: the base image has none of kernel-core, kernel-rt-core and kernel-64k-core to replace' >&2
     exit 1
 fi
-if [ "$installed" != '{kernel}' ]; then
+{_packages(KERNELS[kernel], FORMER.get(kernel, ()))}if [ "$installed" != '{kernel}' ]; then
     dnf -y shell <<END
 remove $old
-install {" ".join(KERNELS[kernel])}
+install $packages
 run
 END
+    # dnf removes, and ends with 0, even if it finds none of the packages to install.
+    rpm -q $packages || {{
+        echo 'spec.kernelType of the MachineConfig: {kernel}: not all packages can be installed' >&2
+        exit 1
+    }}
 fi
 """
+
+
+def _every(kernel: str) -> str:
+    return " ".join((*KERNELS[kernel], *FORMER.get(kernel, ())))
