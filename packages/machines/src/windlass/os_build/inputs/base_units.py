@@ -9,8 +9,8 @@
 
 The script needs `sh`, `rm`, `readlink` and `sed`. It runs before the archive is added, so that nothing of that goes.
 
-Source: `writeUnits` of the operator's daemon. We differ in this: the daemon resets units without `enabled` to their
-presets; here they stay as the base image has them.
+Source: `writeUnits` of the operator's daemon. We differ in two things: the daemon resets units without `enabled` to
+their presets, and disables an enabled unit before it writes other contents; here both stay as the base image has them.
 """
 
 import shlex
