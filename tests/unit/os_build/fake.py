@@ -122,7 +122,7 @@ class FakeBackend:
             phase=Phase.PENDING,
             config=order.request.config,
             attempt=order.attempt,
-            secrets=order.secrets.versions,
+            secrets=order.secrets.state,
             image=order.image,
         )
         return (Call(target=order.pool, request=StartFake(state), why="the pool asks for an image"),)

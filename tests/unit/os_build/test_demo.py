@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.unit.os_build.pool.snapshots import REQUEST
 from tests.unit.scenes import missing, present
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.demo.story import Moment
@@ -152,7 +153,7 @@ def test_the_file_has_to_be_in_the_image_of_each_pool_as_the_machine_config_has_
 def failed(**differently: Any) -> dict[str, Any]:
     """The failure of the story, told on the pool."""
     failure = replace(BROKEN, **differently)
-    return worker(FAILED, str(failure.cause), failure_text(failure, attempt=1, attempts=4))
+    return worker(FAILED, str(failure.cause), failure_text(failure, REQUEST, attempt=1, attempts=4))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def failed(**differently: Any) -> dict[str, Any]:
             "Correct",
         ),
         (
-            worker(FAILED, "StepFailed", failure_text(BROKEN, attempt=1, attempts=4), number=0),
+            worker(FAILED, "StepFailed", failure_text(BROKEN, REQUEST, attempt=1, attempts=4), number=0),
             "the image of before is not recorded any more",
         ),
         ({**failed(), "images": (pushed("worker"), pushed("worker", number=2))}, "something was pushed"),

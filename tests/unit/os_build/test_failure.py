@@ -3,8 +3,11 @@
 import time
 
 import pytest
+from msgspec.structs import replace
 
+from tests.unit.os_build.pool.snapshots import NOW, REQUEST
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
+from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, overdue
 
 BASE = "127.0.0.1:5961/os/base"
@@ -106,6 +109,40 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
         pytest.param(
             PUSHING + "http: server gave HTTP response to HTTPS client", "push", Cause.UNTRUSTED, id="http-for-https"
         ),
+        *(
+            pytest.param(
+                f"{PUSHING}received unexpected HTTP status: {code} {text}",
+                "push",
+                Cause.UNREACHABLE,
+                id=str(code),
+            )
+            for code, text in (
+                (408, "Request Timeout"),
+                (502, "Bad Gateway"),
+                (504, "Gateway Timeout"),
+                (507, "Insufficient Storage"),
+                (520, "Web Server Returned an Unknown Error"),
+                (524, "A Timeout Occurred"),
+                (529, "Site is overloaded"),
+                (598, ""),
+            )
+        ),
+        pytest.param(
+            PUSHING + "received unexpected HTTP status: 413 Request Entity Too Large",
+            "push",
+            Cause.IMAGE_REFUSED,
+            id="push-413",
+        ),
+        pytest.param(
+            f"Error: writing manifest: uploading manifest t to {BASE}: manifest invalid: manifest invalid",
+            "push",
+            Cause.IMAGE_REFUSED,
+            id="manifest-invalid",
+        ),
+        pytest.param("Error: writing blob: blob upload invalid", "push", Cause.IMAGE_REFUSED, id="blob-invalid"),
+        pytest.param("Error: buildah ended: signal: killed", "build", Cause.MEMORY, id="killed"),
+        pytest.param("Killed", "build", Cause.MEMORY, id="killed, as a shell says it"),
+        pytest.param("Error: the process was killed by its user", "build", Cause.UNKNOWN, id="killed-by-somebody"),
         pytest.param(
             'Error: creating build container: creating container: creating read-write layer with ID "65cc": '
             "no space left on device",
@@ -155,6 +192,11 @@ def test_a_failure_has_the_cause_that_the_last_line_says(line: str, doing: Doing
             'Error: building at STEP "RUN dd of=/a": exit status 1',
             Failed(cause=Cause.DISK, step="RUN dd of=/a", exit_code=1),
             id="a-command-on-a-full-disk",
+        ),
+        pytest.param(
+            'Error: building at STEP "RUN dnf install -y kernel": exit status 137',
+            Failed(cause=Cause.MEMORY, step="RUN dnf install -y kernel", exit_code=137),
+            id="a-command-that-the-kernel-killed",
         ),
         pytest.param(
             'error: build error: building at STEP "RUN exit 3": while running runtime: exit status 3',
@@ -259,9 +301,10 @@ def test_every_cause_has_a_remedy() -> None:
             ),
             1,
             "The build failed in step 'RUN dnf install -y nosuch' with exit code 1 (attempt 1 of 4). Correct the "
-            "command, or what it needs: if it is the user's, the pool's key in ConfigMap "
-            "on-cluster-build-custom-dockerfile. It is built again when its inputs, its Secrets or the annotation "
-            "rebuild change. Last lines of the log:\nNo match\nError: nothing to do",
+            "command, or what it needs: if it is the user's, ConfigMap "
+            f"{NAMESPACE}/on-cluster-build-custom-dockerfile, key worker. It is built again when its inputs "
+            "change, or after `windlass os-build rebuild worker`. Last lines of the log:\nNo match\n"
+            "Error: nothing to do",
             id="step",
         ),
         pytest.param(
@@ -275,7 +318,7 @@ def test_every_cause_has_a_remedy() -> None:
             Failed(cause=Cause.UNREACHABLE),
             4,
             "The build failed (attempt 4 of 4). Check that the builder reaches the registry, and that the registry is "
-            "healthy. It is not tried again by itself.",
+            "healthy. It is built again at 2026-11-22T12:00:00Z.",
             id="last-attempt",
         ),
         pytest.param(
@@ -283,10 +326,34 @@ def test_every_cause_has_a_remedy() -> None:
             1,
             "The build took longer than it may, in step 'RUN sleep 300' (attempt 1 of 4). Make "
             "the build faster, or look in the log for a step that hangs. It is built again when its "
-            "inputs, its Secrets or the annotation rebuild change.",
+            "inputs change, or after `windlass os-build rebuild worker`.",
             id="deadline",
+        ),
+        pytest.param(
+            Failed(cause=Cause.PUSH_DENIED, exit_code=125),
+            1,
+            "The build failed with exit code 125 (attempt 1 of 4). The registry refuses to take the image: check that "
+            "the repository registry.example.com/org/os exists and that Secret "
+            f"{NAMESPACE}/push, which ConfigMap machine-os-builder-config names, may push there. It is built again "
+            "when the credentials or its inputs change, or after `windlass os-build rebuild worker`.",
+            id="credentials",
         ),
     ],
 )
 def test_a_failure_is_told_with_step_code_attempt_remedy_and_log(failed: Failed, attempt: int, says: str) -> None:
-    assert failure_text(failed, attempt=attempt, attempts=ATTEMPTS) == says
+    assert failure_text(failed, REQUEST, attempt=attempt, attempts=ATTEMPTS, again=NOW) == says
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_a_remedy_names_the_objects_of_the_pool_and_no_others(cause: Cause) -> None:
+    """A pool with a MachineOSConfig has no ConfigMaps to correct."""
+    by_config = replace(REQUEST, claimed_by="w")
+    text = failure_text(Failed(cause=cause), by_config, attempt=1, attempts=ATTEMPTS)
+    assert "{" not in text
+    assert "ConfigMap" not in text
+    for named, causes in (
+        ("MachineOSConfig w: spec.containerFile", (Cause.CONTAINERFILE, Cause.STEP)),
+        (f"Secret {NAMESPACE}/pull, which MachineOSConfig w names", (Cause.PULL_DENIED,)),
+        (f"Secret {NAMESPACE}/push, which MachineOSConfig w names", (Cause.PUSH_DENIED,)),
+    ):
+        assert (named in text) == (cause in causes)

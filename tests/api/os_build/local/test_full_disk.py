@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.api.os_build.local.workshop import Workshop
+from tests.unit.os_build.pool.snapshots import REQUEST
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.builder import ATTEMPTS, Cause, Phase
 from windlass.os_build.failure import failure_text
@@ -64,7 +65,7 @@ async def test_a_full_disk_is_the_cause_whatever_fills_it_and_space_suffices(
         state = await workshop.build(builds, request_of(workshop))
         assert state.failed is not None
         assert state.failed.cause is Cause.DISK, state.failed
-        text = failure_text(state.failed, attempt=1, attempts=ATTEMPTS)
+        text = failure_text(state.failed, REQUEST, attempt=1, attempts=ATTEMPTS)
         assert "Free disk space where the builder runs. It is tried again by itself." in text
         assert "no space left on device" in text.lower()
         disk.resize(ENOUGH)

@@ -125,7 +125,7 @@ class BackendConformance:
             inputs=wanted.inputs,
             config=wanted.request.config,
             attempt=2,
-            secrets="7,9",
+            secrets=wanted.secrets.state,
             image=wanted.image,
             digest="",
             failed=None,

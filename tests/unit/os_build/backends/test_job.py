@@ -95,8 +95,8 @@ async def test_a_job_repeats_what_may_pass_and_nothing_else() -> None:
     assert (spec["completions"], spec["backoffLimit"], spec["activeDeadlineSeconds"]) == (1, 3, 120)
     assert spec["template"]["spec"]["restartPolicy"] == "Never"
     assert spec["podFailurePolicy"]["rules"] == [
-        {"action": "FailJob", "onExitCodes": {"containerName": "build", "operator": "In", "values": [65, 66]}},
         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+        {"action": "FailJob", "onExitCodes": {"containerName": "build", "operator": "In", "values": [65, 66, 137]}},
     ]
     assert "ttlSecondsAfterFinished" not in spec, "a failed build stays until it is cleaned"
 

@@ -12,6 +12,7 @@ import pytest
 from tests.waiting import wait_until
 from windlass.os_build.backends.job import script
 from windlass.os_build.backends.job_state import Exit
+from windlass.os_build.builder import Cause
 from windlass.os_build.failure import Doing, explain
 
 DIGEST = "sha256:" + "ab" * 32
@@ -131,6 +132,9 @@ AS_BUILDAH_SAYS = [
     pytest.param("build", "", id="nothing"),
     pytest.param("push", "Error: received unexpected HTTP status: 503 Service Unavailable", id="503"),
     pytest.param("push", "Error: toomanyrequests: slow down", id="429"),
+    pytest.param("push", "Error: received unexpected HTTP status: 507 Insufficient Storage", id="507"),
+    pytest.param("push", "Error: received unexpected HTTP status: 524 A Timeout Occurred", id="524"),
+    pytest.param("push", "Error: received unexpected HTTP status: 413 Request Entity Too Large", id="413"),
     pytest.param("push", "Error: writing blob: unexpected EOF", id="cut off"),
     pytest.param("push", "Error: denied: requested access to the resource is denied", id="push refused"),
     pytest.param("push", "Error: Get https://r/v2/: net/http: TLS handshake timeout", id="handshake"),
@@ -150,6 +154,12 @@ def test_the_exit_code_says_whether_another_attempt_may_help_as_the_controller_w
     }[doing]
     assert container.run() == (transient if explain(log, exit_code=None, doing=doing).transient else permanent)
     assert container.message.read_text().strip() == log
+
+
+def test_a_builder_that_the_kernel_killed_says_so(container: Container) -> None:
+    container.says_of("build", "STEP 2/9: RUN dnf install -y kernel", code=137)
+    assert container.run() == Exit.BUILD_FAILED
+    assert explain(container.message.read_text(), exit_code=None, doing="build").cause is Cause.MEMORY
 
 
 def test_only_the_end_of_a_long_log_is_the_termination_message(container: Container) -> None:

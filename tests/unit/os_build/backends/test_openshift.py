@@ -267,7 +267,7 @@ STEP = 'error: build error: building at STEP "RUN false": while running runtime:
         pytest.param("PushImageToRegistryFailed", "error: i/o timeout", Cause.UNREACHABLE, id="push without answer"),
         pytest.param("ManageDockerfileFailed", "error: x", Cause.CONTAINERFILE, id="the Containerfile"),
         pytest.param("CancelledBuild", "", Cause.CANCELLED, id="cancelled"),
-        pytest.param("OutOfMemoryKilled", "", Cause.UNKNOWN, id="memory"),
+        pytest.param("OutOfMemoryKilled", "", Cause.MEMORY, id="memory"),
         pytest.param("CannotCreateBuildPod", "", Cause.UNKNOWN, id="no Pod"),
         pytest.param("SomethingNew", "", Cause.UNKNOWN, id="a reason that is not known here"),
     ],

@@ -28,7 +28,7 @@ def test_a_wrong_users_part_is_refused_with_config_map_key_and_line(apply_by: Ap
 
 
 def test_a_users_part_from_elsewhere_is_refused_with_its_own_place() -> None:
-    of = replace(request("BOGUS"), written_in="MachineOSConfig worker: spec.containerFile")
+    of = replace(request("BOGUS"), claimed_by="worker")
     text = problem(with_files(), of).text
     assert (
         text

@@ -9,7 +9,7 @@ from tests.unit.os_build.machine_os.samples import DIGEST, REPOSITORY, machine_o
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import K
 from windlass.kube.control.seen import Present
-from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.constants import REBUILD
 from windlass.os_build.machine_os.claim import (
     Again,
     Building,
@@ -46,7 +46,7 @@ def build(state: State = State.SUCCEEDED, *, name: str = "worker-1", **metadata:
 def claim(*builds: Present[MachineOSBuild], status: Any = None, asks: dict[str, str] | None = None, **of: Any) -> Claim:
     """`asks`: annotations of the MachineOSConfig."""
     config: Present[MachineOSConfig] = present(machine_os_config(status=status), annotations=asks or {})
-    return Claim(config=config, builds=builds, **{"name": "worker-1", "versions": "v1", **of})
+    return Claim(config=config, builds=builds, **{"name": "worker-1", **of})
 
 
 NEW = build(State.INITIAL)
@@ -54,9 +54,7 @@ RUNS = build(State.BUILDING)
 GOES = build(State.BUILDING, deletion_timestamp="2026-11-22T12:00:00Z")
 LOST = build(State.INTERRUPTED)
 DONE = build()
-REFUSED = build(State.FAILED, annotations={SECRETS_ANNOTATION: "v0"})
-BROKEN = build(State.FAILED, annotations={SECRETS_ANNOTATION: "v1"})
-THEIRS = build(State.FAILED)
+BROKEN = build(State.FAILED)
 ASKED = build(State.INITIAL, annotations={REBUILD: ""})
 
 ROWS: dict[str, tuple[Claim, Standing]] = {
@@ -68,9 +66,7 @@ ROWS: dict[str, tuple[Claim, Standing]] = {
     "earlier, and gone": (claim(DONE, registry=Gone("gone")), Again(DONE, "gone")),
     "earlier, not asked yet": (claim(DONE), Wait("the registry to be asked", asks=True)),
     "interrupted": (claim(LOST), Again(LOST, "it was interrupted")),
-    "failed, the Secrets have changed": (claim(REFUSED), Again(REFUSED, "the Secrets have changed since it failed")),
     "failed": (claim(BROKEN), Failed(BROKEN)),
-    "failed in the operator's hands": (claim(THEIRS), Failed(THEIRS)),
     "missing": (claim(), Missing("worker-1")),
     "only that of something else": (claim(build(name="worker-2")), Missing("worker-1")),
     "the current image serves": (claim(NEW, serves=IMAGE, registry=THERE), Reuse(NEW, IMAGE)),

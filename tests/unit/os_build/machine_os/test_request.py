@@ -22,8 +22,7 @@ ASKED = Request(
     pull_secret="global-pull-secret-copy",
     push_secret="push",
     backend=BackendName.JOB,
-    written_in="MachineOSConfig worker: spec.containerFile",
-    named_in="MachineOSConfig worker",
+    claimed_by="worker",
 )
 GOOD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "the-clusters-pull-secret": ({}, {}),

@@ -17,7 +17,7 @@ from windlass.os_build.request import BackendName, Problem, Request
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=1)
-TIMING = Timing(debounce=5.0, retries=(15.0, 60.0, 240.0), lost=10.0, grace=60.0)
+TIMING = Timing(debounce=5.0, retries=(15.0, 60.0, 240.0), anew=1800.0, lost=10.0, grace=60.0)
 INPUTS = Inputs("abc")
 REQUEST = Request(
     pool="worker",

@@ -1,11 +1,12 @@
 """The table of situations, row by row: what a pool and its builds look like, and what that is."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from tests.unit.os_build.machine_os.samples import machine_os_config
+from tests.unit.os_build.machine_os.samples import machine_os_build, machine_os_config
 from tests.unit.os_build.pool.snapshots import (
     IMAGE_OF,
     INPUTS,
@@ -21,18 +22,25 @@ from tests.unit.os_build.pool.snapshots import (
     of_pool,
     seen,
 )
-from windlass.kube.control.question import Answers, Needs
+from windlass.kube.control.question import Answers, Needs, Question
 from windlass.kube.control.seen import Present
-from windlass.os_build.builder import ATTEMPTS, Cause, Phase
+from windlass.os_build.builder import ATTEMPTS, HEALED_BY_CREDENTIALS, TRANSIENT, Cause, Phase
 from windlass.os_build.constants import IMAGE_INPUTS
+from windlass.os_build.credentials import Auths, Login, Secrets
 from windlass.os_build.identity import build_name
-from windlass.os_build.machine_os.claim import Claim, Missing
+from windlass.os_build.machine_os.claim import Again, Claim, Failed, Missing
+from windlass.os_build.machine_os.conditions import State
 from windlass.os_build.pool import situation as of
-from windlass.os_build.pool.questions import Manifest, push_credentials
+from windlass.os_build.pool.questions import Credentials, Manifest, push_credentials
 from windlass.os_build.pool.situation import Situation, situation, wanted_build
 from windlass.os_build.pool.snapshot import PoolFacts, Refusal
 from windlass.os_build.registry.answers import Found, NotAsked
-from windlass.os_build.request import BackendName
+from windlass.os_build.request import PULL_SECRET, BackendName, Problem
+
+
+def auths(**logins: str) -> Auths:
+    """The credentials of these users, with their passwords."""
+    return Auths({f"{user}.example.com": Login(user, password) for user, password in logins.items()}, b"")
 
 
 def after(seconds: float) -> datetime:
@@ -56,12 +64,16 @@ SILENT = build(Phase.SUCCEEDED, image="registry.example.com/org/os:build")
 DIGEST = Manifest(REQUEST.target, "build", push_credentials(REQUEST, "v1"))
 LOST = build(Phase.INTERRUPTED)
 BROKEN = failed(Cause.STEP, secrets="v0")
-REFUSED = failed(Cause.PULL_DENIED)
 PASSED = failed(Cause.DISK, ended=LONG_AGO)
 LAST = failed(Cause.DISK, attempt=ATTEMPTS)
+LAST_LONG_AGO = failed(Cause.DISK, attempt=ATTEMPTS, ended=LONG_AGO)
+CLAIM = Claim(config=Present(machine_os_config(), b"{}"), name="worker-1")
+THEN = Secrets(auths(u="p"), auths(u="p"), "v0").state
+FAILED_BUILD = Present(machine_os_build("worker-1", state=State.FAILED), b"{}")
+IN_VAIN = replace(CLAIM, builds=(FAILED_BUILD,))
+ITS = {"claimed": "a", "claim": IN_VAIN, "inputs": IN_VAIN.inputs}
 READY = of.Ready(BackendName.JOB, 1, build_name("worker", INPUTS))
 AGAIN = of.Ready(BackendName.JOB, 2, build_name("worker", INPUTS, 2))
-CLAIM = Claim(config=Present(machine_os_config(), b"{}"), name="worker-1")
 NO = Refusal("no", NOW + timedelta(seconds=1))
 LATER = of.Refused(NO.why, NO.until)
 RESTING = of.Resting(NOW + timedelta(seconds=5))
@@ -86,11 +98,12 @@ ROWS: dict[str, tuple[PoolFacts, Situation]] = {
     "digest unknown": (seen(POOL, SILENT, answers=told(NotAsked("no"))), of.Unconfirmed(SILENT, "no")),
     "digest told": (seen(POOL, SILENT, answers=told(Found("sha256:2"))), of.Finished(SILENT, "sha256:2")),
     "lost": (seen(POOL, LOST), of.Lost(LOST, after(10))),
-    "refused, the Secrets are the same": (seen(POOL, REFUSED), of.Broken(REFUSED)),
-    "failed, whatever the Secrets are": (seen(POOL, BROKEN), of.Broken(BROKEN)),
+    "failed for good": (seen(POOL, BROKEN), of.Broken(BROKEN)),
     "the next attempt is due": (seen(POOL, PASSED), AGAIN),
     "the next attempt needs no rest": (seen(POOL, PASSED, wanted=NOW), AGAIN),
-    "the last attempt": (seen(POOL, LAST), of.Broken(LAST)),
+    "the last attempt": (seen(POOL, LAST), of.Broken(LAST, after(1800))),
+    "the last attempt, long ago": (seen(POOL, LAST_LONG_AGO), of.Lost(LAST_LONG_AGO, NOW)),
+    "claimed, and failed without a builder": (seen(POOL, **ITS), of.ByConfig(Failed(FAILED_BUILD))),
     "Degraded alone": (seen(degraded("Degraded")), READY),
     "a build goes on": (seen(degraded("NodeDegraded"), RUNS), of.Underway(RUNS)),
     "refused a moment ago": (seen(POOL, refused=NO), LATER),
@@ -104,9 +117,61 @@ ROWS: dict[str, tuple[PoolFacts, Situation]] = {
     "superseded": (seen(POOL, build(Phase.RUNNING, inputs="other")), READY),
     "of another backend": (seen(POOL, build(Phase.RUNNING, backend=BackendName.OPENSHIFT)), READY),
 }
-for cause in (Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND):
-    refused = failed(cause, secrets="v0")
-    ROWS[f"{cause}, the Secrets have changed"] = seen(POOL, refused), of.Lost(refused, NOW)
+# What the builder of a failed MachineOSBuild tells.
+for name, given, expected in (
+    ("for good", failed(Cause.STEP, secrets=THEN), Failed(FAILED_BUILD)),
+    ("for what may pass", LAST, Failed(FAILED_BUILD, after(1800))),
+    ("for what may have passed", LAST_LONG_AGO, Again(FAILED_BUILD, "what it failed for may have passed")),
+):
+    ROWS[f"claimed, and failed {name}"] = (
+        seen(POOL, replace(given, inputs=str(IN_VAIN.inputs)), **ITS),
+        of.ByConfig(expected),
+    )
+
+
+@pytest.mark.parametrize("claimed", [False, True], ids=["opted in", "claimed"])
+@pytest.mark.parametrize(
+    ("pull", "push", "heals"),
+    [
+        pytest.param({"u": "p"}, {"u": "p"}, (), id="somebody touched a Secret"),
+        pytest.param({"u": "new"}, {"u": "p"}, (Cause.PULL_DENIED, Cause.PUSH_DENIED), id="a token is rotated"),
+        pytest.param({"u": "p"}, {"u": "new"}, (Cause.PULL_DENIED, Cause.PUSH_DENIED), id="the other token"),
+        pytest.param({"v": "p"}, {"u": "p"}, tuple(HEALED_BY_CREDENTIALS), id="another user"),
+        pytest.param({}, {"u": "p"}, tuple(HEALED_BY_CREDENTIALS), id="no user any more"),
+        pytest.param(PROBLEM, {"u": "p"}, (), id="a Secret that says nothing"),
+    ],
+)
+def test_a_build_begins_again_if_other_credentials_may_heal_its_cause(
+    pull: dict[str, str] | Problem, push: dict[str, str], heals: tuple[Cause, ...], claimed: bool
+) -> None:
+    answers: dict[Question[Any], Any] = {
+        Credentials("pull", PULL_SECRET, "", "v1"): pull if isinstance(pull, Problem) else auths(**pull),
+        push_credentials(REQUEST, "v1"): auths(**push),
+    }
+    found = []
+    for cause in set(Cause) - TRANSIENT:
+        fields: dict[str, Any] = ITS if claimed else {}
+        inputs = str(fields.get("inputs", INPUTS))
+        given = seen(POOL, failed(cause, secrets=THEN, inputs=inputs), answers=Answers.of(answers, at=NOW), **fields)
+        state = situation(given, now=NOW, timing=TIMING)
+        again = isinstance(state, of.Lost) or (isinstance(state, of.ByConfig) and isinstance(state.standing, Again))
+        found += [cause] if again else []
+    assert set(found) == set(heals)
+
+
+@pytest.mark.parametrize("versions", ["v0", ""], ids=["nobody touched them", "they are not known"])
+def test_no_secret_is_read_for_a_failed_build_unless_it_changed(versions: str) -> None:
+    for cause in set(Cause) - TRANSIENT:
+        given = seen(POOL, failed(cause, secrets=THEN), versions=versions)
+        assert isinstance(situation(given, now=NOW, timing=TIMING), of.Broken)
+
+
+def test_a_state_of_secrets_that_an_earlier_version_recorded_counts_as_another_one() -> None:
+    secrets = Secrets(auths(u="p"), auths(u="p"), "v1")
+    assert secrets.has_another_user("v0")
+    assert secrets.has_another_login("v0")
+
+
 for number, pause in ((1, 15), (2, 60), (3, 240)):
     away = failed(Cause.UNREACHABLE, attempt=number)
     ROWS[f"attempt {number} failed a moment ago"] = seen(POOL, away), of.Retrying(away, after(pause))

@@ -60,13 +60,18 @@ class Cause(StrEnum):
     UNREACHABLE = "RegistryUnavailable"
     UNTRUSTED = "RegistryNotTrusted"
     """TLS: a certificate of a CA that is not known, or plain HTTP where HTTPS is expected."""
+    IMAGE_REFUSED = "ImageRefused"
+    """The registry takes no image like this, such as one of this size."""
     DISK = "DiskFull"
+    MEMORY = "OutOfMemory"
     CANCELLED = "BuildCancelled"
     UNKNOWN = "BuildFailed"
 
 
 TRANSIENT: Final = frozenset({Cause.UNREACHABLE, Cause.DISK})
 """Causes that may pass without a change by the user."""
+HEALED_BY_CREDENTIALS: Final = frozenset({Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND})
+"""Causes that other credentials may remove. Registries also call an image unknown that one may not pull."""
 
 
 class Failed(Struct, frozen=True, kw_only=True):
@@ -117,7 +122,7 @@ class Order(Struct, frozen=True, kw_only=True):
 class BuildState(Struct, frozen=True, kw_only=True):
     """A builder object, as it is now.
 
-    secrets  the versions of the Secrets when it began (`Secrets.versions`)
+    secrets  the state of the Secrets when it began (`Secrets.state`)
     digest   `sha256:...` of the image that was pushed; empty if the backend does not tell
     note     for people: what a pending build waits for
     ending   it was cancelled or deleted, and is not gone yet

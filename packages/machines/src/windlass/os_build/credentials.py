@@ -12,6 +12,7 @@ entry without any of them says nothing: docker writes such entries when a creden
 
 import base64
 import binascii
+import hashlib
 from typing import Any, Final
 
 import msgspec
@@ -75,11 +76,39 @@ class Auths(Struct, frozen=True):
 
 
 class Secrets(Struct, frozen=True):
-    """The Secrets of a build as they were read. `versions` tells one state of them from another."""
+    """The Secrets of a build as they were read. `versions`: of the objects, which any touch changes."""
 
     pull: Auths
     push: Auths
     versions: str
+
+    @property
+    def state(self) -> str:
+        """`VERSIONS;USERS;LOGINS`, which a build records; hashes of who logs in where, and with what.
+
+        A hash has 16 bits. That tells a change, but is too little for a reader of it to test passwords with.
+        """
+        found = [(host, login) for each in (self.pull, self.push) for host, login in each.by_host.items()]
+        users = [(host, login.username) for host, login in found]
+        logins = [(host, login.username, login.password, login.identity_token) for host, login in found]
+        return ";".join((self.versions, _short_hash(users), _short_hash(logins)))
+
+    def has_another_user(self, recorded: str) -> bool:
+        """Somebody else logs in than when a build recorded the state. A rotated token is of the same user."""
+        return self.state.split(";")[1] not in recorded.split(";")[1:2]
+
+    def has_another_login(self, recorded: str) -> bool:
+        """A user or a password is another one than when a build recorded the state."""
+        return self.state.split(";")[2] not in recorded.split(";")[2:3]
+
+
+def same_versions(recorded: str, versions: str) -> bool:
+    """Nobody has touched the Secrets since a build recorded their state."""
+    return recorded.partition(";")[0] == versions
+
+
+def _short_hash(parts: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:4]
 
 
 class _Wrong(Exception):

@@ -7,21 +7,27 @@ that the commands of a build print; the builder of OpenShift writes it in lower 
 |---|---|
 | a step with the exit status of its command | StepFailed; DiskFull if the last lines of the log say so |
 | no space left | DiskFull |
+| killed by the kernel | OutOfMemory |
 | a certificate, HTTP instead of HTTPS | RegistryNotTrusted |
 | refused credentials | PullDenied, and while pushing PushDenied |
 | an unknown image; while pushing, an unknown repository | ImageNotFound, PushDenied |
-| no connection, no answer, 429, 5xx | RegistryUnavailable |
+| no connection, no answer, 408, 429, 5xx | RegistryUnavailable |
+| while pushing: 413, a manifest or a layer that the registry does not take | ImageRefused |
 | any other step, or something that only a Containerfile can cause | ContainerfileInvalid |
 | anything else | BuildFailed |
 """
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final, Literal
 
+from windlass.kube.clock import rfc3339
 from windlass.kube.shorten import shortened
 from windlass.os_build import log as logs
-from windlass.os_build.builder import Cause, Failed
+from windlass.os_build.builder import HEALED_BY_CREDENTIALS, Cause, Failed
+from windlass.os_build.constants import BUILDER_CONFIG, NAMESPACE
+from windlass.os_build.request import Request
 
 Doing = Literal["build", "push"]
 
@@ -30,6 +36,8 @@ _NAMES: Final = re.compile(r"(?<!\S)[^\s.:]*[.:]\S*/\S*")
 _LAST_LINES: Final = 5
 """Of a log without such a line, which a builder was not able to print or which was cut off."""
 _LONGEST_STEP: Final = 200
+KILLED: Final = 137
+"""The exit code of a program that got SIGKILL, which the kernel sends where memory ends."""
 _ERROR: Final = re.compile(r"^\s*error:\s", re.IGNORECASE)
 # A build may print anything, so each pattern reads a line once. The atomic group, `(?>...)`, keeps a pattern from
 # trying again at every other place where the line says the same.
@@ -78,8 +86,16 @@ _AWAY: Final = _any_of(
     r"\bEOF\b",
     r"toomanyrequests",
     r"too many requests",
-    r"(?<![\w.:/@-])(?:429|50[0234])(?![\w.:/-])",
+    r"(?<![\w.:/@-])(?:408|429|5\d\d)(?![\w.:/-])",
     r"service unavailable",
+)
+_KILLED: Final = _any_of(r"signal: killed", r"(?m:^killed$)", r"\bout of memory\b")
+_IMAGE_REFUSED: Final = _any_of(
+    r"(?<![\w.:/@-])413(?![\w.:/-])",
+    r"too large",
+    r"(?:manifest|blob upload|digest|size|tag) invalid",
+    r"manifest type .{0,80}not (?:supported|accepted)",
+    r"(?<![\w.:/@-])415(?![\w.:/-])",
 )
 _CONTAINERFILE: Final = _any_of(
     r"unknown instruction",
@@ -92,24 +108,24 @@ _CONTAINERFILE: Final = _any_of(
 )
 
 REMEDIES: Final[Mapping[Cause, str]] = {
-    Cause.PULL_DENIED: "The registry refuses to give the base image: correct the Secret that "
-    "baseImagePullSecretName names.",
-    Cause.PUSH_DENIED: "The registry refuses to take the image: check that the repository of finalImagePullspec exists "
-    "and that the Secret that finalImagePushSecretName names may push there.",
+    Cause.PULL_DENIED: "The registry refuses to give the base image: correct {pull}.",
+    Cause.PUSH_DENIED: "The registry refuses to take the image: check that the repository {repository} exists and that "
+    "{push} may push there.",
     Cause.IMAGE_NOT_FOUND: "An image of the Containerfile does not exist: correct its name or push it.",
-    Cause.CONTAINERFILE: "The Containerfile is wrong: correct the pool's key in ConfigMap "
-    "on-cluster-build-custom-dockerfile.",
-    Cause.STEP: "Correct the command, or what it needs: if it is the user's, the pool's key in ConfigMap "
-    "on-cluster-build-custom-dockerfile.",
+    Cause.CONTAINERFILE: "The Containerfile is wrong: correct {containerfile}.",
+    Cause.STEP: "Correct the command, or what it needs: if it is the user's, {containerfile}.",
     Cause.DEADLINE: "Make the build faster, or look in the log for a step that hangs.",
     Cause.UNREACHABLE: "Check that the builder reaches the registry, and that the registry is healthy.",
     Cause.UNTRUSTED: "The builder does not trust the registry: give it the CA of the registry's certificate, or allow "
     "plain HTTP for it.",
+    Cause.IMAGE_REFUSED: "The registry does not take such an image: raise its limit or that of the proxy before "
+    "it, or make the image smaller.",
     Cause.DISK: "Free disk space where the builder runs.",
+    Cause.MEMORY: "Give the builder more memory.",
     Cause.CANCELLED: "It is built again when it is asked for.",
     Cause.UNKNOWN: "The log says more.",
 }
-"""The remedy for the user. Every cause has one."""
+"""The remedy for the user, with places of the request. Every cause has one."""
 
 
 def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
@@ -119,8 +135,9 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     line = error.partition("\n")[0]
     if found := _COMMAND.match(line):
         # A command that prints this for another reason is tried again in vain, three times.
-        cause = Cause.DISK if _FULL.search(tail) else Cause.STEP
-        return Failed(cause=cause, step=_step(found), exit_code=int(found["code"]), tail=tail)
+        code = int(found["code"])
+        cause = Cause.DISK if _FULL.search(tail) else Cause.MEMORY if code == KILLED else Cause.STEP
+        return Failed(cause=cause, step=_step(found), exit_code=code, tail=tail)
     # Buildah lists several errors in lines of their own: those of tidying up may precede the step, its own follow it.
     if found := _STEP.search(error):
         cause = _cause(error[found.start("why") :], doing) or Cause.CONTAINERFILE
@@ -134,14 +151,33 @@ def overdue(log: str) -> Failed:
     return Failed(cause=Cause.DEADLINE, step=shortened(begun[-1], _LONGEST_STEP) if begun else "", tail=logs.tail(log))
 
 
-def failure_text(failed: Failed, *, attempt: int, attempts: int) -> str:
-    """The failure for users: what, which attempt of how many, the remedy, the end of the log."""
-    if failed.transient:
-        again = "It is tried again by itself." if attempt < attempts else "It is not tried again by itself."
-    else:
-        again = "It is built again when its inputs, its Secrets or the annotation rebuild change."
-    text = f"The {what(failed)} (attempt {attempt} of {attempts}). {REMEDIES[failed.cause]} {again}"
+def failure_text(
+    failed: Failed, request: Request, *, attempt: int, attempts: int, again: datetime | None = None
+) -> str:
+    """The failure for users: what, which attempt of how many, the remedy, when it is built again, the end of the log.
+
+    again  when attempts begin anew after the last one of a transient failure
+    """
+    next_time = _next_time(failed, request, again if attempt >= attempts else None)
+    text = f"The {what(failed)} (attempt {attempt} of {attempts}). {_remedy(failed, request)} {next_time}"
     return f"{text} Last lines of the log:\n{failed.tail}" if failed.tail else text
+
+
+def _remedy(failed: Failed, request: Request) -> str:
+    where = request.named_in or f"ConfigMap {BUILDER_CONFIG}"
+    return REMEDIES[failed.cause].format(
+        containerfile=request.written_in,
+        pull=f"Secret {NAMESPACE}/{request.pull_secret}, which {where} names",
+        push=f"Secret {NAMESPACE}/{request.push_secret}, which {where} names,",
+        repository=request.target,
+    )
+
+
+def _next_time(failed: Failed, request: Request, again: datetime | None) -> str:
+    if failed.transient:
+        return f"It is built again at {rfc3339(again)}." if again else "It is tried again by itself."
+    changes = "the credentials or its inputs change" if failed.cause in HEALED_BY_CREDENTIALS else "its inputs change"
+    return f"It is built again when {changes}, or after `{request.rebuilt_by}`."
 
 
 def what(failed: Failed) -> str:
@@ -149,6 +185,8 @@ def what(failed: Failed) -> str:
     code = "" if failed.exit_code is None else f" with exit code {failed.exit_code}"
     if failed.cause is Cause.CANCELLED:
         return "build was cancelled"
+    if failed.cause is Cause.MEMORY:
+        return "build ran out of memory" + (f" in step {failed.step!r}" if failed.step else "") + code
     if failed.cause is Cause.DEADLINE:
         return "build took longer than it may" + (f", in step {failed.step!r}" if failed.step else "")
     if failed.step:
@@ -171,6 +209,8 @@ def _cause(error: str, doing: Doing) -> Cause | None:
     text = _NAMES.sub("", error)
     if _FULL.search(text):
         return Cause.DISK
+    if _KILLED.search(text):
+        return Cause.MEMORY
     if _UNTRUSTED.search(text):
         return Cause.UNTRUSTED
     if _DENIED.search(text):
@@ -179,6 +219,8 @@ def _cause(error: str, doing: Doing) -> Cause | None:
         return Cause.IMAGE_NOT_FOUND if doing == "build" else Cause.PUSH_DENIED
     if _AWAY.search(text):
         return Cause.UNREACHABLE
+    if doing == "push" and _IMAGE_REFUSED.search(text):
+        return Cause.IMAGE_REFUSED
     if _CONTAINERFILE.search(text):
         return Cause.CONTAINERFILE
     return None

@@ -22,6 +22,7 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.os_build.constants import (
     BUILDER_CONFIG,
     BUILDER_CONFIG_ALIAS,
+    CONTAINERFILES,
     LAYERING,
     NAMESPACE,
     REBUILD,
@@ -70,8 +71,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     config         name of the rendered MachineConfig
     containerfile  the user's part, may be empty
-    written_in     where the user's part stands, for messages; empty: in the ConfigMap of Containerfiles
-    named_in       where the Secrets are named, for messages; empty: in the ConfigMap of the builder
+    claimed_by     the MachineOSConfig that asks; empty: the pool itself does, by its ConfigMaps
     rebuild        the value of the annotation `rebuild`, empty if there is none
     images         for a MachineConfig that names no image itself
     backend        None: whichever is the default on this cluster
@@ -83,11 +83,29 @@ class Request(Struct, frozen=True, kw_only=True):
     pull_secret: str
     push_secret: str
     containerfile: str = ""
-    written_in: str = ""
-    named_in: str = ""
+    claimed_by: str = ""
     rebuild: str = ""
     images: OsImages = OsImages()
     backend: BackendName | None = None
+
+    @property
+    def written_in(self) -> str:
+        """Where the user's part stands, for messages."""
+        if self.claimed_by:
+            return f"MachineOSConfig {self.claimed_by}: spec.containerFile"
+        return f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {self.pool}"
+
+    @property
+    def named_in(self) -> str:
+        """Where target and Secrets are named, for messages; empty: in the ConfigMap of the builder, by their keys."""
+        return f"MachineOSConfig {self.claimed_by}" if self.claimed_by else ""
+
+    @property
+    def rebuilt_by(self) -> str:
+        """The command that builds the same again."""
+        if self.claimed_by:
+            return f"kubectl annotate machineosconfig {self.claimed_by} {REBUILD}="
+        return f"windlass os-build rebuild {self.pool}"
 
 
 class Problem(Struct, frozen=True):

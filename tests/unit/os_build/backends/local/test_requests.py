@@ -47,7 +47,7 @@ def test_a_start_carries_all_that_the_build_is_known_by() -> None:
     request = call.request
     assert isinstance(request, StartBuild)
     assert (request.name, request.pool, request.inputs, request.attempt) == ("build-worker-1", "worker", "abc", 2)
-    assert (request.config, request.secrets) == ("rendered-worker-1", "1.2")
+    assert (request.config, request.secrets) == ("rendered-worker-1", ORDER.secrets.state)
     assert request.image == "r.example.com/org/os:build-worker-1"
 
 

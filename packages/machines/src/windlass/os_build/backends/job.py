@@ -26,6 +26,7 @@ from windlass.os_build.backends.job_state import CONTAINER, PERMANENT, says
 from windlass.os_build.backends.owned import ClusterBackend, Placement, labels
 from windlass.os_build.builder import ATTEMPTS, BuildState, Order
 from windlass.os_build.constants import NAMESPACE, POOL_LABEL
+from windlass.os_build.failure import KILLED
 from windlass.os_build.pullspec import BUILDER_IMAGE
 from windlass.os_build.request import BackendName
 
@@ -111,11 +112,12 @@ def script() -> bytes:
 def job_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
     """The `spec` of the Job."""
     failing: list[dict[str, Any]] = [
+        # First: the kubelet also kills a container that does not end in time when its Pod is evicted.
+        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
         {
             "action": "FailJob",
-            "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": [int(code) for code in PERMANENT]},
+            "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": sorted((*PERMANENT, KILLED))},
         },
-        {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
     ]
     return {
         "completions": 1,

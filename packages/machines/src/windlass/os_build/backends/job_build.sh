@@ -15,7 +15,7 @@ TRANSIENT='connection re(fused|set)|broken pipe|use of closed network connection
 TRANSIENT="$TRANSIENT|no such host|server misbehaving"
 TRANSIENT="$TRANSIENT|temporary failure in name resolution|(network is|host) unreachable|no route to host"
 TRANSIENT="$TRANSIENT|timeout exceeded|(handshake|request|headers\)) ?timeout|deadline exceeded|too ?many ?requests"
-TRANSIENT="$TRANSIENT|(^|[^a-z0-9.])(EOF|429|50[0234])([^a-z0-9.]|$)|service unavailable"
+TRANSIENT="$TRANSIENT|(^|[^a-z0-9.])(EOF|408|429|5[0-9][0-9])([^a-z0-9.]|$)|service unavailable"
 TRANSIENT="$TRANSIENT|no space left on device|disk quota exceeded"
 
 # The Secret in folder $1 as an authfile: of type dockerconfigjson as it is, of type dockercfg wrapped.
@@ -38,7 +38,9 @@ attempt() {
     : >"$log"
     { "$@"; echo $? >"$WORK/code"; } 2>&1 | tee -a "$log" &
     wait $!
-    [ "$(cat "$WORK/code")" = 0 ] && return
+    code=$(cat "$WORK/code")
+    [ "$code" = 0 ] && return
+    [ "$code" = 137 ] && echo "Error: buildah ended: signal: killed" >>"$log"
     tail -n 20 "$log" | tail -c 2048 >"$MESSAGE"
     error=$(grep -i '^ *error: ' "$log" | tail -n 1)
     case $error in

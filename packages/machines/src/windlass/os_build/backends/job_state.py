@@ -31,7 +31,7 @@ from windlass.api.meta import PlainCondition
 from windlass.os_build import log
 from windlass.os_build.backends.owned import moment
 from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Failed, Phase
-from windlass.os_build.failure import explain
+from windlass.os_build.failure import KILLED, explain
 from windlass.os_build.pullspec import DIGEST
 
 CONTAINER: Final = "build"
@@ -104,6 +104,8 @@ def _failed(end: PlainCondition | None, pods: Iterable[Pod]) -> Failed:
     message = last.message if last is not None else ""
     if end is not None and end.reason == "DeadlineExceeded":
         return Failed(cause=Cause.DEADLINE, tail=log.tail(message))
+    if last is not None and (last.reason == "OOMKilled" or last.exit_code == KILLED):
+        return Failed(cause=Cause.MEMORY, exit_code=last.exit_code, tail=log.tail(message))
     if last is None or not message.strip():
         # It was killed, or never ran: the exit code of the shell is that of nothing in the Containerfile.
         because = f"{last.reason}, exit code {last.exit_code}" if last is not None and last.reason else ""

@@ -100,14 +100,19 @@ def build_spec(order: Order, placement: Placement) -> dict[str, Any]:
 # | BuildPodEvicted, BuildPodDeleted, NoBuildContainerStatus | Interrupted: the Pod was lost, not the build |
 # | CancelledBuild | Failed, BuildCancelled |
 # | ManageDockerfileFailed | Failed, ContainerfileInvalid |
+# | OutOfMemoryKilled | Failed, OutOfMemory |
 # | PushImageToRegistryFailed | Failed while pushing, cause from the log |
-# | any other, such as DockerBuildFailed, PullBuilderImageFailed, OutOfMemoryKilled | Failed, cause from the log |
+# | any other, such as DockerBuildFailed, PullBuilderImageFailed | Failed, cause from the log |
 #
 # OpenShift has no reason for a deadline that passed: GenericBuildFailed, no cause in the log and an age beyond
 # `completionDeadlineSeconds` mean that.
 
 _LOST: Final = frozenset({"BuildPodEvicted", "BuildPodDeleted", "NoBuildContainerStatus"})
-_CERTAIN: Final = {"CancelledBuild": Cause.CANCELLED, "ManageDockerfileFailed": Cause.CONTAINERFILE}
+_CERTAIN: Final = {
+    "CancelledBuild": Cause.CANCELLED,
+    "ManageDockerfileFailed": Cause.CONTAINERFILE,
+    "OutOfMemoryKilled": Cause.MEMORY,
+}
 _PUSH: Final = "PushImageToRegistryFailed"
 _GENERIC: Final = "GenericBuildFailed"
 

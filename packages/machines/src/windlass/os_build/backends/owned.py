@@ -42,11 +42,11 @@ from windlass.os_build.constants import (
     SECRETS_ANNOTATION,
 )
 from windlass.os_build.inputs.context import Context, fits_config_map
+from windlass.os_build.machine_os.request import LONGEST_LABEL
 from windlass.os_build.request import BackendName, Problem, Request
 
 BY_POOL: Final = "os-build-pool"
 """Index of builder objects: by the name of their pool."""
-_LONGEST_LABEL: Final = 63
 
 
 class Placement(Struct, frozen=True):
@@ -258,7 +258,7 @@ class ClusterBackend(Generic[K]):
                 BACKEND_ANNOTATION: str(self.name),
                 INPUTS_ANNOTATION: order.inputs,
                 ATTEMPT_ANNOTATION: str(order.attempt),
-                SECRETS_ANNOTATION: order.secrets.versions,
+                SECRETS_ANNOTATION: order.secrets.state,
                 BUILD_IMAGE_ANNOTATION: order.image,
             },
             "ownerReferences": [tree(owner)],
@@ -274,7 +274,7 @@ def _ended(state: BuildState, meta: ObjectMeta) -> datetime | None:
 
 def _label(text: str) -> str:
     """`text` as the value of a label, cut where it is too long."""
-    return text[:_LONGEST_LABEL].rstrip("-._")
+    return text[:LONGEST_LABEL].rstrip("-._")
 
 
 def _number(text: str) -> int:

@@ -35,6 +35,8 @@ _REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.UNREACHABLE: "check that the registry is healthy and reached from here, and run the command again",
     Cause.UNTRUSTED: "give the CA of the registry's certificate with --cert-dir, or allow plain HTTP with "
     "--no-tls-verify",
+    Cause.IMAGE_REFUSED: "the registry does not take such an image: raise its limit, or make the image smaller",
+    Cause.MEMORY: "give this machine more memory, or build where there is more",
     Cause.DISK: "free disk space in the folder of --store, or choose another one",
     Cause.CANCELLED: "run the command again",
     Cause.UNKNOWN: "the last lines above say why",

@@ -69,9 +69,10 @@ def problems(sight: PoolInspection) -> list[Problem]:
             found = [Problem("OptedOut", text)]
         case of.Unclear(problem):
             found = [problem]
-        case of.Broken(build) if build.failed is not None:
+        case of.Broken(build) if build.failed is not None and sight.facts and isinstance(sight.facts.request, Request):
             # Its log is among the builders.
-            text = failure_text(replace(build.failed, tail=""), attempt=build.attempt, attempts=ATTEMPTS)
+            failed = replace(build.failed, tail="")
+            text = failure_text(failed, sight.facts.request, attempt=build.attempt, attempts=ATTEMPTS)
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]

@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from windlass.os_build.constants import CONTAINERFILES, NAMESPACE
 from windlass.os_build.inputs import base_units
 from windlass.os_build.inputs.containerfile import (
     MACHINE_CONFIG,
@@ -108,7 +107,7 @@ def fits_build(context: Context, request: Request) -> Problem | None:
     part = len(request.containerfile.encode())
     return Problem(
         "ContainerfileTooLarge",
-        f"{_written_in(request)}: with its {part} bytes the Containerfile has {size}, and a Build of OpenShift takes "
+        f"{request.written_in}: with its {part} bytes the Containerfile has {size}, and a Build of OpenShift takes "
         f"{BUILD_LIMIT}: set imageBuilderType to Job, or make it shorter",
     )
 
@@ -159,9 +158,4 @@ def _user_part_problem(request: Request) -> Problem | None:
         return None
     shown = "; ".join(f"line {each.line}: {printable(each.text)}" for each in found[:_SHOWN])
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return Problem("ContainerfileInvalid", f"{_written_in(request)}, {shown}{more}: correct it there")
-
-
-def _written_in(request: Request) -> str:
-    """Where the user's part stands, for people."""
-    return request.written_in or f"ConfigMap {NAMESPACE}/{CONTAINERFILES}, key {request.pool}"
+    return Problem("ContainerfileInvalid", f"{request.written_in}, {shown}{more}: correct it there")

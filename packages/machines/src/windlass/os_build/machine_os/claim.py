@@ -9,8 +9,8 @@
 | succeeded earlier, and the registry still has its image | `Current` |
 | succeeded earlier, and its image is gone | `Again` |
 | succeeded earlier, and the registry does not tell | `Wait` |
-| was interrupted by somebody else; or failed with Secrets that have changed since | `Again` |
-| failed | `Failed` |
+| was interrupted by somebody else | `Again` |
+| failed | `Failed`; its builder says whether that may have passed (`situation`) |
 | is missing | `Missing`: it is created |
 | was begun by another builder, such as the operator's | `Again`: that build goes with it |
 | has not begun, and the current image serves this configuration too | `Reuse`, if the registry has it |
@@ -20,13 +20,14 @@ An image stands for what `rebuild` compares. So a change of files alone takes th
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.seen import Present
-from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.constants import REBUILD
 from windlass.os_build.identity import Inputs, build_name
 from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
@@ -41,7 +42,6 @@ class Claim(Struct, frozen=True, kw_only=True):
     builds     all builds of the MachineOSConfig
     serves     the current image, if it serves the configuration too that is asked for now; else empty
     registry   whether the registry has the image that is about to be taken; None: it was not asked
-    versions   of the Secrets now
     """
 
     config: Present[MachineOSConfig]
@@ -49,7 +49,6 @@ class Claim(Struct, frozen=True, kw_only=True):
     builds: tuple[Present[MachineOSBuild], ...] = ()
     serves: str = ""
     registry: Found | Gone | Denied | NotAsked | None = None
-    versions: str = ""
 
     @property
     def build(self) -> Present[MachineOSBuild] | None:
@@ -84,7 +83,10 @@ class Current(Struct, frozen=True):
 
 
 class Failed(Struct, frozen=True):
+    """`again`: when it is built anew; None: not by itself."""
+
     build: Present[MachineOSBuild]
+    again: datetime | None = None
 
 
 class Building(Struct, frozen=True):
@@ -143,8 +145,6 @@ def standing(claim: Claim) -> Standing:
         case State.INTERRUPTED:
             return Again(build, "it was interrupted")
         case State.FAILED:
-            if build.metadata.annotations.get(SECRETS_ANNOTATION) not in (None, claim.versions):
-                return Again(build, "the Secrets have changed since it failed")
             return Failed(build)
     if stranger := _stranger(claim, build):
         return Again(build, f"{stranger} builds it, which is not of this builder")

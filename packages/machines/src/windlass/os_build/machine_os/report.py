@@ -15,7 +15,7 @@ from windlass.kube.conditions import condition, put
 from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, target
 from windlass.kube.control.seen import Present
 from windlass.os_build.builder import BuildState
-from windlass.os_build.constants import REBUILD, SECRETS_ANNOTATION
+from windlass.os_build.constants import REBUILD
 from windlass.os_build.machine_os import conditions as of_build
 from windlass.os_build.machine_os.build import CURRENT, current_status, machine_os_build
 from windlass.os_build.machine_os.claim import Claim
@@ -37,9 +37,7 @@ def created(claim: Claim, name: str, request: Request) -> tuple[Action, ...]:
     config = claim.config
     body = machine_os_build(name, config.object, request)
     asked = config.metadata.annotations.get(REBUILD)
-    body["metadata"]["annotations"] |= {SECRETS_ANNOTATION: claim.versions} | (
-        {} if asked is None else {REBUILD: asked}
-    )
+    body["metadata"]["annotations"] |= {} if asked is None else {REBUILD: asked}
     why = f"MachineOSConfig {config.metadata.name} asks for it"
     return Create(target=Target(MachineOSBuild, name), body=body, why=why), _pointed(config, name)
 
@@ -108,7 +106,7 @@ def degraded(pool: Present[MachineConfigPool], build: MachineOSBuild | None, *, 
 
 
 def refused(pool: Present[MachineConfigPool], *, reason: str, why: str, now: datetime) -> Merge:
-    """`ImageBuildDegraded` of the pool while the API server refuses a build. The first state of a build replaces it."""
+    """`ImageBuildDegraded` of the pool while something keeps a build back. The first state of a build replaces it."""
     return _on_pool(pool, condition(IMAGE_BUILD_DEGRADED, True, reason, why), now=now)
 
 

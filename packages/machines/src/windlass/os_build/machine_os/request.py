@@ -25,6 +25,8 @@ from windlass.os_build.request import BUILDER_TYPES, Problem, Request, rendered_
 
 GLOBAL_PULL_SECRET: Final = "global-pull-secret-copy"
 ANY_ARCHITECTURE: Final = "NoArch"
+LONGEST_LABEL: Final = 63
+"""Characters that the API takes for the value of a label."""
 _REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/([a-zA-Z0-9_-]{0,61}/)?[a-zA-Z0-9_.-]*")
 """Repositories whose digests the API takes. Source: the CRDs of MachineOSConfig and MachineOSBuild."""
 
@@ -39,6 +41,12 @@ def requested(
     name, spec = config.metadata.name, config.spec
     if isinstance(rendered := rendered_config(pool), Problem):
         return rendered
+    if len(rendered) > LONGEST_LABEL:
+        return Problem(
+            "ConfigurationInvalid",
+            f"MachineOSConfig {name}: the name of pool {pool.metadata.name} is too long, as {rendered} labels its "
+            f"MachineOSBuilds and has more than {LONGEST_LABEL} characters: use a pool with a name of at most 22",
+        )
     builder = spec.image_builder.image_builder_type
     if builder not in BUILDER_TYPES:
         return _invalid(name, f"imageBuilder.imageBuilderType is {builder!r}: write Job")
@@ -57,8 +65,7 @@ def requested(
         push_secret=push_secret,
         containerfile=containerfile,
         backend=BUILDER_TYPES[builder],
-        written_in=f"MachineOSConfig {name}: spec.containerFile",
-        named_in=f"MachineOSConfig {name}",
+        claimed_by=name,
     )
 
 

@@ -13,7 +13,7 @@
 | `Finished` | | the result, then `BuildSuccess` | |
 | `Unconfirmed` | | `Building` | ask the registry again |
 | `Lost` | removed at its time | `BuildPending` | then |
-| `Broken` | stays, so that people can look at it | `BuildFailed` with the cause and the remedy | |
+| `Broken` | stays, so that people can look at it | `BuildFailed`, cause and remedy | begin anew, if the cause passes |
 | `Retrying` | stays | `BuildPending` with the cause | the next attempt |
 | `HeldBack` | of other inputs: removed | nothing True | |
 | `Resting` | of other inputs: removed | `BuildPending` | when it has rested |
@@ -43,13 +43,13 @@ from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
 from windlass.os_build.pool.facts import facts_of
-from windlass.os_build.pool.questions import Answered, Credentials, Rendered, Unfit, push_credentials
+from windlass.os_build.pool.questions import Answered, Rendered, Unfit, current_secrets
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, Timing
 from windlass.os_build.registry.answers import Kind
 from windlass.os_build.registry.carrier import ProbeUpload
-from windlass.os_build.request import PULL_SECRET, BackendName, Problem, Request
+from windlass.os_build.request import BackendName, Problem, Request
 
 WAITING: Final = frozenset({"NotRendered", "NotRead"})
 """Problems that pass without anybody's doing."""
@@ -136,10 +136,11 @@ class _Decision:
                 build_condition = machine_os.degraded(self._pool, build.object, now=self._now)
                 done = self._removed(self._wanted, "its result is recorded")
                 return Plan.of(*machine_os.current(claim, build), *build_condition, *done)
-            case FailedBuild(build):
-                return Plan.of(
+            case FailedBuild(build, again):
+                plan = Plan.of(
                     *machine_os.pointed(claim), *machine_os.degraded(self._pool, build.object, now=self._now)
                 )
+                return plan.then(self._at(again, "build anew")) if again else plan
 
     def _with_request(self, found: Situation) -> Plan:
         match found:
@@ -163,12 +164,11 @@ class _Decision:
                 return Plan.of(*self._reported(BuildCondition(PENDING, "Retrying", text), build=build)).then(
                     self._at(when, "the next attempt")
                 )
-            case of.Broken(build):
-                cause = (build.failed or _UNKNOWN).cause
-                event = self._event("BuildFailed", self._failure(build), occasion=build.name, warning=True)
-                return Plan.of(
-                    *self._reported(BuildCondition(FAILED, str(cause), self._failure(build)), event, build=build)
-                )
+            case of.Broken(build, again):
+                cause, text = (build.failed or _UNKNOWN).cause, self._failure(build, again=again)
+                event = self._event("BuildFailed", text, occasion=build.name, warning=True)
+                plan = Plan.of(*self._reported(BuildCondition(FAILED, str(cause), text), event, build=build))
+                return plan.then(self._at(again, "attempts begin anew")) if again else plan
             case of.HeldBack(condition, message):
                 text = f"No build starts while {condition} is True" + (f": {message}" if message else "")
                 return Plan.of(*self._reported(BuildCondition("", "PoolDegraded", text)))
@@ -178,10 +178,9 @@ class _Decision:
                     self._at(when, "start the build")
                 )
             case of.Refused(why, when):
-                build_condition = BuildCondition(FAILED, "BuilderRefused", why)
-                said = self._report.refused(build_condition)
-                event = self._event(build_condition.reason, why, occasion=why, warning=True)
-                return Plan.of(*said, *self._news(said, event)).then(self._at(when, "ask the API server again"))
+                return self._held(BuildCondition(FAILED, "BuilderRefused", why)).then(
+                    self._at(when, "ask the API server again")
+                )
             case of.Ready():
                 return self._ready(found)
         raise TypeError(f"no plan for {found}")
@@ -219,16 +218,14 @@ class _Decision:
         return Plan.of(*self._reported(build_condition, build=build)).then(self._at(when, "begin the build again"))
 
     def _ready(self, due: of.Ready) -> Plan:
-        secrets = self._secrets()
+        secrets = current_secrets(self._seen, self._request, self._seen.versions)
         if isinstance(secrets, Problem):
-            return Plan.of(*self._reported(_of_problem(secrets)))
+            return self._held(_of_problem(secrets))
         answer = self._seen.need(Answered(str(self._request.target), self._seen.versions))
         if answer is None:
             return Plan.of(self._probe(secrets))
         if answer.kind in (Kind.DENIED, Kind.UNKNOWN):
-            build_condition = BuildCondition(FAILED, REFUSED[answer.kind], answer.text)
-            event = self._event("PushRefused", answer.text, occasion=self._seen.versions, warning=True)
-            return Plan.of(*self._reported(build_condition, event)).then(
+            return self._held(BuildCondition(FAILED, REFUSED[answer.kind], answer.text), "PushRefused").then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
             )
         context = self._context(due.backend)
@@ -250,18 +247,6 @@ class _Decision:
             tag=self._report.tag,
         )
         return Plan.of(*self._backends[due.backend].start(order))
-
-    def _secrets(self) -> Secrets | Problem:
-        """Both are read at the same time; one that serves for both is read once."""
-        request, versions = self._request, self._seen.versions
-        ask_pull = Credentials(request.pull_secret, PULL_SECRET, request.named_in, versions)
-        if request.push_secret == request.pull_secret:
-            pull = push = self._seen.need(ask_pull)
-        else:
-            pull, push = self._seen.need(ask_pull, push_credentials(request, versions))
-        if isinstance(pull, Problem):
-            return pull
-        return push if isinstance(push, Problem) else Secrets(pull, push, versions)
 
     def _context(self, backend: BackendName) -> Context | Problem:
         """The context, or why there is none. A megabyte that was found unfit is not rendered again."""
@@ -299,6 +284,13 @@ class _Decision:
         actions = self._report.says(build_condition, build)
         return actions if event is None else (*actions, *self._news(actions, event))
 
+    def _held(self, build_condition: BuildCondition, event: str = "") -> Plan:
+        """Something keeps a build from its beginning that may pass; `event` None: the reason of the condition."""
+        said = self._report.refused(build_condition)
+        text = build_condition.message
+        news = self._event(event or build_condition.reason, text, occasion=text, warning=True)
+        return Plan.of(*said, *self._news(said, news))
+
     def _news(self, actions: tuple[Action, ...], event: Emit) -> tuple[Emit, ...]:
         """The Event, if the actions that say the same change something, or if there are none."""
         return (event,) if not actions or any(action.needed for action in actions) else ()
@@ -313,8 +305,9 @@ class _Decision:
             occasion=occasion,
         )
 
-    def _failure(self, build: BuildState) -> str:
-        return failure_text(build.failed or _UNKNOWN, attempt=build.attempt, attempts=ATTEMPTS)
+    def _failure(self, build: BuildState, *, again: datetime | None = None) -> str:
+        failed = build.failed or _UNKNOWN
+        return failure_text(failed, self._request, attempt=build.attempt, attempts=ATTEMPTS, again=again)
 
     def _at(self, when: datetime, why: str) -> Next:
         return RequeueAfter(max((when - self._now).total_seconds(), 0.05), why)

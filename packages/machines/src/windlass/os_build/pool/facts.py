@@ -160,14 +160,14 @@ def _claim(
     seen: PoolSnapshot, config: Present[MachineOSConfig], pool: Present[MachineConfigPool], request: Request
 ) -> Claim:
     """What the MachineOSConfig asks for now. The registry is not asked yet."""
-    builds, versions = seen.os_builds, versions_of(seen, request)
+    builds = seen.os_builds
     rendered = _meaning(seen, request.config)
     if rendered is None:
         text = f"MachineConfig {request.config}, which pool {request.pool} names, does not exist or cannot be read"
-        return Claim(config=config, name=Problem("MachineConfigMissing", text), builds=builds, versions=versions)
+        return Claim(config=config, name=Problem("MachineConfigMissing", text), builds=builds)
     name = build_name(config.object, pool.object, rendered)
     serves = _serves(seen, config.object, rendered) if isinstance(name, str) else ""
-    return Claim(config=config, name=name, builds=builds, serves=serves, versions=versions)
+    return Claim(config=config, name=name, builds=builds, serves=serves)
 
 
 def _serves(seen: PoolSnapshot, config: MachineOSConfig, wanted: RenderedMachineConfig) -> str:

@@ -15,16 +15,16 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from windlass.api.core import Secret
 from windlass.api.machineconfiguration import MachineConfig, RenderedMachineConfig
-from windlass.kube.control.question import Question
+from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.seen import Absent, Present, Reader
 from windlass.os_build.constants import ARCHITECTURE
-from windlass.os_build.credentials import Auths, Login, auths
+from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.inputs.context import Context, rendered
 from windlass.os_build.pool.snapshot import Settings
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, NotAsked
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
-from windlass.os_build.request import PUSH_SECRET, Problem, Request
+from windlass.os_build.request import PULL_SECRET, PUSH_SECRET, Problem, Request
 
 MATERIALS: Final = "build-materials"
 MEMORY: Final = "memory"
@@ -123,6 +123,18 @@ QUESTIONS: Final = (Answered, Credentials, Manifest, Rendered, Meaning, Wanted, 
 def push_credentials(request: Request, versions: str) -> Credentials:
     """The question about the Secret for pushing."""
     return Credentials(request.push_secret, PUSH_SECRET, request.named_in, versions)
+
+
+def current_secrets(seen: Asking, request: Request, versions: str) -> Secrets | Problem:
+    """Both are read at the same time; one that serves for both is read once."""
+    ask_pull = Credentials(request.pull_secret, PULL_SECRET, request.named_in, versions)
+    if request.push_secret == request.pull_secret:
+        pull = push = seen.need(ask_pull)
+    else:
+        pull, push = seen.need(ask_pull, push_credentials(request, versions))
+    if isinstance(pull, Problem):
+        return pull
+    return push if isinstance(push, Problem) else Secrets(pull, push, versions)
 
 
 class Registries(Protocol):

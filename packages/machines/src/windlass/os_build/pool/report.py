@@ -31,7 +31,7 @@ class Report(Protocol):
         ...
 
     def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
-        """The API server refuses what a build begins with. That may pass, so it is no end of a MachineOSBuild."""
+        """Something keeps a build from its beginning. That may pass, so it is no end of a MachineOSBuild."""
         ...
 
     def succeeded(self, build: BuildState, digest: str) -> tuple[Action, ...]:

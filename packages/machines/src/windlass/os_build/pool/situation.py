@@ -12,8 +12,9 @@
 | has a build of it that succeeded | `Finished`, or `Unconfirmed` while its digest is not known |
 | would begin a build, and the API server refused that a moment ago | `Refused` |
 | has one that the infrastructure lost | `Lost`: it is removed, after a pause |
-| has one that was refused with Secrets that have changed since | `Lost` |
+| has one that was refused, and the credentials are others since | `Lost` |
 | has one that failed for good | `Broken` |
+| has one whose last attempt failed for a cause that passes | `Broken`, and after half an hour `Lost` |
 | has one that failed for a cause that passes, a moment ago | `Retrying` |
 | is degraded for other reasons | `HeldBack` |
 | changed a moment ago | `Resting` |
@@ -29,19 +30,18 @@ from msgspec import Struct
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.conditions import find, is_true
 from windlass.kube.control.seen import Present
-from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Phase
+from windlass.os_build.builder import ATTEMPTS, HEALED_BY_CREDENTIALS, BuildState, Cause, Phase
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
+from windlass.os_build.credentials import same_versions
 from windlass.os_build.identity import Inputs, build_name
 from windlass.os_build.machine_os.claim import Again, Building, Claim, Current, Failed, Missing, Reuse, Wait, standing
-from windlass.os_build.pool.questions import Manifest, push_credentials
+from windlass.os_build.pool.questions import Manifest, current_secrets, push_credentials
 from windlass.os_build.pool.snapshot import PoolFacts, Timing
 from windlass.os_build.registry.answers import Found
 from windlass.os_build.request import BackendName, Problem, Request, opted_in
 
 BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
 """Conditions of a pool with which no build starts. `Degraded` is no such one: a failed build may be its cause."""
-HEALED_BY_SECRETS: Final = frozenset({Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND})
-"""Causes that other credentials may remove. Registries also call an image unknown that one may not pull."""
 
 
 class Gone(Struct, frozen=True):
@@ -99,7 +99,10 @@ class Lost(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
+    """`again`: when attempts begin anew; None: not by themselves."""
+
     build: BuildState
+    again: datetime | None = None
 
 
 class Retrying(Struct, frozen=True):
@@ -182,8 +185,22 @@ def _claimed(
         case Missing() as missing:
             before = _before_a_build(seen, pool, inputs, 1, now=now, timing=timing)
             return ByConfig(missing) if isinstance(before, Ready) else before
+        case Failed() as failed:
+            return ByConfig(_of_failed_claim(seen, failed, now=now, timing=timing))
         case found:
             return ByConfig(found)
+
+
+def _of_failed_claim(seen: PoolFacts, failed: Failed, *, now: datetime, timing: Timing) -> Failed | Again:
+    """The builder of a failed MachineOSBuild tells why it failed. Without a builder, only other inputs help."""
+    builder = wanted_build(seen)
+    found = _of_failed_build(seen, builder, now=now, timing=timing) if builder and builder.failed else None
+    match found:
+        case Lost():
+            return Again(failed.build, "what it failed for may have passed")
+        case Broken(again=again):
+            return Failed(failed.build, again)
+    return failed
 
 
 def _progress(seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing) -> Situation:
@@ -245,13 +262,34 @@ def _by_registry(seen: PoolFacts, build: BuildState) -> Situation:
 
 def _of_failed_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
     failed = build.failed
-    if failed is not None and failed.cause in HEALED_BY_SECRETS and build.secrets != seen.versions:
+    if failed is not None and _heals(seen, build, failed.cause):
         return Lost(build, now)
-    if failed is None or not failed.transient or build.attempt >= ATTEMPTS:
+    if failed is None or not failed.transient:
         return Broken(build)
+    if build.attempt >= ATTEMPTS:
+        again = _after(build, timing.anew, now=now)
+        return Broken(build, again) if now < again else Lost(build, now)
     pause = timing.retries[min(build.attempt, len(timing.retries)) - 1] if timing.retries else 0.0
-    when = build.ended + timedelta(seconds=pause) if build.ended else now
+    when = _after(build, pause, now=now)
     return Retrying(build, when) if now < when else None
+
+
+def _after(build: BuildState, pause: float, *, now: datetime) -> datetime:
+    return build.ended + timedelta(seconds=pause) if build.ended else now
+
+
+def _heals(seen: PoolFacts, build: BuildState, cause: Cause) -> bool:
+    """The Secrets have other credentials than when the build failed, such as may remove the cause. Whoever touches a
+    Secret, or rotates a token of a user to whom an image is unknown, heals nothing."""
+    if cause not in HEALED_BY_CREDENTIALS or not seen.versions or same_versions(build.secrets, seen.versions):
+        return False
+    assert isinstance(seen.request, Request)
+    secrets = current_secrets(seen, seen.request, seen.versions)
+    if isinstance(secrets, Problem):
+        return False
+    if cause is Cause.IMAGE_NOT_FOUND:
+        return secrets.has_another_user(build.secrets)
+    return secrets.has_another_login(build.secrets)
 
 
 def _is_overdue(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> bool:

@@ -24,6 +24,7 @@ class Timing(Struct, frozen=True, kw_only=True):
 
     debounce     a pool rests so long after its inputs changed, while further changes come
     retries      the pauses before the second, third, ... attempt after a transient failure
+    anew         the pause after the last attempt, if its cause may pass: then attempts begin anew
     lost         the pause before a build that the infrastructure lost is started again
     ask_again    when a registry or an API server that refused is asked again: somebody may grant the right there, and
                  nothing tells
@@ -32,6 +33,7 @@ class Timing(Struct, frozen=True, kw_only=True):
 
     debounce: float = 5.0
     retries: tuple[float, ...] = (15.0, 60.0, 240.0)
+    anew: float = 1800.0
     lost: float = 10.0
     ask_again: float = 300.0
     grace: float = 60.0

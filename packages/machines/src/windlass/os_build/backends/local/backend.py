@@ -69,7 +69,7 @@ class LocalBackend:
             context=order.context,
             pull_secret=order.request.pull_secret,
             push_secret=order.request.push_secret,
-            secrets=order.secrets.versions,
+            secrets=order.secrets.state,
             pull=order.secrets.pull,
             push=order.secrets.push,
             deadlines=order.deadlines,
