@@ -192,9 +192,9 @@ class Play:
             await asyncio.sleep(0.05)
         self.answers.append((f"collected {name}", done))
 
-    async def find(self, **selectors: str) -> None:
+    async def find(self, kind: type[KubernetesObject] = Widget, **selectors: str) -> None:
         async def names() -> list[str]:
-            found = await self.api.list(Widget, namespace=self.namespace, **selectors)
+            found = await self.api.list(kind, namespace=self.namespace, **selectors)
             return [item.name for item in found.items]
 
         await self.ask(f"list {selectors}", names())
@@ -464,6 +464,8 @@ async def listing(play: Play) -> None:
         await play.find(label_selector=text)
     for text in ("metadata.name=c", "metadata.name!=c", "metadata.name=c,metadata.namespace=other", "spec.size=1"):
         await play.find(field_selector=text)
+    for text in ("type=Warning", "reason!=a,involvedObject.kind=Pod", "message=a"):
+        await play.find(Event, field_selector=text)
 
 
 @script

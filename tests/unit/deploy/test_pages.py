@@ -29,7 +29,7 @@ from windlass.openstack.cloud import metrics as cloud_metrics
 from windlass.openstack.status import CLUSTER, FLOATING_READY, INSTANCE, POOL
 from windlass.openstack.status import Reason as OpenStackReason
 from windlass.os_build import metrics as build_metrics
-from windlass.os_build.builder import Cause
+from windlass.os_build.builder import Cause, Obstacle
 from windlass.os_build.constants import RESULT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.pool.decide import REFUSED
@@ -99,6 +99,7 @@ def os_build_reasons() -> Iterator[str]:
     """Reasons of conditions: causes of failures, what is passed to `Problem(...)` and `BuildCondition(...)`, answers
     of registries."""
     yield from Cause
+    yield from Obstacle
     yield from REFUSED.values()
     package = source("os_build")
     for file in package.rglob("*.py"):

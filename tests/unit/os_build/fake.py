@@ -9,12 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from windlass.api.core import Pod
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.control.controller import Watch
 from windlass.kube.control.permissions import Declaration, calls
 from windlass.kube.control.plan import Action, Call, Request, Target
 from windlass.kube.control.source import Source
-from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
+from windlass.os_build.builder import BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
+from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.inputs.context import Context, fits_build, fits_config_map
 from windlass.os_build.request import BackendName, Problem
 from windlass.os_build.request import Request as Asked
@@ -31,6 +33,7 @@ class StartFake(Request, frozen=True):
 class CancelFake(Request, frozen=True):
     SYSTEM = SYSTEM
     name: str
+    cause: Cause
 
 
 class CleanFake(Request, frozen=True):
@@ -49,7 +52,15 @@ class FakeBuilders:
     # steps of a test
 
     def run(self, name: str) -> None:
-        self._change(name, phase=Phase.RUNNING, started=self.now)
+        self._change(name, phase=Phase.RUNNING, started=self.now, runs=self.now, waits=None)
+
+    def wait(self, name: str, obstacle: Obstacle | None, text: str = "") -> None:
+        """Its Pod was made now, and its container does not start."""
+        about = Target(Pod, f"{name}-pod", NAMESPACE)
+        self._change(name, waits=Waits(about=about, since=self.now, obstacle=obstacle, text=text))
+
+    def doom(self, name: str, cause: Cause) -> None:
+        self._change(name, doomed=cause)
 
     def succeed(self, name: str, *, digest: str = DIGEST) -> None:
         self._change(name, phase=Phase.SUCCEEDED, digest=digest, ended=self.now)
@@ -70,8 +81,8 @@ class FakeBuilders:
             case StartFake(state) if state.name not in self.builds:
                 self.builds[state.name] = state
                 self.begun.append(state.name)
-            case CancelFake(name) if name in self.builds:
-                self.fail(name, Cause.CANCELLED)
+            case CancelFake(name, cause) if name in self.builds:
+                self.fail(name, cause)
             case CleanFake(name):
                 self.builds.pop(name, None)
 
@@ -106,6 +117,10 @@ class FakeBackend:
     def usual(self) -> bool:
         return True
 
+    @property
+    def mounts_secrets(self) -> bool:
+        return self._name is not BackendName.LOCAL
+
     def unfit(self, context: Context, request: Asked) -> Problem | None:
         unfit = fits_config_map(context)
         return fits_build(context, request) if unfit is None and self._name is BackendName.OPENSHIFT else unfit
@@ -127,8 +142,8 @@ class FakeBackend:
         )
         return (Call(target=order.pool, request=StartFake(state), why="the pool asks for an image"),)
 
-    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        return (Call(target=_pool(state), request=CancelFake(state.name), why=why),)
+    def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
+        return (Call(target=_pool(state), request=CancelFake(state.name, cause), why=str(cause)),)
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         return (Call(target=_pool(state), request=CleanFake(state.name), why=why),)

@@ -1,5 +1,6 @@
 """A pool in one row."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -7,8 +8,11 @@ import pytest
 
 from tests.unit.os_build.world import pool
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, LAYERING
-from windlass.os_build.overview import State, row_of
+from windlass.os_build.machine_os.conditions import State as BuildIs
+from windlass.os_build.machine_os.conditions import vector
+from windlass.os_build.overview import State, row_of, row_of_claim
 
 SINCE = "2026-11-23T10:00:00Z"
 
@@ -49,10 +53,67 @@ def test_an_opted_in_pool_without_conditions_was_not_seen_by_a_controller() -> N
     assert row_of(seen).state is State.UNSEEN
 
 
-def test_a_pool_of_a_machine_os_config_is_claimed_even_if_it_is_not_opted_in() -> None:
-    row = row_of(msgspec.convert(pool("worker", "", annotations={}), MachineConfigPool), claimed="worker")
-    assert row.state is State.CLAIMED
-    assert "MachineOSConfig worker" in row.message
+IMAGE_OF = "registry.example.com/org/os@sha256:" + "ab" * 32
+NOTHING: dict[str, MachineOSBuild] = {}
+
+
+def claimed_pool(degraded: tuple[str, str] | None = None) -> MachineConfigPool:
+    tree: dict[str, Any] = pool("worker", "rendered-worker-2", annotations={})
+    if degraded:
+        told = {"type": "ImageBuildDegraded", "status": degraded[0], "reason": degraded[1], "message": "on the pool"}
+        tree["status"]["conditions"] += [{**told, "lastTransitionTime": SINCE}]
+    return msgspec.convert(tree, MachineConfigPool)
+
+
+def of(state: BuildIs, *, config: str = "rendered-worker-2", name: str = "worker-2") -> dict[str, MachineOSBuild]:
+    status: dict[str, Any] = {"conditions": msgspec.to_builtins(vector(state, now=datetime.fromisoformat(SINCE)))}
+    if state is BuildIs.SUCCEEDED:
+        status["digestedImagePushSpec"] = IMAGE_OF
+    tree = {"metadata": {"name": name}, "spec": {"machineConfig": {"name": config}}, "status": status}
+    return {name: msgspec.convert(tree, MachineOSBuild)}
+
+
+def asks(*, image: str = "") -> MachineOSConfig:
+    status = {"currentImagePullSpec": image, "machineOSBuild": {"name": "worker-2"}}
+    return msgspec.convert({"metadata": {"name": "of-worker"}, "status": status}, MachineOSConfig)
+
+
+@pytest.mark.parametrize(
+    ("builds", "degraded", "state", "reason"),
+    [
+        pytest.param(of(BuildIs.INITIAL), None, State.PENDING, "", id="new"),
+        pytest.param(of(BuildIs.PREPARED), None, State.PENDING, "Prepared", id="prepared"),
+        pytest.param(of(BuildIs.BUILDING), ("False", "Building"), State.BUILDING, "Building", id="building"),
+        pytest.param(of(BuildIs.FAILED), ("True", "BuildFailed"), State.FAILED, "Failed", id="failed"),
+        pytest.param(of(BuildIs.INTERRUPTED), None, State.PENDING, "Interrupted", id="interrupted"),
+        pytest.param(of(BuildIs.SUCCEEDED), ("False", "BuildSuccess"), State.BUILT, "Ready", id="built"),
+        pytest.param(
+            of(BuildIs.PREPARED), ("True", "BuilderUnschedulable"), State.PENDING, "BuilderUnschedulable", id="waits"
+        ),
+        pytest.param(
+            of(BuildIs.INITIAL), ("True", "SecretMissing"), State.PENDING, "SecretMissing", id="held before it begins"
+        ),
+        pytest.param(NOTHING, ("True", "BuilderRefused"), State.PENDING, "BuilderRefused", id="refused at once"),
+        pytest.param(NOTHING, None, State.UNSEEN, "", id="nobody has seen it"),
+        pytest.param(
+            of(BuildIs.SUCCEEDED, config="rendered-worker-1"), None, State.UNSEEN, "", id="of an earlier configuration"
+        ),
+        pytest.param(None, ("True", "BuildFailed"), State.FAILED, "BuildFailed", id="builds may not be listed"),
+        pytest.param(None, ("False", "BuildSuccess"), State.BUILT, "BuildSuccess", id="the same, and it is built"),
+    ],
+)
+def test_the_build_of_a_machine_os_config_is_the_state(
+    builds: dict[str, MachineOSBuild] | None, degraded: tuple[str, str] | None, state: State, reason: str
+) -> None:
+    row = row_of_claim(claimed_pool(degraded), asks(), builds)
+    assert (row.state, row.reason, row.claimed_by) == (state, reason, "of-worker")
+    assert not (degraded and degraded[0] == "True" and reason != "Failed") or row.message == "on the pool"
+
+
+def test_a_configuration_with_the_image_of_another_one_has_that_image() -> None:
+    both = {**of(BuildIs.SUCCEEDED, config="rendered-worker-1", name="worker-1"), **of(BuildIs.SUCCEEDED)}
+    row = row_of_claim(claimed_pool(), asks(image=IMAGE_OF), both)
+    assert (row.image, row.image_config, row.up_to_date) == (IMAGE_OF, "rendered-worker-2", True)
 
 
 @pytest.mark.parametrize("where", ["annotations", "labels"])

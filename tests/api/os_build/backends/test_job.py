@@ -14,7 +14,8 @@ from windlass.api.batch import Job
 from windlass.api.core import Pod
 from windlass.kube.object import Object
 from windlass.os_build.backends.job import JobBackend
-from windlass.os_build.builder import ATTEMPTS, Cause, Deadlines, Phase
+from windlass.os_build.backends.job_state import Exit
+from windlass.os_build.builder import ATTEMPTS, Cause, Phase
 from windlass.testing import ControlPlane
 from windlass.testing.builds.pods import Ended, PlayedPods
 
@@ -139,10 +140,13 @@ async def test_a_job_that_somebody_deletes_is_interrupted_and_begins_again(stage
     await stage.until(pool, lambda state: state.phase in (Phase.PENDING, Phase.RUNNING))
 
 
-async def test_a_build_that_takes_too_long_fails(stage: Stage, pods: PlayedPods) -> None:
+async def test_a_build_that_takes_too_long_fails_at_once(stage: Stage, pods: PlayedPods) -> None:
+    """The script ends itself."""
     pool = await stage.pool("worker")
-    await stage.start(order(pool, deadlines=Deadlines(build=1.0, push=1.0)))
-    await pods.run(await first(pods, order(pool).name))
+    await stage.start(order(pool))
+    pod = await first(pods, order(pool).name)
+    await pods.run(pod)
+    await pods.end(pod, Ended(exit_code=Exit.OVERDUE, message="STEP 2/2: RUN sleep 9999"))
     state = await stage.until(pool, lambda state: state.is_over)
     assert state.failed is not None
     assert state.failed.cause == Cause.DEADLINE
@@ -153,7 +157,7 @@ async def test_a_cancelled_job_stays_as_a_record_and_its_pod_goes(stage: Stage, 
     await stage.start(order(pool))
     await pods.run(await first(pods, order(pool).name))
     state = await stage.until(pool, lambda state: state.phase == Phase.RUNNING)
-    await stage.apply(*stage.backend.cancel(state, why="it takes too long"))
+    await stage.apply(*stage.backend.cancel(state, Cause.CANCELLED))
     playing = asyncio.create_task(pods.play(never))
     try:
         over = await stage.until(pool, lambda state: state.is_over)

@@ -80,7 +80,7 @@ async def test_a_cancelled_build_ends_at_once_and_stays(stage: Stage, builds: Pl
         pool = await stage.pool("worker")
         await stage.start(order(pool))
         state = await stage.until(pool, lambda state: state.phase == Phase.RUNNING)
-        await stage.apply(*stage.backend.cancel(state, why="it takes too long"))
+        await stage.apply(*stage.backend.cancel(state, Cause.CANCELLED))
         over = await stage.until(pool, lambda state: state.is_over)
         assert over.failed is not None
         assert over.failed.cause == Cause.CANCELLED

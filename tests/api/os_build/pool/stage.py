@@ -34,7 +34,7 @@ from windlass.os_build.settings import OsBuildSettings
 from windlass.testing.builds.openshift import Built, PlayedBuilds
 from windlass.testing.builds.pods import Ended, PlayedPods
 
-QUICK: Final = Timing(debounce=0.0, retries=(0.2, 0.2, 0.2), lost=0.2, ask_again=0.5)
+QUICK: Final = Timing(debounce=0.0, retries=(0.2, 0.2, 0.2), lost=0.2, ask_again=0.5, patience=0.5)
 """What takes minutes, in fractions of a second."""
 STEP: Final = "RUN exit 7"
 FAILURE: Final = f'STEP 2/2: {STEP}\nno match for argument\nError: building at STEP "{STEP}": exit status 7'

@@ -78,10 +78,9 @@ async def test_the_pool_follows_its_build_and_the_digest_replaces_the_tag(stage:
         await cluster.until("worker", "BuildPending", text=name)
         kind = "Build"
     else:
-        # The job controller counts a Pod that has not started as an active one.
         [pod] = await eventually(lambda: PlayedPods(cluster.client, namespace=cluster.namespace).of(name))
         await PlayedPods(cluster.client, namespace=cluster.namespace).wait(pod, reason="ImagePullBackOff")
-        await cluster.until("worker", "BuildRunning", text="ImagePullBackOff")
+        await cluster.until("worker", "BuilderImageUnavailable", text="ImagePullBackOff")
         kind = "Job"
     assert {f"{kind} {name}", f"ConfigMap {name}"} <= {*await cluster.left()}
     sources = (await cluster.pool("worker"))["spec"]["configuration"]["source"]
@@ -192,7 +191,7 @@ async def test_a_new_process_builds_what_is_due_and_nothing_else(cluster: Cluste
             await cluster.until_built(pool)
         await hands.fail(names["failed"])
         await cluster.until("failed", "StepFailed")
-        await cluster.until("pending", "BuildPending" if backend == OPENSHIFT else "BuildRunning")
+        await cluster.until("pending", "BuildPending")
         await cluster.until("degraded", "PoolDegraded")
     kept = {each.name: each.uid for each in await cluster.builders()}
     await cluster.change("changed", "rendered-changed-2")

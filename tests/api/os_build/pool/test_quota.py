@@ -62,6 +62,6 @@ async def test_a_build_that_a_quota_refuses_is_told_and_begins_when_there_is_roo
         assert (await cluster.says("worker"))[0] == "BuildFailed"
         quota.allow(1)
         name = await stage.begun("worker")
-        await cluster.until("worker", "BuildRunning", text=name)
+        await cluster.until("worker", "BuildPending", text=name)
         await JobHands(cluster).succeed(name)
         await cluster.until_built("worker")

@@ -61,7 +61,8 @@ async def test_a_registry_that_fails_while_an_image_is_pushed(stage: Stage) -> N
         assert [tag[-2:] == attempt for tag in registry.images.tags(cluster.repository) if pool in tag] == [
             bool(attempt)
         ]
-    await cluster.secret("push", registry.auths("pusher"))
+    other = {"registry.example.com": {"auth": "dTpw"}}
+    await cluster.secret("push", {"auths": {**registry.auths("pusher")["auths"], **other}})
     for pool in lasting:
         await cluster.until_built(pool)
     assert [fault.hits for fault in (cut, *faults)] == [1] * 6

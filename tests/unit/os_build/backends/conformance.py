@@ -206,7 +206,7 @@ class BackendConformance:
         state = await self._started(other_side)
         if running:
             await other_side.run(state.name)
-        await other_side.apply(*other_side.backend.cancel(self._only(other_side), why="it takes too long"))
+        await other_side.apply(*other_side.backend.cancel(self._only(other_side), Cause.CANCELLED))
         await other_side.settle()
         ended = self._only(other_side)
         assert ended.phase == Phase.FAILED
@@ -218,7 +218,7 @@ class BackendConformance:
         await other_side.run(state.name)
         await other_side.succeed(state.name, digest=DIGEST)
         done = self._only(other_side)
-        await other_side.apply(*other_side.backend.cancel(done, why="late"))
+        await other_side.apply(*other_side.backend.cancel(done, Cause.CANCELLED))
         await other_side.settle()
         assert self._only(other_side) == done
 
@@ -235,7 +235,7 @@ class BackendConformance:
         elif until == "lost":
             await other_side.lose(state.name)
         elif until == "cancelled":
-            await other_side.apply(*other_side.backend.cancel(self._only(other_side), why="it takes too long"))
+            await other_side.apply(*other_side.backend.cancel(self._only(other_side), Cause.CANCELLED))
         await other_side.apply(*other_side.backend.clean(self._only(other_side), why="it is not wanted any more"))
         await other_side.settle()
         assert list(other_side.left()) == empty

@@ -54,6 +54,8 @@ class Container:
             "PUSH_SECRET": str(self.push),
             "TRUST": str(folder),
             "WORK": str(self.work),
+            "BUILD_SECONDS": "600",
+            "PUSH_SECONDS": "600",
             "MESSAGE": str(self.message),
             "SAYS": str(self.says),
             "CONTEXT_COPY": str(self.work / "context"),
@@ -66,6 +68,9 @@ class Container:
     def says_of(self, doing: str, log: str = "fine", code: int = 0) -> None:
         (self.says / f"{doing}.log").write_text(log + "\n")
         (self.says / f"{doing}.code").write_text(str(code))
+
+    def limit(self, doing: str, seconds: int) -> None:
+        self._environment[f"{doing.upper()}_SECONDS"] = str(seconds)
 
     def start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
@@ -176,6 +181,17 @@ def test_a_pod_that_is_deleted_ends_at_once_with_all_its_processes(container: Co
     pid = int(wait_until("the builder runs", lambda: _text(container.says / "pid")))
     running.send_signal(signal.SIGTERM)
     assert running.wait(timeout=2) == 143
+    wait_until("the builder has ended", lambda: not Path(f"/proc/{pid}/cmdline").exists() or _is_zombie(pid))
+
+
+@pytest.mark.parametrize("doing", ["build", "push"])
+def test_what_takes_too_long_ends_with_all_its_processes_and_the_log(container: Container, doing: str) -> None:
+    container.says_of(doing, "STEP 2/2: RUN sleep 9999")
+    (container.says / f"{doing}.hangs").touch()
+    container.limit(doing, 1)
+    assert container.run() == Exit.OVERDUE
+    assert container.message.read_text().strip() == "STEP 2/2: RUN sleep 9999"
+    pid = int(_text(container.says / "pid"))
     wait_until("the builder has ended", lambda: not Path(f"/proc/{pid}/cmdline").exists() or _is_zombie(pid))
 
 

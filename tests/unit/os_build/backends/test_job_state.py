@@ -1,6 +1,7 @@
 """The state of a build from a Job and its Pods, as tables. Deviation from the Machine Config Operator: conditions that
 end a Job come before its counters, so a Job that failed early is seen to have failed."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -10,7 +11,8 @@ from msgspec.structs import replace
 from windlass.api.batch import Job
 from windlass.api.core import Pod
 from windlass.os_build.backends.job_state import says
-from windlass.os_build.builder import BuildState, Cause, Phase
+from windlass.os_build.builder import BuildState, Cause, Failed, Obstacle, Phase
+from windlass.os_build.constants import CANCELLED_ANNOTATION
 from windlass.os_build.request import BackendName
 
 NOW = "2026-11-23T12:00:00Z"
@@ -34,7 +36,8 @@ def condition(kind: str, reason: str = "", message: str = "") -> list[dict[str, 
 def pod(exit_code: int | None = None, message: str = "", *, at: str = NOW, **more: Any) -> Pod:
     ended = {"exitCode": exit_code, "message": message, "finishedAt": at, **more}
     state = {} if exit_code is None else {"terminated": ended}
-    return msgspec.convert({"status": {"containerStatuses": [{"name": "build", "state": state}]}}, Pod)
+    phase = "Failed" if exit_code else "Succeeded"
+    return msgspec.convert({"status": {"phase": phase, "containerStatuses": [{"name": "build", "state": state}]}}, Pod)
 
 
 @pytest.mark.parametrize(
@@ -116,37 +119,117 @@ def test_the_digest_is_the_termination_message_of_the_pod_that_succeeded(pods: l
     assert says(job(succeeded=1, conditions=condition("Complete")), KNOWN, pods=pods).digest == digest
 
 
+def waiting(name: str = "p", **status: Any) -> Pod:
+    return msgspec.convert({"metadata": {"name": name}, "status": {"phase": "Pending", **status}}, Pod)
+
+
+def of_container(state: Any, *, name: str = "build") -> list[Any]:
+    return [{"name": name, "state": state}]
+
+
 @pytest.mark.parametrize(
-    ("status", "note"),
+    ("status", "obstacle", "text"),
     [
-        pytest.param({"phase": "Pending"}, "", id="nothing is known"),
+        pytest.param({}, None, "", id="nothing is known"),
         pytest.param(
-            {
-                "phase": "Pending",
-                "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}],
-            },
-            "waits: Pod p is not scheduled: 0/3 nodes are available",
+            {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}]},
+            Obstacle.UNSCHEDULABLE,
+            "Pod p is not scheduled: 0/3 nodes are available",
             id="no Node",
         ),
         pytest.param(
-            {
-                "phase": "Pending",
-                "containerStatuses": [{"name": "build", "state": {"waiting": {"reason": "ImagePullBackOff"}}}],
-            },
-            "waits: Pod p: ImagePullBackOff: ",
-            id="the builder's image",
+            {"conditions": [{"type": "PodScheduled", "status": "True"}]}, None, "", id="a Node that does not answer"
+        ),
+        *(
+            pytest.param(
+                {"containerStatuses": of_container({"waiting": {"reason": reason, "message": "why"}})},
+                obstacle,
+                f"Pod p: {reason}: why",
+                id=reason,
+            )
+            for reason, obstacle in (
+                ("ErrImagePull", Obstacle.IMAGE),
+                ("ImagePullBackOff", Obstacle.IMAGE),
+                ("InvalidImageName", Obstacle.IMAGE),
+                ("SignatureValidationFailed", Obstacle.IMAGE),
+                ("CreateContainerConfigError", Obstacle.START),
+                ("CreateContainerError", Obstacle.START),
+                ("SomethingNew", Obstacle.START),
+            )
         ),
         pytest.param(
-            {
-                "phase": "Pending",
-                "containerStatuses": [{"name": "build", "state": {"waiting": {"reason": "ContainerCreating"}}}],
-            },
-            "",
-            id="a moment",
+            {"containerStatuses": of_container({"waiting": {"reason": "ContainerCreating"}})}, None, "", id="a moment"
         ),
-        pytest.param({"phase": "Running"}, "", id="it runs"),
+        pytest.param(
+            {"containerStatuses": of_container({"waiting": {"reason": "ErrImagePull"}}, name="proxy")},
+            None,
+            "",
+            id="a container that somebody added",
+        ),
     ],
 )
-def test_a_pod_that_does_not_start_says_what_it_waits_for(status: Any, note: str) -> None:
-    waiting = msgspec.convert({"metadata": {"name": "p"}, "status": status}, Pod)
-    assert says(job(active=1), KNOWN, pods=[waiting]).note == note.strip()
+def test_a_pod_that_has_not_started_says_what_keeps_it(status: Any, obstacle: Obstacle | None, text: str) -> None:
+    said = says(job(active=1), KNOWN, pods=[waiting(**status)])
+    assert said.waits is not None
+    assert (said.phase, said.waits.obstacle, said.waits.text) == (Phase.PENDING, obstacle, text)
+    assert (said.waits.about.kind, said.waits.about.name) == (Pod, "p")
+    assert said.note == (f"waits: {text}" if text else "")
+
+
+def test_a_job_without_pods_is_asked_itself() -> None:
+    said = says(job(), KNOWN, pods=[])
+    assert said.waits is not None
+    assert (said.waits.about.kind, said.waits.about.name, said.waits.obstacle) == (Job, "build-worker", None)
+
+
+def test_the_next_attempt_may_wait_as_the_first_did() -> None:
+    reason = {"waiting": {"reason": "ImagePullBackOff", "message": "why"}}
+    said = says(job(active=1, failed=1), KNOWN, pods=[pod(75, "x"), waiting(containerStatuses=of_container(reason))])
+    assert said.waits is not None
+    assert (said.phase, said.attempt, said.waits.obstacle) == (Phase.RUNNING, 2, Obstacle.IMAGE)
+
+
+def test_time_runs_from_the_start_of_the_container_that_runs() -> None:
+    runs = waiting(phase="Running", containerStatuses=of_container({"running": {"startedAt": NOW}}))
+    said = says(job(active=1, startTime="2026-11-23T10:00:00Z"), KNOWN, pods=[pod(75, "x"), runs])
+    assert (said.runs, said.waits) == (datetime.fromisoformat(NOW), None)
+    assert says(job(active=1, startTime=NOW), KNOWN, pods=[waiting()]).runs is None
+
+
+def taken(number: int) -> Pod:
+    disrupted = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
+    tree = {
+        "metadata": {"name": f"p{number}", "creationTimestamp": f"2026-11-23T0{number}:00:00Z"},
+        "status": {"phase": "Failed", "reason": "Evicted", "message": f"disk {number}", "conditions": [disrupted]},
+    }
+    return msgspec.convert(tree, Pod)
+
+
+@pytest.mark.parametrize(("pods", "doomed"), [(2, None), (3, Cause.EVICTED), (9, Cause.EVICTED)])
+def test_a_build_that_is_evicted_again_and_again_is_doomed(pods: int, doomed: Cause | None) -> None:
+    said = says(job(active=1), KNOWN, pods=[*map(taken, range(pods)), waiting()])
+    assert (said.is_over, said.doomed) == (False, doomed)
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "tail"),
+    [
+        ("BuilderEvicted", Cause.EVICTED, "Evicted: disk 2"),
+        ("DeadlineExceeded", Cause.DEADLINE, ""),
+        ("", Cause.CANCELLED, ""),
+        ("what a later version says", Cause.CANCELLED, ""),
+    ],
+)
+def test_a_job_that_was_suspended_has_failed_for_the_cause_that_is_written_on_it(
+    said: str, cause: Cause, tail: str
+) -> None:
+    stopped = job(spec={"suspend": True})
+    stopped.metadata.annotations.update({CANCELLED_ANNOTATION: said} if said else {})
+    assert says(stopped, KNOWN, pods=[taken(2), taken(1)]).failed == Failed(cause=cause, tail=tail)
+
+
+def test_the_step_that_took_too_long_is_named() -> None:
+    ended = pod(67, "STEP 1/2: FROM x\nSTEP 2/2: RUN sleep 9999")
+    said = says(job(failed=1, conditions=condition("Failed", "PodFailurePolicy")), KNOWN, pods=[ended])
+    assert said.failed is not None
+    assert (said.failed.cause, said.failed.step) == (Cause.DEADLINE, "RUN sleep 9999")

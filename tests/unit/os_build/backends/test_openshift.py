@@ -142,13 +142,13 @@ async def test_cancelling_writes_the_build_itself_since_it_has_no_status_subreso
     side = OpenShiftSide()
     await side.apply(*side.backend.start(order()))
     [state] = side.backend.look("worker")
-    [action] = side.backend.cancel(state, why="it takes too long")
+    [action] = side.backend.cancel(state, Cause.CANCELLED)
     assert isinstance(action, Merge)
     assert (action.part, action.patch) == ("", {"status": {"cancelled": True}})
     await side.apply(action)
     [asked] = side.backend.look("worker")
     assert asked.ending
-    assert side.backend.cancel(asked, why="again") == ()
+    assert side.backend.cancel(asked, Cause.CANCELLED) == ()
 
 
 async def test_of_a_build_that_somebody_deleted_the_files_are_left_and_it_is_interrupted() -> None:

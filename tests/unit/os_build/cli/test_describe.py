@@ -14,6 +14,7 @@ from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.verbs import PatchType
+from windlass.os_build.builder import Obstacle
 from windlass.os_build.cli.look import PoolInspection, look
 from windlass.os_build.cli.page import as_json, as_text, problems
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
@@ -130,7 +131,8 @@ async def test_a_pool_that_is_not_opted_in_says_how_to() -> None:
 async def test_a_pool_of_a_machine_os_config_shows_its_build_from_its_begin_to_its_failure() -> None:
     world = claimed()
     said = words(await page(world))
-    assert {"State: claimed", "MachineOSConfig:", "Name: worker", "Build: -", "Problems: <none>"} <= {*said}
+    assert {"State: unseen", "MachineOSConfig:", "Name: worker", "Build: -"} <= {*said}
+    assert [each.reason for each in problems(await seen(world))] == ["Unseen"]
     await world.settle()
     [build] = world.api.listing(MachineOSBuild)
     [builder] = world.builders.builds
@@ -161,6 +163,30 @@ async def test_a_pool_of_a_machine_os_config_shows_the_image_that_nodes_get() ->
     assert (tree["name"], tree["image"], tree["build"]["state"]) == ("worker", image, "Succeeded")
 
 
+async def test_a_machine_os_config_that_asks_for_what_cannot_be_is_a_problem_and_told_on_the_pool() -> None:
+    world = claimed()
+    spec = {"spec": {"renderedImagePushSpec": "registry.example.com/a/b/c:latest"}}
+    await world.api.patch(MachineOSConfig, "worker", spec, type=PatchType.MERGE)
+    await world.settle()
+    [problem] = problems(await seen(world))
+    assert problem.text.startswith("MachineOSConfig worker: spec.renderedImagePushSpec is")
+    degraded = world.conditions()["ImageBuildDegraded"]
+    assert (degraded["status"], degraded["reason"]) == ("True", "ConfigurationInvalid")
+    assert degraded["message"] == problem.text
+
+
+async def test_what_keeps_a_builder_from_its_start_is_a_problem() -> None:
+    world = claimed()
+    await world.settle()
+    [build] = world.builders.builds
+    world.builders.wait(build, Obstacle.IMAGE, "Pod p: ErrImagePull: why")
+    world.pass_time(60)
+    await world.settle()
+    [problem] = problems(await seen(world))
+    assert problem.reason == "BuilderImageUnavailable"
+    assert "ErrImagePull: why" in problem.text
+
+
 async def test_what_the_api_server_refused_for_a_machine_os_config_is_a_problem() -> None:
     world = claimed()
     world.api.fail_next("create", MachineOSBuild, REFUSED)
@@ -176,7 +202,7 @@ async def test_a_machine_os_config_that_cannot_be_read_is_named() -> None:
     world.api.fail_next("get", MachineOSBuild, REFUSED)
     sight = await seen(world)
     assert [subject for subject, _ in sight.troubles] == ["its MachineOSConfig with its MachineOSBuild"]
-    assert sight.row.state is State.CLAIMED
+    assert (sight.row.state, sight.row.claimed_by) == (State.PENDING, "worker")
 
 
 async def test_without_openshifts_builds_jobs_are_the_default() -> None:

@@ -1,5 +1,6 @@
 """`windlass os-build rebuild --wait`: how the end of the build is told."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -7,9 +8,13 @@ import pytest
 
 from tests.unit.os_build.world import pool
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.os_build.cli.rebuilding import verdict
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.os_build.cli.look import Claims
+from windlass.os_build.cli.rebuilding import verdict, verdict_of_claim
 from windlass.os_build.constants import IMAGE, IMAGE_INPUTS, LAYERING, REBUILD
 from windlass.os_build.identity import rebuild_of
+from windlass.os_build.machine_os.conditions import State as BuildIs
+from windlass.os_build.machine_os.conditions import vector
 from windlass.os_build.overview import row_of
 
 ASKED = "2026-11-23T10:00:00Z"
@@ -80,3 +85,52 @@ def test_a_failure_of_a_pool_that_had_none_is_of_this_build() -> None:
 def test_a_pool_that_is_opted_out_meanwhile_gets_no_image() -> None:
     out = msgspec.convert(pool("worker", "", annotations={REBUILD: ASKED}), MachineConfigPool)
     assert verdict(out, asked=ASKED, before=OLD) == ("the pool was opted out", False)
+
+
+IMAGE_OF = "registry.example.com/org/os@sha256:" + "ab" * 32
+
+
+def claims(state: BuildIs | None, *, asked: str = ASKED, taken: bool = True, named: bool = True) -> Claims:
+    """A MachineOSConfig whose builder has taken the request, and the MachineOSBuild that followed, if it is there."""
+    annotations = {} if taken else {REBUILD: asked}
+    status: dict[str, Any] = {"machineOSBuild": {"name": "worker-1"}}
+    of_build: dict[str, Any] = {}
+    if state is not None:
+        of_build["conditions"] = msgspec.to_builtins(vector(state, now=datetime.fromisoformat(AFTER), why="m"))
+    if state is BuildIs.SUCCEEDED:
+        status["currentImagePullSpec"] = of_build["digestedImagePushSpec"] = IMAGE_OF
+    config = {"metadata": {"name": "w", "annotations": annotations}, "status": status}
+    build = {
+        "metadata": {"name": "worker-1", "annotations": {REBUILD: asked}},
+        "spec": {"machineConfig": {"name": "rendered-worker-1"}},
+        "status": of_build,
+    }
+    return Claims(
+        {"worker": msgspec.convert(config, MachineOSConfig)} if named else {},
+        {"worker-1": msgspec.convert(build, MachineOSBuild)} if state is not None else {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "ended"),
+    [
+        pytest.param(claims(BuildIs.FAILED, taken=False), None, id="nobody-has-taken-the-request"),
+        pytest.param(claims(None), None, id="no-build-yet"),
+        pytest.param(claims(BuildIs.BUILDING), None, id="it-builds"),
+        pytest.param(claims(BuildIs.SUCCEEDED), (f"built {IMAGE_OF}", True), id="built"),
+        pytest.param(claims(BuildIs.FAILED), ("m", False), id="failed"),
+        pytest.param(
+            claims(BuildIs.BUILDING, named=False), ("no MachineOSConfig names the pool any more", False), id="unclaimed"
+        ),
+    ],
+)
+def test_of_a_pool_with_a_machine_os_config_its_build_tells(found: Claims, ended: tuple[str, bool] | None) -> None:
+    claimed = msgspec.convert(pool("worker", "rendered-worker-1", annotations={}), MachineConfigPool)
+    assert verdict_of_claim(claimed, found, asked=ASKED) == ended
+
+
+def test_a_request_of_somebody_else_ends_the_waiting_for_a_machine_os_build() -> None:
+    claimed = msgspec.convert(pool("worker", "rendered-worker-1", annotations={}), MachineConfigPool)
+    ended = verdict_of_claim(claimed, claims(BuildIs.SUCCEEDED, asked="another"), asked=ASKED)
+    assert ended is not None
+    assert "somebody else has changed it" in ended[0]

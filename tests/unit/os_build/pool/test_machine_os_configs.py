@@ -7,7 +7,7 @@ import pytest
 from tests.unit.os_build.fake import DIGEST
 from tests.unit.os_build.world import API, World, claimed, machine_config, machine_os_config, secret
 from windlass.api.core import Event, Secret
-from windlass.api.machineconfiguration import GROUP
+from windlass.api.machineconfiguration import GROUP, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
@@ -15,6 +15,7 @@ from windlass.os_build.builder import Cause
 from windlass.os_build.constants import LAYERING, NAMESPACE, REBUILD, RESULT
 from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.pool.conditions import VECTOR
+from windlass.os_build.pool.snapshot import TIMING
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
 
 OTHER = "sha256:" + "cd" * 32
@@ -297,16 +298,61 @@ async def test_going_back_takes_the_earlier_image_or_builds_it_again(world: Worl
     assert len(world.builders.begun) == 3
 
 
-async def test_going_back_waits_for_a_registry_that_does_not_tell(world: World) -> None:
+async def silence(world: World) -> None:
+    """The registry does not tell, until the last second before something is done without its word."""
+    world.process.registries.found = NotAsked("no route to host")
+    await world.settle()
+    for passed in range(0, 290, 10):
+        assert (degraded(world)[0] == "True") == (passed > TIMING.patience)
+        world.pass_time(10)
+        await world.settle()
+    assert degraded(world)[1] == "RegistryUnavailable"
+    assert "no route to host. If it does not until 2026-11-22T12:05:00Z, " in degraded(world)[2]
+    told = [each.decode() for each in world.api.listing(Event)]
+    assert [each.reason for each in told if each.type == "Warning"] == ["RegistryUnavailable"]
+    world.pass_time(10)
+
+
+async def test_going_back_builds_anew_if_the_registry_does_not_tell_for_too_long(world: World) -> None:
     first = await built(world)
     await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
     await built(world, digest=OTHER)
-    world.process.registries.found = NotAsked("no route to host")
     await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
-    await world.settle()
-    assert world.api.peek(MachineOSBuild, first.name) is not None
+    await silence(world)
+    kept = world.api.peek(MachineOSBuild, first.name)
+    assert kept is not None
+    assert kept.uid == first.uid
     assert len(world.builders.begun) == 2
     assert config(world).status.current_image_pull_spec.endswith(OTHER)
+    again = await built(world)
+    assert (again.name, again.uid != first.uid) == (first.name, True)
+    assert degraded(world)[0] == "False"
+
+
+async def test_a_change_of_files_takes_what_nodes_run_if_the_registry_does_not_tell_for_too_long(world: World) -> None:
+    await built(world)
+    await renders(world, "rendered-worker-2")
+    await silence(world)
+    assert "the image that nodes run is taken" in degraded(world)[2]
+    await world.settle()
+    assert current(world).decode().spec.machine_config.name == "rendered-worker-2"
+    assert config(world).status.current_image_pull_spec.endswith(DIGEST)
+    assert len(world.builders.begun) == 1
+    assert degraded(world)[0] == "False"
+
+
+async def test_a_registry_that_tells_in_between_is_waited_for_anew(world: World) -> None:
+    await built(world)
+    await renders(world, "rendered-worker-2", kernelArguments=["quiet"])
+    await built(world, digest=OTHER)
+    await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
+    await silence(world)
+    await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-2"}}})
+    await world.settle()
+    await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-1"}}})
+    await world.settle()
+    assert len(world.builders.begun) == 2
+    assert degraded(world)[0] == "False"
 
 
 async def test_going_back_takes_no_image_of_a_build_that_is_being_deleted(world: World) -> None:
@@ -324,6 +370,19 @@ async def test_going_back_takes_no_image_of_a_build_that_is_being_deleted(world:
     await world.api.patch(MachineOSBuild, first.name, {"metadata": {"finalizers": None}}, type=PatchType.MERGE)
     again = await built(world)
     assert (again.name, again.uid != first.uid) == (first.name, True)
+
+
+async def test_a_build_of_a_pool_that_is_deleted_is_interrupted(world: World) -> None:
+    await world.settle()
+    world.builders.run(*world.builders.builds)
+    await world.settle()
+    await world.api.delete(MachineConfigPool, "worker")
+    await world.settle("worker")
+    assert [true(each) for each in builds(world)] == [["Interrupted"]]
+    assert world.builders.builds == {}
+    version = world.api.version
+    await world.settle("worker")
+    assert world.api.version == version
 
 
 async def test_another_target_is_built(world: World) -> None:

@@ -54,8 +54,11 @@ def told(answer: Found | NotAsked) -> Answers:
 
 
 POOL = of_pool()
-RUNS = build(Phase.RUNNING, started=NOW - timedelta(seconds=2460))
-HANGS = build(Phase.RUNNING, started=NOW - timedelta(seconds=2461))
+RUNS = build(Phase.RUNNING, runs=NOW - timedelta(seconds=2460), started=LONG_AGO)
+HANGS = build(Phase.RUNNING, runs=NOW - timedelta(seconds=2461))
+UNSTARTED = build(Phase.RUNNING, started=LONG_AGO)
+EVICTED = build(Phase.RUNNING, doomed=Cause.EVICTED)
+STOPPED = replace(EVICTED, ending=True)
 WAITS = build(Phase.PENDING)
 ENDS = build(Phase.INTERRUPTED, ending=True)
 PUSHED = build(Phase.SUCCEEDED, digest="sha256:1")
@@ -91,7 +94,10 @@ ROWS: dict[str, tuple[PoolFacts, Situation]] = {
     "an image of other inputs": (seen(of_pool(annotations={**RECORD, IMAGE_INPUTS: "other"})), READY),
     "waits": (seen(POOL, WAITS), of.Underway(WAITS)),
     "runs, to the last second of its deadlines": (seen(POOL, RUNS), of.Underway(RUNS)),
-    "overdue": (seen(POOL, HANGS), of.Overdue(HANGS)),
+    "overdue": (seen(POOL, HANGS), of.Doomed(HANGS, Cause.DEADLINE)),
+    "begun long ago, and has not started": (seen(POOL, UNSTARTED), of.Underway(UNSTARTED)),
+    "evicted again and again": (seen(POOL, EVICTED), of.Doomed(EVICTED, Cause.EVICTED)),
+    "evicted, and cancelled already": (seen(POOL, STOPPED), of.Underway(STOPPED)),
     "its end is awaited, however it ends": (seen(POOL, ENDS), of.Underway(ENDS)),
     "succeeded": (seen(POOL, PUSHED), of.Finished(PUSHED, "sha256:1")),
     "an image of another backend is as good": (seen(POOL, THEIRS), of.Finished(THEIRS, "sha256:1")),

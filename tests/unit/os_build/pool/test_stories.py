@@ -340,6 +340,21 @@ async def test_other_credentials_heal_what_they_can_and_a_touch_of_their_secret_
     assert (len(world.builders.begun) == 2) == (cause != Cause.STEP)
 
 
+async def test_credentials_that_a_builder_does_not_read_are_refused_before_it_starts(world: World) -> None:
+    world.add_pool()
+    entry = {"username": "u", "password": "p"}
+    written = secret("push", {"auths": {"registry.example.com": entry, "quay.io": {"auth": "dTpw"}}})
+    await world.api.patch(Secret, "push", {"data": written["data"]}, type=PatchType.MERGE, namespace=NAMESPACE)
+    await world.settle()
+    assert world.builders.begun == []
+    assert world.says()[1] == "SecretInvalid"
+    assert f"Secret {NAMESPACE}/push, which ConfigMap" in world.says()[2]
+    assert "the entry registry.example.com has no auth" in world.says()[2]
+    written = secret("push", {"auths": {"registry.example.com": {**entry, "auth": "dTpw"}}})
+    await world.api.patch(Secret, "push", {"data": written["data"]}, type=PatchType.MERGE, namespace=NAMESPACE)
+    await built(world)
+
+
 async def test_the_annotation_rebuild_builds_the_same_again_and_its_removal_does_not(world: World) -> None:
     world.add_pool()
     first = await built(world)
@@ -410,7 +425,7 @@ async def test_a_build_over_its_deadlines_is_cancelled(world: World) -> None:
     assert world.builders.builds[build].phase == Phase.RUNNING
     world.pass_time(2)
     await world.settle()
-    assert world.says()[:2] == ("BuildFailed", "BuildCancelled")
+    assert world.says()[:2] == ("BuildFailed", "DeadlineExceeded")
 
 
 async def test_a_digest_that_the_backend_does_not_tell_comes_from_the_registry(world: World) -> None:

@@ -184,9 +184,14 @@ class ContainerStateTerminated(Struct, rename="camel", omit_defaults=True, kw_on
     finished_at: str | None = None
 
 
-class ContainerState(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """At most one is set; none means waiting. (Whether it runs is not read.)"""
+class ContainerStateRunning(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    started_at: str | None = None
 
+
+class ContainerState(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """At most one is set; none means waiting."""
+
+    running: ContainerStateRunning | None = None
     waiting: ContainerStateWaiting | None = None
     terminated: ContainerStateTerminated | None = None
 

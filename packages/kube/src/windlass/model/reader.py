@@ -64,11 +64,15 @@ class MemoryReader:
         except DecodeError as error:
             return Unreadable(ObjectMeta(name=name, namespace=namespace or ""), str(error))
 
-    async def listed(self, kind: type[K], *, label_selector: str = "", field_selector: str = "") -> list[Seen[K]]:
+    async def listed(
+        self, kind: type[K], *, label_selector: str = "", field_selector: str = "", namespace: str | None = None
+    ) -> list[Seen[K]]:
         """What the server selects; the cache has no part in it."""
         if self._controller is not None:
-            require(Declared(self._controller.declared), kind, "list", namespace=None)
-        found = await self.api.list(kind, label_selector=label_selector, field_selector=field_selector)
+            require(Declared(self._controller.declared), kind, "list", namespace=namespace)
+        found = await self.api.list(
+            kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+        )
         return [seen(each) for each in found.items]
 
     async def see_all(

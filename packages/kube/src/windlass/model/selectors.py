@@ -67,9 +67,16 @@ def field_selector(text: str, kind: type[KubernetesObject]) -> Selects:
 
 _OF_ANY_KIND = ("metadata.name", "metadata.namespace")
 _OF_PODS = (*_OF_ANY_KIND, "spec.nodeName", "status.phase")
-_OF_EVENTS = (*_OF_ANY_KIND, "involvedObject.kind", "involvedObject.name", "involvedObject.namespace")
+_OF_EVENTS = (
+    *(*_OF_ANY_KIND, "involvedObject.kind", "involvedObject.name", "involvedObject.namespace"),
+    *("reason", "type"),
+)
 
 
 def _field_test(path: str, value: str, *, equal: bool) -> Selects:
     part, _, key = path.partition(".")
-    return lambda found: (found.tree().get(part, {}).get(key, "") == value) is equal
+
+    def written(tree: Mapping[str, Any]) -> Any:
+        return tree.get(part, {}).get(key, "") if key else tree.get(part, "")
+
+    return lambda found: (written(found.tree()) == value) is equal

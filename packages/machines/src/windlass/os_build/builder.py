@@ -64,11 +64,12 @@ class Cause(StrEnum):
     """The registry takes no image like this, such as one of this size."""
     DISK = "DiskFull"
     MEMORY = "OutOfMemory"
+    EVICTED = "BuilderEvicted"
     CANCELLED = "BuildCancelled"
     UNKNOWN = "BuildFailed"
 
 
-TRANSIENT: Final = frozenset({Cause.UNREACHABLE, Cause.DISK})
+TRANSIENT: Final = frozenset({Cause.UNREACHABLE, Cause.DISK, Cause.EVICTED})
 """Causes that may pass without a change by the user."""
 HEALED_BY_CREDENTIALS: Final = frozenset({Cause.PULL_DENIED, Cause.PUSH_DENIED, Cause.IMAGE_NOT_FOUND})
 """Causes that other credentials may remove. Registries also call an image unknown that one may not pull."""
@@ -90,6 +91,31 @@ class Failed(Struct, frozen=True, kw_only=True):
     @property
     def transient(self) -> bool:
         return self.cause in TRANSIENT
+
+
+class Obstacle(StrEnum):
+    """What keeps a builder from its start; also the reason of the pool's condition. It may pass by itself, so there is
+    no deadline for it."""
+
+    IMAGE = "BuilderImageUnavailable"
+    UNSCHEDULABLE = "BuilderUnschedulable"
+    REFUSED = "BuilderRefused"
+    """The API server takes no Pod of it."""
+    START = "BuilderNotStarted"
+
+
+class Waits(Struct, frozen=True, kw_only=True):
+    """A builder has not started.
+
+    about     the object whose Events tell why
+    since     when that was created
+    obstacle  None: the object does not tell
+    """
+
+    about: ObjectTarget
+    since: datetime | None
+    obstacle: Obstacle | None = None
+    text: str = ""
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -124,7 +150,11 @@ class BuildState(Struct, frozen=True, kw_only=True):
 
     secrets  the state of the Secrets when it began (`Secrets.state`)
     digest   `sha256:...` of the image that was pushed; empty if the backend does not tell
+    started  when its builder object began
+    runs     when its builder did; None: it does not run, or the backend has deadlines of its own
     note     for people: what a pending build waits for
+    waits    None: it has started, or the backend does not tell
+    doomed   it will come to no other end, but goes on until it is cancelled
     ending   it was cancelled or deleted, and is not gone yet
     owner    the uid of the pool that it was started for, if the backend needs it to stop a build of a pool that is gone
     builder  the builder object as a MachineOSBuild names it; None: that API has no word for it
@@ -143,8 +173,11 @@ class BuildState(Struct, frozen=True, kw_only=True):
     digest: str = ""
     failed: Failed | None = None
     started: datetime | None = None
+    runs: datetime | None = None
     ended: datetime | None = None
     note: str = ""
+    waits: Waits | None = None
+    doomed: Cause | None = None
     ending: bool = False
     owner: str = ""
     builder: MachineOSBuilder | None = None
@@ -158,7 +191,7 @@ class BuildState(Struct, frozen=True, kw_only=True):
 class Backend(Protocol):
     """One way to build. Keys of its watches and sources are names of pools.
 
-    `usual`: pools that name no builder may get it.
+    `usual`: pools that name no builder may get it. `mounts_secrets`: its builders read the user's Secrets as they are.
     """
 
     @property
@@ -171,6 +204,8 @@ class Backend(Protocol):
     def permissions(self) -> tuple[Declaration, ...]: ...
     @property
     def usual(self) -> bool: ...
+    @property
+    def mounts_secrets(self) -> bool: ...
 
     def unfit(self, context: Context, request: Request) -> Problem | None:
         """The reason why the backend cannot build this context; None if it can."""
@@ -184,8 +219,8 @@ class Backend(Protocol):
         """Create the builder object; if it exists already, nothing happens."""
         ...
 
-    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
-        """Stop a build that is not over."""
+    def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
+        """Stop a build that is not over; then it has failed, for this cause if the backend can keep it."""
         ...
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:

@@ -54,10 +54,15 @@ class Login(Struct, frozen=True):
 
 
 class Auths(Struct, frozen=True):
-    """Credentials by registry. `document` is `{"auths": ...}`, as builders read it from a file."""
+    """Credentials by registry. `document` is `{"auths": ...}`, as builders read it from a file.
+
+    without_auth  entries of the Secret that have credentials, but no `auth`: who reads the Secret itself, as builders
+                  in a cluster do, finds none there
+    """
 
     by_host: dict[str, Login]
     document: bytes
+    without_auth: tuple[str, ...] = ()
 
     def login(self, host: str, path: str = "") -> Login | None:
         """The credentials for a repository: the most specific entry wins, as in containers/image."""
@@ -169,7 +174,8 @@ def _canonical(entries: dict[str, Any]) -> Auths:
             logins[_normal(written)] = login
     by_host = dict(sorted(logins.items()))
     document = {"auths": {host: _entry(login) for host, login in by_host.items()}}
-    return Auths(by_host, msgspec.json.encode(document))
+    bare = tuple(sorted(host for host in entries if _normal(host) in logins and not entries[host].get("auth")))
+    return Auths(by_host, msgspec.json.encode(document), bare)
 
 
 def _login(host: str, entry: Any) -> Login | None:

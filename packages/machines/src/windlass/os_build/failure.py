@@ -25,7 +25,7 @@ from typing import Final, Literal
 from windlass.kube.clock import rfc3339
 from windlass.kube.shorten import shortened
 from windlass.os_build import log as logs
-from windlass.os_build.builder import HEALED_BY_CREDENTIALS, Cause, Failed
+from windlass.os_build.builder import HEALED_BY_CREDENTIALS, Cause, Failed, Obstacle
 from windlass.os_build.constants import BUILDER_CONFIG, NAMESPACE
 from windlass.os_build.request import Request
 
@@ -122,10 +122,20 @@ REMEDIES: Final[Mapping[Cause, str]] = {
     "it, or make the image smaller.",
     Cause.DISK: "Free disk space where the builder runs.",
     Cause.MEMORY: "Give the builder more memory.",
+    Cause.EVICTED: "Free what the Node lacked, or let builders run where there is more of it.",
     Cause.CANCELLED: "It is built again when it is asked for.",
     Cause.UNKNOWN: "The log says more.",
 }
 """The remedy for the user, with places of the request. Every cause has one."""
+
+
+OBSTACLES: Final[Mapping[Obstacle, str]] = {
+    Obstacle.IMAGE: "Give the builder an image that the Node can pull (--builder-image), or mirror it.",
+    Obstacle.UNSCHEDULABLE: "Make room on a Node, or let builders run on others.",
+    Obstacle.REFUSED: "Correct what the message names: a quota, an admission policy, a ServiceAccount.",
+    Obstacle.START: "Correct what the message names.",
+}
+"""The remedy for what keeps a builder from its start. The build begins by itself when that has passed."""
 
 
 def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
@@ -177,7 +187,7 @@ def _next_time(failed: Failed, request: Request, again: datetime | None) -> str:
     if failed.transient:
         return f"It is built again at {rfc3339(again)}." if again else "It is tried again by itself."
     changes = "the credentials or its inputs change" if failed.cause in HEALED_BY_CREDENTIALS else "its inputs change"
-    return f"It is built again when {changes}, or after `{request.rebuilt_by}`."
+    return f"It is built again when {changes}, or after `windlass os-build rebuild {request.pool}`."
 
 
 def what(failed: Failed) -> str:
@@ -185,6 +195,8 @@ def what(failed: Failed) -> str:
     code = "" if failed.exit_code is None else f" with exit code {failed.exit_code}"
     if failed.cause is Cause.CANCELLED:
         return "build was cancelled"
+    if failed.cause is Cause.EVICTED:
+        return "builder was evicted, again and again"
     if failed.cause is Cause.MEMORY:
         return "build ran out of memory" + (f" in step {failed.step!r}" if failed.step else "") + code
     if failed.cause is Cause.DEADLINE:

@@ -100,13 +100,6 @@ class Request(Struct, frozen=True, kw_only=True):
         """Where target and Secrets are named, for messages; empty: in the ConfigMap of the builder, by their keys."""
         return f"MachineOSConfig {self.claimed_by}" if self.claimed_by else ""
 
-    @property
-    def rebuilt_by(self) -> str:
-        """The command that builds the same again."""
-        if self.claimed_by:
-            return f"kubectl annotate machineosconfig {self.claimed_by} {REBUILD}="
-        return f"windlass os-build rebuild {self.pool}"
-
 
 class Problem(Struct, frozen=True):
     """Why there can be no image now. `text` names the object, the field and the remedy; `reason` is one word."""

@@ -8,6 +8,7 @@ from windlass.kube.control.source import Mailbox
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.requests import StartBuild
+from windlass.os_build.builder import Cause
 
 
 async def test_every_request_names_the_pool_that_the_build_was_started_for_by_its_uid(tmp_path: Path) -> None:
@@ -18,7 +19,7 @@ async def test_every_request_names_the_pool_that_the_build_was_started_for_by_it
     assert isinstance(start.request, StartBuild)
     # Nobody has opened the slots, so it stays in the queue.
     state = await builds.start(start.request)
-    calls = [start, *backend.cancel(state, why="superseded"), *backend.clean(state, why="superseded")]
+    calls = [start, *backend.cancel(state, Cause.DEADLINE), *backend.clean(state, why="superseded")]
     assert [call.target.uid for call in calls] == ["uid-of-worker"] * 3
     await builds.remove(state.name)
     assert backend.look("worker") == ()

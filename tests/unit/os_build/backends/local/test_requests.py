@@ -8,7 +8,7 @@ from windlass.kube.control.source import Mailbox
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, StartBuild
-from windlass.os_build.builder import Backend, BuildState, Order, Phase
+from windlass.os_build.builder import Backend, BuildState, Cause, Order, Phase
 from windlass.os_build.credentials import Auths, Login, Secrets
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.pullspec import Target as Repository
@@ -69,7 +69,7 @@ def test_a_start_shows_secrets_by_name_and_files_by_size() -> None:
 
 
 def test_a_build_is_cancelled_and_removed_by_name() -> None:
-    (cancel,) = backend().cancel(STATE, why="superseded")
+    (cancel,) = backend().cancel(STATE, Cause.CANCELLED)
     (clean,) = backend().clean(STATE, why="opted out")
     assert isinstance(cancel, Call)
     assert isinstance(clean, Call)

@@ -95,9 +95,10 @@ class ObjectAnswerer:
                     return await self.answer(question.plain)
                 except (Undeclared, Forbidden) as error:
                     return ForbiddenKind(str(error))
-            case Listed(kind=kind, label_selector=labels, field_selector=fields):
+            case Listed(kind=kind, label_selector=labels, field_selector=fields, namespace=place):
                 lists = cast(ListingReader, self._reader)
-                return tuple(await lists.listed(kind, label_selector=labels, field_selector=fields))
+                found = await lists.listed(kind, label_selector=labels, field_selector=fields, namespace=place)
+                return tuple(found)
         raise TypeError(f"{question} is no question about objects")
 
 

@@ -146,13 +146,15 @@ class Indexed(Question[tuple[Seen[K], ...]], Generic[K], frozen=True):
 
 
 class Listed(Question[tuple[Seen[K], ...]], Generic[K], frozen=True):
-    """The objects in all namespaces that the API server selects now, of a kind that nobody should cache."""
+    """The objects that the API server selects now, of a kind that nobody should cache; of all namespaces without
+    `namespace`."""
 
     SYSTEM: ClassVar[str] = KUBERNETES
 
     kind: type[K]
     label_selector: str = ""
     field_selector: str = ""
+    namespace: str | None = None
 
     def __str__(self) -> str:
         chosen = ", ".join(each for each in (self.label_selector, self.field_selector) if each)

@@ -118,13 +118,17 @@ class CacheReader:
             return await answered(self._api.get(kind, name, namespace=namespace), kind, name, namespace=namespace)
         return await answered(cache.ask(name, namespace=namespace), kind, name, namespace=namespace)
 
-    async def listed(self, kind: type[K], *, label_selector: str = "", field_selector: str = "") -> list[Seen[K]]:
-        """The objects in all namespaces that the API server selects now: Pods of a Node, which nobody should cache.
+    async def listed(
+        self, kind: type[K], *, label_selector: str = "", field_selector: str = "", namespace: str | None = None
+    ) -> list[Seen[K]]:
+        """The objects that the API server selects now, such as the Pods of a Node, which nobody should cache.
 
         Raises KubeErrors, and Undeclared if listing is not permitted.
         """
-        require(self._permits, kind, "list", namespace=None)
-        found = await self._api.list(kind, label_selector=label_selector, field_selector=field_selector)
+        require(self._permits, kind, "list", namespace=namespace)
+        found = await self._api.list(
+            kind, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+        )
         return [seen(each) for each in found.items]
 
     async def see_all(

@@ -140,6 +140,8 @@ class IndexedReader(Reader, Protocol):
 class ListingReader(IndexedReader, Protocol):
     """The same, and lists objects of kinds that are too many to be cached, such as Pods."""
 
-    async def listed(self, kind: type[K], *, label_selector: str = "", field_selector: str = "") -> list[Seen[K]]:
-        """The objects in all namespaces that the API server selects now."""
+    async def listed(
+        self, kind: type[K], *, label_selector: str = "", field_selector: str = "", namespace: str | None = None
+    ) -> list[Seen[K]]:
+        """The objects that the API server selects now; in all namespaces without `namespace`."""
         ...

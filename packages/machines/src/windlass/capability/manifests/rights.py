@@ -123,7 +123,9 @@ class Unread:
     ) -> Seen[K]:
         raise AssertionError("only running controllers read")
 
-    async def listed(self, kind: type[K], *, label_selector: str = "", field_selector: str = "") -> list[Seen[K]]:
+    async def listed(
+        self, kind: type[K], *, label_selector: str = "", field_selector: str = "", namespace: str | None = None
+    ) -> list[Seen[K]]:
         raise AssertionError("only running controllers read")
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:

@@ -60,7 +60,9 @@ class ClusterListing:
             self._asked[kind, key] = await answered(answer, kind, name, namespace=namespace)
         return self._asked[kind, key]
 
-    async def listed(self, kind: type[K], *, label_selector: str = "", field_selector: str = "") -> list[Seen[K]]:
+    async def listed(
+        self, kind: type[K], *, label_selector: str = "", field_selector: str = "", namespace: str | None = None
+    ) -> list[Seen[K]]:
         """The objects that the server selects now."""
         found = await self._api.list(kind, label_selector=label_selector, field_selector=field_selector)
         return [seen(each) for each in found.items]

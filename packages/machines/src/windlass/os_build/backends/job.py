@@ -22,10 +22,11 @@ from windlass.kube.control.controller import Watch
 from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.object import Object
-from windlass.os_build.backends.job_state import CONTAINER, PERMANENT, says
+from windlass.os_build.backends.job_state import PERMANENT, says
 from windlass.os_build.backends.owned import ClusterBackend, Placement, labels
-from windlass.os_build.builder import ATTEMPTS, BuildState, Order
-from windlass.os_build.constants import NAMESPACE, POOL_LABEL
+from windlass.os_build.backends.pods import CONTAINER
+from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Order
+from windlass.os_build.constants import CANCELLED_ANNOTATION, NAMESPACE, POOL_LABEL
 from windlass.os_build.failure import KILLED
 from windlass.os_build.pullspec import BUILDER_IMAGE
 from windlass.os_build.request import BackendName
@@ -83,9 +84,10 @@ class JobBackend(ClusterBackend[Job]):
         context = {**order.context.files, _SCRIPT: script()}
         return self._create(order, spec=job_spec(order, self._settings), files=context)
 
-    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+    def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
         """Suspend the Job: its Pod is deleted and the Job stays, as the record of the build."""
-        return self._end(state, {"spec": {"suspend": True}}, why=why)
+        told = {"annotations": {CANCELLED_ANNOTATION: str(cause)}}
+        return self._end(state, {"metadata": told, "spec": {"suspend": True}}, why=f"it has failed: {cause}")
 
     def _with_pods(self, job: Job, known: BuildState) -> BuildState:
         found = (read(each) for each in self._reader.indexed(Pod, BY_JOB, job.metadata.uid))
@@ -123,8 +125,6 @@ def job_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
         "completions": 1,
         "parallelism": 1,
         "backoffLimit": max(ATTEMPTS - order.attempt, 0),
-        # All its attempts together: Jobs know no other deadline that ends them.
-        "activeDeadlineSeconds": int(order.deadlines.build + order.deadlines.push),
         "podFailurePolicy": {"rules": failing},
         "template": {
             "metadata": {"labels": labels(order), "annotations": {POOL_LABEL: order.pool.name}},
@@ -144,6 +144,9 @@ def _pod_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
         "env": [
             {"name": "HOME", "value": _HOME},
             {"name": "IMAGE", "value": order.image},
+            # The script counts them: a Job counts from its creation, also while no container has started.
+            {"name": "BUILD_SECONDS", "value": str(int(order.deadlines.build))},
+            {"name": "PUSH_SECONDS", "value": str(int(order.deadlines.push))},
             {"name": "MESSAGE", "value": _MESSAGE},
             *({"name": name, "value": volumes[volume][0]} for name, volume in _PATHS.items()),
             *({"name": name, "value": value} for name, value in sorted(settings.proxy.items())),

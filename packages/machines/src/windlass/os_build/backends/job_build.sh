@@ -5,10 +5,12 @@
 # whether another attempt may help (windlass.os_build.backends.job_state). Its paths are in the environment.
 #
 #   65 building failed, 66 pushing failed: it would fail again
+#   67 one of them took longer than BUILD_SECONDS, PUSH_SECONDS
 #   75 building failed, 76 pushing failed: a registry or a disk was in the way
 set -u
 
 : "${IMAGE:?}" "${MESSAGE:?}" "${CONTEXT:?}" "${PULL_SECRET:?}" "${PUSH_SECRET:?}" "${TRUST:?}" "${WORK:?}"
+: "${BUILD_SECONDS:?}" "${PUSH_SECONDS:?}"
 log=$WORK/log
 
 TRANSIENT='connection re(fused|set)|broken pipe|use of closed network connection|i/o timeout'
@@ -31,13 +33,27 @@ authfile() {
     fi
 }
 
-# Run a command; if it fails, exit with $1 if it would fail again, else with $2.
+# End the script after $1 seconds.
+limit() {
+    seconds=0
+    while [ "$seconds" -lt "$1" ]; do
+        sleep 1
+        seconds=$((seconds + 1))
+    done
+    : >"$WORK/overdue"
+    kill -TERM $$
+}
+
+# Run a command for at most $3 seconds; if it fails, exit with $1 if it would fail again, else with $2.
 attempt() {
     permanent=$1 transient=$2
-    shift 2
+    limit "$3" &
+    watcher=$!
+    shift 3
     : >"$log"
     { "$@"; echo $? >"$WORK/code"; } 2>&1 | tee -a "$log" &
     wait $!
+    kill "$watcher"
     code=$(cat "$WORK/code")
     [ "$code" = 0 ] && return
     [ "$code" = 137 ] && echo "Error: buildah ended: signal: killed" >>"$log"
@@ -51,7 +67,14 @@ attempt() {
 }
 
 # The first process of a container gets no signal that it does not ask for.
-trap 'trap "" TERM; kill -TERM 0; exit 143' TERM
+ended() {
+    trap '' TERM
+    kill -TERM 0
+    [ -e "$WORK/overdue" ] || exit 143
+    tail -n 20 "$log" | tail -c 2048 >"$MESSAGE"
+    exit 67
+}
+trap ended TERM
 
 umask 077
 export TMPDIR="$WORK"
@@ -63,8 +86,8 @@ authfile "$PULL_SECRET" >"$WORK/pull.json"
 authfile "$PUSH_SECRET" >"$WORK/push.json"
 
 # An image's Pod may run as a user that cannot mount: vfs and chroot need no privileges.
-attempt 65 75 buildah --storage-driver vfs bud --isolation chroot --layers=false --timestamp 0 --identity-label=false \
+attempt 65 75 "$BUILD_SECONDS" buildah --storage-driver vfs bud --isolation chroot --layers=false --timestamp 0 --identity-label=false \
     --authfile "$WORK/pull.json" --cert-dir "$TRUST" --tag "$IMAGE" --file "$WORK/context/Containerfile" "$WORK/context"
-attempt 66 76 buildah --storage-driver vfs push --authfile "$WORK/push.json" --cert-dir "$TRUST" \
+attempt 66 76 "$PUSH_SECONDS" buildah --storage-driver vfs push --authfile "$WORK/push.json" --cert-dir "$TRUST" \
     --digestfile "$WORK/digest" "$IMAGE"
 cat "$WORK/digest" >"$MESSAGE"

@@ -13,12 +13,13 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from windlass.api.build import GROUP, Build, BuildStatus
+from windlass.api.core import Pod
 from windlass.kube.control.permissions import Declaration, Permission
-from windlass.kube.control.plan import Action
+from windlass.kube.control.plan import Action, Target
 from windlass.kube.control.seen import IndexedReader
 from windlass.os_build import log
 from windlass.os_build.backends.owned import ClusterBackend, Placement, moment
-from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
+from windlass.os_build.builder import BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.failure import explain
 from windlass.os_build.inputs.context import CONTAINERFILE, Context, fits_build
@@ -47,9 +48,9 @@ class OpenShiftBackend(ClusterBackend[Build]):
         files = {name: content for name, content in order.context.files.items() if name != CONTAINERFILE}
         return self._create(order, spec=build_spec(order, self._placement), files=files)
 
-    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+    def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
         """Ask OpenShift to cancel it: the Build stays, with the phase Cancelled."""
-        return self._end(state, {"status": {"cancelled": True}}, why=why)
+        return self._end(state, {"status": {"cancelled": True}}, why=f"it has failed: {cause}")
 
 
 def skips_layers(*, namespace: str) -> Permission:
@@ -121,12 +122,24 @@ def says(build: Build, known: BuildState) -> BuildState:
     """The state of a build, of which the rest is known."""
     status = build.status
     phase, failed, note = _phase(build)
+    waits = None
+    if phase is Phase.PENDING:
+        refused = Obstacle.REFUSED if status.reason.startswith("CannotCreateBuildPod") else Obstacle.START
+        waits = Waits(
+            # OpenShift calls the Pod so.
+            about=Target(Pod, f"{build.metadata.name}-build", build.metadata.namespace),
+            since=moment(build.metadata.creation_timestamp),
+            obstacle=refused if status.reason else None,
+            text=note.removeprefix("waits: "),
+        )
     state = replace(
         known,
         phase=phase,
         digest=status.output.to.image_digest if status.output.to is not None else "",
         failed=failed,
         started=moment(status.start_timestamp),
+        runs=moment(status.start_timestamp) if phase is Phase.RUNNING else None,
+        waits=waits,
         ended=moment(status.completion_timestamp),
         note=note,
     )

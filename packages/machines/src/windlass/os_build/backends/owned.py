@@ -93,6 +93,7 @@ class ClusterBackend(Generic[K]):
 
     sources: tuple[Source[str], ...] = ()
     usual = True
+    mounts_secrets = True
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ _REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.IMAGE_REFUSED: "the registry does not take such an image: raise its limit, or make the image smaller",
     Cause.MEMORY: "give this machine more memory, or build where there is more",
     Cause.DISK: "free disk space in the folder of --store, or choose another one",
+    Cause.EVICTED: "build where there is more room",
     Cause.CANCELLED: "run the command again",
     Cause.UNKNOWN: "the last lines above say why",
 }

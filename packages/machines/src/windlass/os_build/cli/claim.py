@@ -8,8 +8,8 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.conditions import find
 from windlass.kube.errors import NotFound
 from windlass.kube.verbs import ReadApi
-from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
+from windlass.os_build.overview import current_build
 
 
 class ClaimInspection(Struct, frozen=True):
@@ -30,8 +30,7 @@ class ClaimInspection(Struct, frozen=True):
 async def look_at_claim(api: ReadApi, name: str) -> ClaimInspection:
     """The MachineOSConfig of this name with the build of what it asked for last. Raises KubeErrors."""
     config = (await api.get(MachineOSConfig, name)).decode()
-    reference = config.status.machine_os_build
-    build = config.metadata.annotations.get(CURRENT) or (reference.name if reference is not None else "")
+    build = current_build(config)
     try:
         return ClaimInspection(config, (await api.get(MachineOSBuild, build)).decode() if build else None)
     except NotFound:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from windlass.api.core import Event, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.machineosconfig import MachineOSConfig
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.capability.conventions import complaints
 from windlass.capability.planning import ClusterListing
 from windlass.capability.planning.decider import about_first_watch, add_indexes
@@ -20,6 +20,7 @@ from windlass.kube.control.seen import Present, read, seen
 from windlass.kube.control.source import Mailbox
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
+from windlass.kube.together import together
 from windlass.kube.verbs import ReadApi
 from windlass.os_build.backends.every import backends_of
 from windlass.os_build.backends.local.backend import LocalBackend
@@ -29,7 +30,7 @@ from windlass.os_build.cli.claim import ClaimInspection, look_at_claim
 from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
 from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.context import ApplyBy
-from windlass.os_build.overview import PoolRow, row_of
+from windlass.os_build.overview import PoolRow, row_of, row_of_claim
 from windlass.os_build.planning import Unasked
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.facts import facts_of
@@ -119,14 +120,31 @@ async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:
     return sorted(found, key=lambda each: each.metadata.name)
 
 
-async def claims(api: ReadApi) -> dict[str, str]:
-    """The MachineOSConfig of each pool that one names. Without the kind, or the right to list it, none is known."""
+class Claims(Struct, frozen=True):
+    """The MachineOSConfigs by the pools that they name, and all MachineOSBuilds by name; None: they are not known."""
+
+    configs: Mapping[str, MachineOSConfig] = {}
+    builds: Mapping[str, MachineOSBuild] | None = None
+
+    def row(self, pool: MachineConfigPool) -> PoolRow:
+        """The row of a pool, whoever asks for its image."""
+        config = self.configs.get(pool.metadata.name)
+        return row_of(pool) if config is None else row_of_claim(pool, config, self.builds)
+
+
+async def claims(api: ReadApi) -> Claims:
+    """The claims on pools. Without the kind, or the right to list it, there are none."""
+    configs, builds = await together((_listed(api, MachineOSConfig), _listed(api, MachineOSBuild)))
+    named = {each.spec.machine_config_pool.name: each for each in configs or ()}
+    return Claims(named, None if builds is None else {each.metadata.name: each for each in builds})
+
+
+async def _listed(api: ReadApi, kind: type[Any]) -> list[Any] | None:
     try:
-        listed = await api.list(MachineOSConfig)
+        listed = await api.list(kind)
     except (NotServed, Forbidden):
-        return {}
-    found = [each for each in map(seen, listed.items) if isinstance(each, Present)]
-    return {each.object.spec.machine_config_pool.name: each.metadata.name for each in found}
+        return None
+    return [each.object for each in map(seen, listed.items) if isinstance(each, Present)]
 
 
 async def look(api: Any, name: str) -> PoolInspection | None:
@@ -135,11 +153,11 @@ async def look(api: Any, name: str) -> PoolInspection | None:
         pool = (await api.get(MachineConfigPool, name)).decode()
     except NotFound:
         return None
-    claimed = (await claims(api)).get(name, "")
-    sight = PoolInspection(row_of(pool, claimed=claimed), pool)
-    if claimed:
+    row = (await claims(api)).row(pool)
+    sight = PoolInspection(row, pool)
+    if row.claimed_by:
         try:
-            sight.claim = await look_at_claim(api, claimed)
+            sight.claim = await look_at_claim(api, row.claimed_by)
         except KubeError as error:
             sight.troubles += (("its MachineOSConfig with its MachineOSBuild", error),)
     try:

@@ -23,18 +23,20 @@ from windlass.kube.conditions import TRUE, find
 from windlass.kube.foreign import harmless, json_text
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
-from windlass.os_build.builder import ATTEMPTS, BuildState
+from windlass.os_build.builder import ATTEMPTS, BuildState, Obstacle
 from windlass.os_build.cli.claim import claim_tree
 from windlass.os_build.cli.look import PoolInspection, look
 from windlass.os_build.cli.show import NOTHING, build_tree
-from windlass.os_build.constants import LAYERING
+from windlass.os_build.constants import ARCHITECTURE, LAYERING
 from windlass.os_build.failure import failure_text, what
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
+from windlass.os_build.machine_os.request import requested
 from windlass.os_build.overview import State
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName, Problem, Request
 
+_OBSTACLES: Final = frozenset(map(str, Obstacle))
 _SHOWN_LINES: Final = 5
 """Of the user's Containerfile."""
 _LONGEST_MESSAGE: Final = 100
@@ -60,7 +62,7 @@ async def describe(settings: Settings, pool: str, *, form: str) -> Exit:
 
 def problems(sight: PoolInspection) -> list[Problem]:
     """Why the pool does not get the image that it asks for, with the remedies."""
-    if sight.row.state is State.CLAIMED:
+    if sight.row.claimed_by:
         return _problems_of_claim(sight)
     found: list[Problem] = []
     match sight.situation:
@@ -76,6 +78,8 @@ def problems(sight: PoolInspection) -> list[Problem]:
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]
+    if not found and sight.row.reason in _OBSTACLES:
+        found = [Problem(sight.row.reason, sight.row.message)]
     if not found and sight.row.state is State.UNSEEN:
         found = [Problem("Unseen", sight.row.message)]
     if not found and sight.row.state is State.FAILED:
@@ -85,12 +89,16 @@ def problems(sight: PoolInspection) -> list[Problem]:
 
 
 def _problems_of_claim(sight: PoolInspection) -> list[Problem]:
-    if sight.claim is not None and sight.claim.failure:
-        return [Problem("BuildFailed", sight.claim.failure)]
+    if sight.claim is not None:
+        asked = requested(sight.claim.config, sight.pool, architecture=ARCHITECTURE)
+        if isinstance(asked, Problem):
+            return [asked]
+        if sight.claim.failure:
+            return [Problem("BuildFailed", sight.claim.failure)]
     degraded = find(sight.pool.status.conditions, IMAGE_BUILD_DEGRADED)
     # A failure that the pool tells may be of an earlier build.
     if degraded is None or degraded.status != TRUE or degraded.reason == "BuildFailed":
-        return []
+        return [Problem("Unseen", sight.row.message)] if sight.row.state is State.UNSEEN else []
     return [Problem(degraded.reason, degraded.message)]
 
 

@@ -23,7 +23,8 @@ def command(settings: Settings, pools: tuple[str, ...], *, wait: bool, timeout: 
     because a package repository or the base image has, or because a build failed for a cause that is gone.
 
     It writes the annotation machineconfiguration.openshift.io/rebuild; `windlass run os-build` does the rest. You need
-    the right to get and patch MachineConfigPools. A pool that is not opted in is refused.
+    the right to get and patch MachineConfigPools; for pools with a MachineOSConfig, to patch that and list
+    MachineOSBuilds.
     """
     import asyncio
 

@@ -1,13 +1,14 @@
-"""Writes the annotation `rebuild` to pools, and waits until their images are built."""
+"""Writes the annotation `rebuild` to pools or to their MachineOSConfigs, and waits until their images are built."""
 
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSConfig
 from windlass.capability.conventions import complaints
 from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
@@ -17,10 +18,10 @@ from windlass.kube.errors import Failure, KubeError, NotFound
 from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.os_build.builder import Cause
-from windlass.os_build.cli.look import claims
+from windlass.os_build.cli.look import Claims, claims
 from windlass.os_build.constants import IMAGE_INPUTS, LAYERING, REBUILD
 from windlass.os_build.identity import rebuild_of
-from windlass.os_build.overview import PoolRow, State, row_of
+from windlass.os_build.overview import PoolRow, State, current_build, row_of
 
 PERIOD: Final = 2.0
 """Seconds between two looks at a pool that is waited for."""
@@ -32,7 +33,7 @@ async def rebuild(settings: Settings, names: Sequence[str], *, wait: bool, withi
     async with connect(settings) as client:
         claimed = await claims(client)
         value = rfc3339(datetime.now(UTC))
-        asked = {name: await _ask(client, name, claimed.get(name, ""), value=value) for name in dict.fromkeys(names)}
+        asked = {name: await _ask(client, name, claimed, value=value) for name in dict.fromkeys(names)}
         before = {name: row for name, row in asked.items() if row is not None}
         code = Exit.OK if len(before) == len(asked) else Exit.FAILED
         if not wait or not before:
@@ -50,15 +51,17 @@ async def rebuild(settings: Settings, names: Sequence[str], *, wait: bool, withi
     return code if all(built) else Exit.FAILED
 
 
-async def _ask(api: Api, name: str, claimed: str, *, value: str) -> PoolRow | None:
+async def _ask(api: Api, name: str, claimed: Claims, *, value: str) -> PoolRow | None:
     """Writes the annotation, and prints what was done; the pool as it was before. None: nothing was written."""
     try:
-        row = row_of((await api.get(MachineConfigPool, name)).decode(), claimed=claimed)
-        if refusal := _refusal(row, claimed):
-            complaints.say("error", refusal)
+        row = claimed.row((await api.get(MachineConfigPool, name)).decode())
+        if row.state is State.OUT:
+            remedy = f"kubectl annotate machineconfigpool {name} {LAYERING}="
+            complaints.say("error", f"MachineConfigPool {name} is not opted in, so nothing is built for it: {remedy}")
             return None
         patch = {"metadata": {"annotations": {REBUILD: value}}}
-        await api.patch(MachineConfigPool, name, patch, type=PatchType.MERGE)
+        kind: type[Any] = MachineOSConfig if row.claimed_by else MachineConfigPool
+        await api.patch(kind, row.claimed_by or name, patch, type=PatchType.MERGE)
     except NotFound:
         complaints.say("error", f"no MachineConfigPool {name!r}")
         return None
@@ -69,24 +72,13 @@ async def _ask(api: Api, name: str, claimed: str, *, value: str) -> PoolRow | No
     return row
 
 
-def _refusal(row: PoolRow, claimed: str) -> str:
-    """Why a request would have no effect, with the remedy; empty if it has one."""
-    name = row.pool
-    if row.state is State.CLAIMED:
-        remedy = f"kubectl annotate machineosconfig {claimed} {REBUILD}="
-        return f"MachineConfigPool {name}: MachineOSConfig {claimed} names it, so its builder rebuilds it: {remedy}"
-    if row.state is State.OUT:
-        remedy = f"kubectl annotate machineconfigpool {name} {LAYERING}="
-        return f"MachineConfigPool {name} is not opted in, so nothing is built for it: {remedy}"
-    return ""
-
-
 async def _built(api: Api, before: PoolRow, *, asked: str) -> bool:
     """Waits for the end of the build, and prints it."""
     name = before.pool
     while True:
         try:
             pool = (await api.get(MachineConfigPool, name)).decode()
+            claimed = await claims(api) if before.claimed_by else Claims()
         except NotFound:
             complaints.say("error", f"MachineConfigPool {name} is gone")
             return False
@@ -94,7 +86,12 @@ async def _built(api: Api, before: PoolRow, *, asked: str) -> bool:
             if not error.transient:
                 raise
         else:
-            if (ended := verdict(pool, asked=asked, before=before)) is not None:
+            ended = (
+                verdict_of_claim(pool, claimed, asked=asked)
+                if before.claimed_by
+                else verdict(pool, asked=asked, before=before)
+            )
+            if ended is not None:
                 text, good = ended
                 if good:
                     click.echo(f"machineconfigpool/{name}: {text}")
@@ -123,3 +120,19 @@ def verdict(pool: MachineConfigPool, *, asked: str, before: PoolRow) -> tuple[st
     if row.state is State.FAILED and not old:
         return row.message, False
     return None
+
+
+def verdict_of_claim(pool: MachineConfigPool, claimed: Claims, *, asked: str) -> tuple[str, bool] | None:
+    """The same of a pool that a MachineOSConfig names: its builder moves the annotation to the MachineOSBuild."""
+    row = claimed.row(pool)
+    if not row.claimed_by:
+        return "no MachineOSConfig names the pool any more", False
+    config = claimed.configs[row.pool]
+    build = (claimed.builds or {}).get(current_build(config))
+    if REBUILD in config.metadata.annotations or build is None:
+        return None
+    if (now_asked := build.metadata.annotations.get(REBUILD, "")) != asked:
+        return f"the annotation rebuild is now {now_asked!r}: somebody else has changed it, so nobody waits here", False
+    if row.state is State.FAILED:
+        return row.message, False
+    return (f"built {row.image}", True) if row.state is State.BUILT and row.up_to_date else None

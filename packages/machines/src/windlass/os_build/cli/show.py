@@ -21,7 +21,7 @@ from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import BuildState, Failed
 from windlass.os_build.cli.look import Builders, claims, pools
-from windlass.os_build.overview import PoolRow, State, row_of
+from windlass.os_build.overview import PoolRow, State
 
 NOTHING: Final = "-"
 _LONGEST_MESSAGE: Final = 80
@@ -63,7 +63,7 @@ async def show(settings: Settings, request: ListRequest) -> Exit:
             except Forbidden as error:
                 failed = True
                 complaints.warn(f"builders cannot be read and are missing here: {complaints.explain(error)}")
-    rows = [row_of(each.object, claimed=claimed.get(each.metadata.name, "")) for each in found]
+    rows = [claimed.row(each.object) for each in found]
     for name in sorted({*request.wanted} - {row.pool for row in rows}):
         complaints.say("error", f"no MachineConfigPool {name!r}")
         failed = True

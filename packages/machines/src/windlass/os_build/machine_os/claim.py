@@ -5,15 +5,16 @@
 | cannot be named | `Problem` |
 | is being deleted | `Wait` |
 | is there although the annotation `rebuild` asks for another | `Again`: it is deleted |
-| succeeded, and is the current one | `Current` |
+| succeeded, and its image is the current one | `Current` |
 | succeeded earlier, and the registry still has its image | `Current` |
 | succeeded earlier, and its image is gone | `Again` |
-| succeeded earlier, and the registry does not tell | `Wait` |
+| succeeded earlier, and the registry does not tell | `Silent`; for too long: `Again` |
 | was interrupted by somebody else | `Again` |
 | failed | `Failed`; its builder says whether that may have passed (`situation`) |
 | is missing | `Missing`: it is created |
 | was begun by another builder, such as the operator's | `Again`: that build goes with it |
-| has not begun, and the current image serves this configuration too | `Reuse`, if the registry has it |
+| has not begun, and the current image serves this configuration too, as the registry has it | `Reuse` |
+| the same, and the registry does not tell | `Silent`; for too long: `Reuse`, since nodes run it already |
 | is not over | `Building`: its builder decides |
 
 An image stands for what `rebuild` compares. So a change of files alone takes the image that there is.
@@ -29,7 +30,6 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import REBUILD
 from windlass.os_build.identity import Inputs, build_name
-from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import State, state_of
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
 from windlass.os_build.request import Problem
@@ -42,6 +42,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     builds     all builds of the MachineOSConfig
     serves     the current image, if it serves the configuration too that is asked for now; else empty
     registry   whether the registry has the image that is about to be taken; None: it was not asked
+    silent     since when it has not told; None: it tells
     """
 
     config: Present[MachineOSConfig]
@@ -49,6 +50,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     builds: tuple[Present[MachineOSBuild], ...] = ()
     serves: str = ""
     registry: Found | Gone | Denied | NotAsked | None = None
+    silent: datetime | None = None
 
     @property
     def build(self) -> Present[MachineOSBuild] | None:
@@ -67,10 +69,17 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class Wait(Struct, frozen=True):
-    """`what` is awaited; `asks`: nothing tells when it comes."""
+    """`what` is awaited."""
 
     what: str
-    asks: bool = False
+
+
+class Silent(Struct, frozen=True):
+    """The registry does not tell whether it has the image, and `why`; `then` is what is done without its word."""
+
+    build: Present[MachineOSBuild]
+    why: str
+    then: "Again | Reuse"
 
 
 class Again(Struct, frozen=True):
@@ -102,7 +111,7 @@ class Missing(Struct, frozen=True):
     name: str
 
 
-Standing: TypeAlias = Problem | Wait | Again | Current | Failed | Building | Reuse | Missing
+Standing: TypeAlias = Problem | Wait | Silent | Again | Current | Failed | Building | Reuse | Missing
 
 
 def state(build: Present[MachineOSBuild]) -> State:
@@ -110,12 +119,9 @@ def state(build: Present[MachineOSBuild]) -> State:
 
 
 def is_current(claim: Claim, build: Present[MachineOSBuild]) -> bool:
-    """The MachineOSConfig names the build and its image already. Operators up to 4.19 name the build only in the
-    annotation."""
-    status = claim.config.object.status
-    named = status.machine_os_build.name if status.machine_os_build else claim.config.metadata.annotations.get(CURRENT)
+    """The image of the build is the one that nodes get already, whichever build that is of."""
     image = build.object.status.digested_image_push_spec
-    return bool(image) and (named, status.current_image_pull_spec) == (build.metadata.name, image)
+    return bool(image) and image == claim.config.object.status.current_image_pull_spec
 
 
 def image_to_take(claim: Claim) -> str:
@@ -153,7 +159,7 @@ def standing(claim: Claim) -> Standing:
             case Found():
                 return Reuse(build, claim.serves)
             case Denied(text) | NotAsked(text):
-                return Wait(f"the registry to tell whether it has {claim.serves}: {text}", asks=True)
+                return Silent(build, text, Reuse(build, claim.serves))
     return Building(build)
 
 
@@ -179,5 +185,5 @@ def _succeeded(claim: Claim, build: Present[MachineOSBuild]) -> Standing:
         case Gone(text):
             return Again(build, text)
         case Denied(text) | NotAsked(text):
-            return Wait(f"the registry to tell whether it has the image: {text}", asks=True)
-    return Wait("the registry to be asked", asks=True)
+            return Silent(build, text, Again(build, f"the registry does not tell whether it has the image: {text}"))
+    return Wait("the registry to be asked")

@@ -66,6 +66,14 @@ def progressed(
     return _written(build, pool, status, now=now)
 
 
+def moved_to(
+    build: Present[MachineOSBuild], state: BuildState, *, repository: Repository, now: datetime
+) -> tuple[Action, ...]:
+    """The status of the MachineOSBuild follows its builder; the pool says something else."""
+    status = moved(build.object.status, state, target=repository, now=now)
+    return () if status == build.object.status else (_status(build, status),)
+
+
 def failed(
     build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, why: str, now: datetime
 ) -> tuple[Action, ...]:
@@ -75,6 +83,12 @@ def failed(
         return ()
     status = structs.replace(old, conditions=vector(State.FAILED, old.conditions, now=now, why=why))
     return _written(build, pool, status, now=now)
+
+
+def interrupted(build: Present[MachineOSBuild], *, now: datetime) -> Merge:
+    """The pool is gone, so nobody builds its image any more."""
+    old = build.object.status
+    return _status(build, structs.replace(old, conditions=vector(State.INTERRUPTED, old.conditions, now=now)))
 
 
 def reused(
@@ -139,12 +153,15 @@ def _written(
     follows = degraded(pool, structs.replace(build.object, status=status), now=now)
     if status == build.object.status:
         return follows
+    return (_status(build, status), *follows)
+
+
+def _status(build: Present[MachineOSBuild], status: MachineOSBuildStatus) -> Merge:
     observed: Any = build.tree.get("status") or {}
-    write = Merge(
+    return Merge(
         target=target(build),
         part="status",
         observed={"status": observed},
         desired={"status": {**observed, **tree(status)}},
         why="it follows its builder",
     )
-    return (write, *follows)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from windlass.api.core import ConfigMap, Secret
+from windlass.api.core import ConfigMap, Event, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.asking import ObjectAnswerer
@@ -110,6 +110,8 @@ def pool_controller(
             calls(ProbeUpload),
             asks(*QUESTIONS),
             emits_events(namespace="default"),
+            # Why a builder does not start.
+            permission(Event, "list", namespace=namespace),
             *(_of_machine_os_configs() if door else ()),
             *(declared for backend in backends.values() for declared in backend.permissions),
         ),

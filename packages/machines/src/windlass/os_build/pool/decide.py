@@ -2,14 +2,14 @@
 
 | situation | builders | the pool says | next |
 |---|---|---|---|
-| `Gone`, and the API server itself says so | removed | | |
+| `Gone`, and the API server itself says so | removed | its MachineOSBuild is Interrupted | |
 | `Claimed` | removed | nothing: its MachineOSConfig is served elsewhere | |
 | `ByConfig` | | what `machine_os` says of its MachineOSBuild | |
 | `OptedOut` | removed | nothing: result and conditions are removed | |
 | `Unclear` | stay | `BuildFailed`, or nothing True if it only has to wait | |
 | `Built` | removed | `BuildSuccess` | |
-| `Underway` | of other inputs: removed | `BuildPending` or `Building` | its end |
-| `Overdue` | cancelled | `Building` | its end |
+| `Underway` | of other inputs: removed | `BuildPending` or `Building`, with what it waits for | its end |
+| `Doomed` | cancelled | `Building` | its end |
 | `Finished` | | the result, then `BuildSuccess` | |
 | `Unconfirmed` | | `Building` | ask the registry again |
 | `Lost` | removed at its time | `BuildPending` | then |
@@ -24,20 +24,25 @@ The result is written before its builder is removed, so a crash between the two 
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
+from windlass.api.core import Event, Pod
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
+from windlass.kube.control.question import Listed
+from windlass.kube.control.refused import LONGEST
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
-from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
-from windlass.os_build.constants import EVENT_SOURCE
+from windlass.kube.shorten import shortened
+from windlass.os_build import log
+from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
+from windlass.os_build.constants import BUILDER_CONFIG, EVENT_SOURCE, NAMESPACE
 from windlass.os_build.credentials import Secrets
-from windlass.os_build.failure import failure_text
+from windlass.os_build.failure import OBSTACLES, failure_text
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.machine_os import report as machine_os
-from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Wait
+from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Silent, Wait, state
 from windlass.os_build.machine_os.claim import Failed as FailedBuild
 from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
@@ -71,7 +76,8 @@ def plan_of(seen: PoolFacts, *, now: datetime, backends: Mapping[BackendName, Ba
         return Plan.nothing(f"MachineConfigPool {seen.name} cannot be read: {seen.pool.why}")
     found = situation(seen, now=now, timing=timing)
     if isinstance(found, of.Gone):
-        return Plan.of(*_removed(backends, seen.builds, "its pool is gone"))
+        interrupted = [machine_os.interrupted(build, now=now) for build in seen.os_builds if not state(build).is_over]
+        return Plan.of(*_removed(backends, seen.builds, "its pool is gone"), *interrupted)
     assert isinstance(seen.pool, Present)
     return _Decision(seen, seen.pool, backends, now, timing).plan(found)
 
@@ -124,8 +130,10 @@ class _Decision:
             rest = self._with_request(found)
             return Plan((*machine_os.pointed(claim), *rest.actions), rest.next)
         match found.standing:
-            case Wait(what, asks):
-                return Plan.nothing().then(RequeueAfter(self._timing.lost, what) if asks else WaitFor(what))
+            case Wait(what):
+                return Plan.nothing().then(WaitFor(what))
+            case Silent():
+                return self._silent(found.standing, claim)
             case Missing(name):
                 return Plan.of(*machine_os.created(claim, name, self._request))
             case Again(build, why):
@@ -142,6 +150,16 @@ class _Decision:
                 )
                 return plan.then(self._at(again, "build anew")) if again else plan
 
+    def _silent(self, silent: Silent, claim: Claim) -> Plan:
+        ask = RequeueAfter(self._timing.lost, f"ask the registry again: {silent.why}")
+        since = claim.silent or self._now
+        if self._now < since + timedelta(seconds=self._timing.patience):
+            return Plan.nothing().then(ask)
+        end = rfc3339(since + timedelta(seconds=self._timing.silence))
+        then = "it is built anew" if isinstance(silent.then, Again) else "the image that nodes run is taken"
+        text = f"The registry does not tell whether it has the image: {silent.why}. If it does not until {end}, {then}"
+        return self._held(BuildCondition(FAILED, Cause.UNREACHABLE, text)).then(ask)
+
     def _with_request(self, found: Situation) -> Plan:
         match found:
             case of.Built(image, config):
@@ -149,8 +167,12 @@ class _Decision:
                 return Plan.of(*self._reported(build_condition), *self._removed(self._wanted, "its result is recorded"))
             case of.Finished(build, digest):
                 return self._finished(build, digest)
-            case of.Underway(build) | of.Overdue(build):
-                return self._underway(build, overdue=isinstance(found, of.Overdue))
+            case of.Underway(build):
+                return self._waiting(build) or self._underway(build)
+            case of.Doomed(build, cause):
+                cancelled = self._backends[build.backend].cancel(build, cause)
+                plan = self._underway(build)
+                return Plan((*cancelled, *plan.actions), plan.next)
             case of.Unconfirmed(build, why):
                 text = f"{build.image} is pushed, and its digest is not known yet: {why}"
                 return Plan.of(*self._reported(BuildCondition(BUILDING, "DigestUnknown", text), build=build)).then(
@@ -192,10 +214,39 @@ class _Decision:
         )
         return Plan.of(*self._report.succeeded(build, digest), event)
 
-    def _underway(self, build: BuildState, *, overdue: bool) -> Plan:
-        cancelled: tuple[Action, ...] = ()
-        if overdue:
-            cancelled = self._backends[build.backend].cancel(build, why="it is over its deadline")
+    def _waiting(self, build: BuildState) -> Plan | None:
+        """Something has kept the builder from its start for a while. None: nothing has."""
+        waits = build.waits
+        if waits is None or waits.since is None or build.ending:
+            return None
+        told_at = waits.since + timedelta(seconds=self._timing.patience)
+        if self._now < told_at:
+            return self._underway(build).then(self._at(told_at, f"look whether {build.name} has started"))
+        obstacle, text = (waits.obstacle, waits.text) if waits.obstacle else self._by_events(waits)
+        if obstacle is None:
+            return None
+        said = f"Build {build.name} of {self._request.config} has not started: {text}. {OBSTACLES[obstacle]}"
+        event = self._event(obstacle, said, occasion=f"{build.name} {obstacle}", warning=True)
+        actions = self._report.waits(BuildCondition(PENDING, obstacle, said), build)
+        return Plan.of(*actions, *self._news(actions, event)).then(
+            RequeueAfter(self._timing.ask_again, f"look whether {build.name} has started")
+        )
+
+    def _by_events(self, waits: Waits) -> tuple[Obstacle | None, str]:
+        """What the Events of the object say; a Pod without one may be pulling a large image."""
+        about, kind = waits.about, waits.about.kind.RESOURCE.kind
+        chosen = f"involvedObject.kind={kind},involvedObject.name={about.name},type=Warning"
+        found = self._seen.need(Listed(Event, field_selector=chosen, namespace=about.namespace))
+        warnings = [each.object for each in found if isinstance(each, Present)]
+        last = max(warnings, key=lambda event: event.last_seen, default=None)
+        if last is not None:
+            text = shortened(" ".join(log.clean(f"{last.reason}: {last.message}").split()), LONGEST)
+            return (Obstacle.REFUSED if last.reason == "FailedCreate" else Obstacle.START), text
+        if about.kind is Pod:
+            return None, ""
+        return Obstacle.START, f"{kind} {about.name} has no Pod and no Event, so its controller may not work"
+
+    def _underway(self, build: BuildState) -> Plan:
         what = f"{build.name} of {self._request.config}"
         attempt = f", attempt {build.attempt} of {ATTEMPTS}" if build.attempt > 1 else ""
         waits = f": it {build.note}" if build.note else ""
@@ -206,7 +257,7 @@ class _Decision:
             build_condition = BuildCondition(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
         event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
-        return Plan.of(*cancelled, *self._reported(build_condition, event, build=build)).then(
+        return Plan.of(*self._reported(build_condition, event, build=build)).then(
             WaitFor(f"build {build.name} to end", limit)
         )
 
@@ -221,6 +272,8 @@ class _Decision:
         secrets = current_secrets(self._seen, self._request, self._seen.versions)
         if isinstance(secrets, Problem):
             return self._held(_of_problem(secrets))
+        if self._backends[due.backend].mounts_secrets and (unread := self._unread(secrets)):
+            return self._held(_of_problem(unread))
         answer = self._seen.need(Answered(str(self._request.target), self._seen.versions))
         if answer is None:
             return Plan.of(self._probe(secrets))
@@ -247,6 +300,16 @@ class _Decision:
             tag=self._report.tag,
         )
         return Plan.of(*self._backends[due.backend].start(order))
+
+    def _unread(self, secrets: Secrets) -> Problem | None:
+        """A Secret with credentials that this process can read, and a builder cannot."""
+        request = self._request
+        for name, found in ((request.pull_secret, secrets.pull), (request.push_secret, secrets.push)):
+            if found.without_auth:
+                where = f"Secret {NAMESPACE}/{name}, which {request.named_in or f'ConfigMap {BUILDER_CONFIG}'} names"
+                text = f"{where}: the entry {found.without_auth[0]} has no auth, and builders read nothing else"
+                return Problem("SecretInvalid", f"{text}: add the base64 of USER:PASSWORD, as `oc registry login` does")
+        return None
 
     def _context(self, backend: BackendName) -> Context | Problem:
         """The context, or why there is none. A megabyte that was found unfit is not rendered again."""

@@ -4,7 +4,7 @@ What the API server refused to create, and why a build was unfit, comes from the
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -31,12 +31,13 @@ from windlass.os_build.pool.questions import (
     Meaning,
     Refused,
     Unfit,
+    Untold,
     Wanted,
     push_credentials,
 )
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.answers import Found
+from windlass.os_build.registry.answers import Denied, Found, NotAsked
 from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, requested
 
 
@@ -45,7 +46,14 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
     pool = seen.pool
     if isinstance(pool, Absent) and not pool.confirmed:
         pool = seen.need(Confirmed(MachineConfigPool, seen.name))
-    facts = PoolFacts(answers=seen.answers, name=seen.name, pool=pool, builds=seen.builds, deadlines=settings.deadlines)
+    facts = PoolFacts(
+        answers=seen.answers,
+        name=seen.name,
+        pool=pool,
+        builds=seen.builds,
+        os_builds=seen.os_builds,
+        deadlines=settings.deadlines,
+    )
     if not isinstance(pool, Present) or pool.deleting:
         return facts
     match seen.config:
@@ -65,7 +73,9 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
             claim = _claim(seen, config, pool, asked)
             wanted = str(claim.name)
             facts = _with_request(facts, seen, asked, claim.inputs, wanted, backends=backends, settings=settings)
-            return replace(facts, claim=replace(claim, registry=_registry_has(facts, claim, asked)))
+            registry = _registry_has(facts, claim, asked)
+            silent = _silent_since(facts, claim) if isinstance(registry, Denied | NotAsked) else None
+            return replace(facts, claim=replace(claim, registry=registry, silent=silent))
         case found:
             # It is for another process; or, as the API server validates it, of a version that is not known here.
             return replace(facts, claimed=found.metadata.name)
@@ -194,3 +204,11 @@ def _registry_has(facts: PoolFacts, claim: Claim, request: Request) -> ManifestA
     if any(build.digest == digest for build in facts.builds):
         return Found(digest)
     return facts.need(Manifest(Target.parse(repository), digest, push_credentials(request, facts.versions)))
+
+
+def _silent_since(facts: PoolFacts, claim: Claim) -> datetime | None:
+    """Since when the registry has not told whether it has the image, as far as this process knows."""
+    note = Untold(image_to_take(claim))
+    facts.need(note)
+    known = facts.known(note)
+    return known.at if known else None

@@ -4,7 +4,7 @@
 |---|---|---|
 | registry | `Answered`, `Manifest` | the carrier of probes |
 | build-materials | `Credentials`, `Rendered`, `Meaning` | objects that no cache holds: they are secret, or megabytes |
-| memory | `Wanted`, `Refused`, `Unfit` | the question itself: a rule notes a fact, and later attempts know it |
+| memory | `Wanted`, `Refused`, `Unfit`, `Untold` | the question: a rule notes a fact, and later attempts know it |
 
 A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
 """
@@ -117,7 +117,11 @@ class Unfit(_Note[Problem], frozen=True, eq=False):
     """This backend cannot build this request; `found` is why."""
 
 
-QUESTIONS: Final = (Answered, Credentials, Manifest, Rendered, Meaning, Wanted, Refused, Unfit)
+class Untold(_Note[None], frozen=True, eq=False):
+    """The registry does not tell whether it has this image."""
+
+
+QUESTIONS: Final = (Answered, Credentials, Manifest, Rendered, Meaning, Wanted, Refused, Unfit, Untold)
 
 
 def push_credentials(request: Request, versions: str) -> Credentials:

@@ -30,6 +30,10 @@ class Report(Protocol):
         """The state; `build` is the builder object that it is about."""
         ...
 
+    def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
+        """Something keeps the builder from its start, and nobody but a person may end that."""
+        ...
+
     def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
         """Something keeps a build from its beginning. That may pass, so it is no end of a MachineOSBuild."""
         ...
@@ -56,6 +60,9 @@ class OnPool:
 
     def says(self, condition: BuildCondition, build: BuildState | None = None) -> tuple[Action, ...]:
         return (conditions.write(self._pool, condition, now=self._now),)
+
+    def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
+        return self.says(condition, build)
 
     def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
         return self.says(condition)
@@ -88,7 +95,7 @@ class OnMachineOsBuild:
 
     def says(self, condition: BuildCondition, build: BuildState | None = None) -> tuple[Action, ...]:
         if self._build is None:
-            return ()
+            return self.refused(condition) if condition.true == FAILED else ()
         if build is None:
             if condition.true != FAILED:
                 return ()
@@ -102,6 +109,12 @@ class OnMachineOsBuild:
             why=condition.message,
             again=condition.true != FAILED,
         )
+
+    def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
+        if self._build is None:
+            return ()
+        moved = machine_os.moved_to(self._build, build, repository=self._request.target, now=self._now)
+        return (*moved, *self.refused(condition))
 
     def refused(self, condition: BuildCondition) -> tuple[Action, ...]:
         return (machine_os.refused(self._pool, reason=condition.reason, why=condition.message, now=self._now),)

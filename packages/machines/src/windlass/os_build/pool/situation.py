@@ -8,7 +8,7 @@
 | is not opted in | `OptedOut` |
 | asks for what cannot be told | `Unclear` |
 | has the image that it asks for | `Built` |
-| has a build of it that waits or runs | `Underway`, or `Overdue` |
+| has a build of it that waits or runs | `Underway`; `Doomed` if it is overdue, or is evicted again and again |
 | has a build of it that succeeded | `Finished`, or `Unconfirmed` while its digest is not known |
 | would begin a build, and the API server refused that a moment ago | `Refused` |
 | has one that the infrastructure lost | `Lost`: it is removed, after a pause |
@@ -34,7 +34,18 @@ from windlass.os_build.builder import ATTEMPTS, HEALED_BY_CREDENTIALS, BuildStat
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
 from windlass.os_build.credentials import same_versions
 from windlass.os_build.identity import Inputs, build_name
-from windlass.os_build.machine_os.claim import Again, Building, Claim, Current, Failed, Missing, Reuse, Wait, standing
+from windlass.os_build.machine_os.claim import (
+    Again,
+    Building,
+    Claim,
+    Current,
+    Failed,
+    Missing,
+    Reuse,
+    Silent,
+    Wait,
+    standing,
+)
 from windlass.os_build.pool.questions import Manifest, current_secrets, push_credentials
 from windlass.os_build.pool.snapshot import PoolFacts, Timing
 from windlass.os_build.registry.answers import Found
@@ -53,7 +64,7 @@ class Claimed(Struct, frozen=True):
 
 
 class ByConfig(Struct, frozen=True):
-    standing: Wait | Again | Current | Failed | Reuse | Missing
+    standing: Wait | Silent | Again | Current | Failed | Reuse | Missing
 
 
 class OptedOut(Struct, frozen=True):
@@ -75,8 +86,11 @@ class Underway(Struct, frozen=True):
     build: BuildState
 
 
-class Overdue(Struct, frozen=True):
+class Doomed(Struct, frozen=True):
+    """It goes on, and has failed for this `cause`."""
+
     build: BuildState
+    cause: Cause
 
 
 class Finished(Struct, frozen=True):
@@ -142,7 +156,7 @@ Situation: TypeAlias = (
     | Unclear
     | Built
     | Underway
-    | Overdue
+    | Doomed
     | Finished
     | Unconfirmed
     | Lost
@@ -185,6 +199,8 @@ def _claimed(
         case Missing() as missing:
             before = _before_a_build(seen, pool, inputs, 1, now=now, timing=timing)
             return ByConfig(missing) if isinstance(before, Ready) else before
+        case Silent(then=then) if claim.silent and now >= claim.silent + timedelta(seconds=timing.silence):
+            return ByConfig(then)
         case Failed() as failed:
             return ByConfig(_of_failed_claim(seen, failed, now=now, timing=timing))
         case found:
@@ -240,7 +256,10 @@ def _of_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timi
         return Underway(build)
     match build.phase:
         case Phase.PENDING | Phase.RUNNING:
-            return Overdue(build) if _is_overdue(seen, build, now=now, timing=timing) else Underway(build)
+            if build.doomed is not None:
+                return Doomed(build, build.doomed)
+            overdue = _is_overdue(seen, build, now=now, timing=timing)
+            return Doomed(build, Cause.DEADLINE) if overdue else Underway(build)
         case Phase.SUCCEEDED:
             if build.digest:
                 return Finished(build, build.digest)
@@ -294,7 +313,7 @@ def _heals(seen: PoolFacts, build: BuildState, cause: Cause) -> bool:
 
 def _is_overdue(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> bool:
     longest = seen.deadlines.build + seen.deadlines.push + timing.grace
-    return build.started is not None and (now - build.started).total_seconds() > longest
+    return build.runs is not None and (now - build.runs).total_seconds() > longest
 
 
 def _before_a_build(

@@ -28,6 +28,8 @@ class Timing(Struct, frozen=True, kw_only=True):
     lost         the pause before a build that the infrastructure lost is started again
     ask_again    when a registry or an API server that refused is asked again: somebody may grant the right there, and
                  nothing tells
+    patience     how long a builder may take to start, or a registry to answer, before people are told
+    silence      how long a registry may not tell whether it has an image, before it is built anew, or taken unseen
     grace        how long a build may outlast its deadlines before it is cancelled from here
     """
 
@@ -36,6 +38,8 @@ class Timing(Struct, frozen=True, kw_only=True):
     anew: float = 1800.0
     lost: float = 10.0
     ask_again: float = 300.0
+    patience: float = 45.0
+    silence: float = 300.0
     grace: float = 60.0
 
 
@@ -96,6 +100,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     wanted    when this process saw these inputs first
     backend   the one that builds, or why none can
     builds    builder objects of the pool, of all backends
+    os_builds the MachineOSBuilds of the MachineOSConfig that names the pool
     versions  of the Secrets that the Request names
     refused   what the API server refused a moment ago; None: nothing that is still asked for
     unfit     why the backend cannot build this Request, if that was found out before
@@ -110,6 +115,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     wanted: datetime | None = None
     backend: BackendName | Problem | None = None
     builds: tuple[BuildState, ...] = ()
+    os_builds: tuple[Present[MachineOSBuild], ...] = ()
     versions: str = ""
     refused: Refusal | None = None
     unfit: Problem | None = None

@@ -17,7 +17,7 @@ from windlass.kube.control.plan import Action, Call, Target
 from windlass.kube.control.source import Detach, Mailbox, Source, Wake
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, StartBuild
-from windlass.os_build.builder import BuildState, Order
+from windlass.os_build.builder import BuildState, Cause, Order
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.request import BackendName, Problem, Request
 
@@ -44,6 +44,7 @@ class LocalBackend:
 
     name = BackendName.LOCAL
     usual = False
+    mounts_secrets = False
     watches: tuple[Watch[str], ...] = ()
     permissions: tuple[Declaration, ...] = (calls(StartBuild, CancelBuild, RemoveBuild),)
 
@@ -76,9 +77,10 @@ class LocalBackend:
         )
         return (Call(target=order.pool, request=request, why=f"{order.request.config} has no image yet"),)
 
-    def cancel(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
+    def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
         if state.is_over:
             return ()
+        why = f"it has failed: {cause}"
         return (Call(target=_pool(state), request=CancelBuild(name=state.name), why=why),)
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
