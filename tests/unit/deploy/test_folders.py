@@ -15,7 +15,7 @@ OF_JOBS = ("service-account.yaml", "role-binding.yaml")
 ENTRANCES = {
     "machine-sync": ("", "openshift", "components/policies"),
     "openstack": ("", "crds", "machine-api", "components/alerts", "components/metrics", "components/policies"),
-    "os-build": ("", "openshift"),
+    "os-build": ("", "openshift", "components/policies"),
     "update-status": ("", "crds", "openshift", "components/informers"),
 }
 """The folders that a user names: nothing of ours mentions them."""

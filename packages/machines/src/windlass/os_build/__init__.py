@@ -20,6 +20,7 @@ In reading order: `request`, `pool.situation`, `pool.decide`, `builder`, then wh
 | `backends` | builders: OpenShift's Builds, Jobs, buildah on this machine |
 | `machine_os` | MachineOSConfigs: their requests, the names of their builds, and what is written to them; pure |
 | `pool` | the controller of MachineConfigPools: observe, situation, decide, and the reports of both |
+| `policies` | what the account of the process may make of Jobs: admission policies |
 | `overview` | how pools are doing, a row each |
 | `planning`, `service`, `settings`, `metrics` | plans, the process and its options, figures |
 | `constants` | names shared with the Machine Config Operator |

@@ -157,6 +157,9 @@ CAPABILITY = Capability(
     """,
     completes=names.pools,
     workers="Pools that are reconciled at the same time.",
-    deployed={"os-build/base/rbac.yaml": ("rbac", "os-build")},
+    deployed={
+        "os-build/base/rbac.yaml": ("rbac", "os-build"),
+        "os-build/components/policies/policies.yaml": ("policies", "os-build"),
+    },
     demo="windlass.os_build.demo",
 )

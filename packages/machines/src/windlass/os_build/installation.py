@@ -1,14 +1,16 @@
 """OS builds as a capability: the value that `windlass run`, `plan` and `manifests` use."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from windlass.capability.installation import Installation, account, permissions_of
-from windlass.capability.manifests.rights import Unread
+from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.permissions import Declaration
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.settings import OsBuildSettings
 
 if TYPE_CHECKING:
+    from windlass.capability.manifests.policy import Policy
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame
 
@@ -39,11 +41,18 @@ def installation(*, home: str = HOME, settings: OsBuildSettings | None = None) -
 
         return planner(chosen, reader=Unread())
 
+    def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
+        from windlass.os_build.policies import policies
+
+        return policies(service_account, settings=chosen.job)
+
     return Installation(
         name=NAME,
         service_account=account(NAME, home),
         permissions=permissions,
         frame=frame,
         planner=planner,
+        policies=policies,
+        policies_follow="the Jobs that os-build makes",
         theirs=(NAMESPACE,),
     )

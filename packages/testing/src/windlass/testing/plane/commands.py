@@ -103,6 +103,8 @@ class Commands:
             "--endpoint-reconciler-type=none",
             f"--cert-dir={self.pki}",
             "--authorization-mode=RBAC",
+            # As in every cluster whose nodes have agents: what may be privileged is left to admission.
+            "--allow-privileged",
             f"--enable-admission-plugins={','.join([OPENSHIFT_ADMISSION, *admission_plugins])}",
             f"--token-auth-file={token_file}",
             f"--service-account-key-file={self.ca_file}",
