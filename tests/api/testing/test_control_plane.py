@@ -12,7 +12,6 @@ import pytest
 
 from tests.patience import PATIENCE
 from windlass.testing import BlockingControlPlane, ControlPlane
-from windlass.testing.plane import ports
 from windlass.testing.plane.errors import NotRunning, PlaneError, Refused, StartFailed, Unreachable
 from windlass.testing.plane.rest import Rest
 from windlass.testing.plane.waiting import wait_for
@@ -60,6 +59,8 @@ def test_objects_survive_a_killed_api_server_which_comes_back_at_the_same_addres
     remember(plane, "kept")
     url = plane.url
     plane.kill_apiserver()
+    with pytest.raises(OSError, match="already in use"):
+        socket.create_server(("127.0.0.1", int(url.rpartition(":")[2])))
     with pytest.raises(Unreachable):
         recall(plane)
     plane.restart_apiserver()
@@ -164,23 +165,6 @@ def test_a_process_that_cannot_start_shows_the_end_of_its_log_and_where_the_rest
     assert "unknown flag: --no-such-flag" in str(caught.value)
     assert str(tmp_path / "logs" / "kube-apiserver.log") in str(caught.value)
     assert processes_of(tmp_path) == []
-
-
-def test_a_port_that_somebody_takes_at_the_last_moment_is_replaced_by_another(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        real, calls = ports.free_ports, []
-
-        def unlucky_once(count: int) -> list[int]:
-            calls.append(count)
-            found = real(count)
-            return [taken.getsockname()[1], *found[1:]] if len(calls) == 1 else found
-
-        monkeypatch.setattr("windlass.testing.plane.control_plane.free_ports", unlucky_once)
-        with BlockingControlPlane(directory=tmp_path) as plane:
-            assert plane.rest.text("GET", "/readyz/ping") == "ok"
-        assert len(calls) == 2
 
 
 def test_nothing_is_left_when_the_owner_of_a_plane_is_killed() -> None:

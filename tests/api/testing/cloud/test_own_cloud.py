@@ -1,8 +1,10 @@
 """A cloud of a test's own, beside the shared one: with TLS, tokens of another life, and services that go away."""
 
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from keystoneauth1.exceptions import ConnectFailure, SSLError
@@ -79,6 +81,9 @@ def test_a_service_goes_away_and_comes_back_with_what_it_knew(own: Cloud, projec
     server = boot(project)
     own.stop_service("nova")
     assert not own.runs("nova")
+    port = urlsplit(own.urls["nova"]).port
+    with pytest.raises(OSError, match="already in use"):
+        socket.create_server(("127.0.0.1", port))
     with pytest.raises(ConnectFailure):
         project.connect().session.get(f"{own.urls['nova']}/servers", connect_retries=0)
     own.start_service("nova")

@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -14,9 +14,7 @@ from windlass.testing.cloud.access import CloudAccess, CloudConnection
 from windlass.testing.cloud.errors import CloudError, StartFailed
 from windlass.testing.cloud.layout import HOST, OPTIONAL, SERVICES, CloudOptions, Layout
 from windlass.testing.cloud.services import Services
-from windlass.testing.plane.ports import free_ports
-
-_START_ATTEMPTS = 3
+from windlass.testing.plane.ports import HeldPorts
 
 
 def install(*, cache: Path | None = None, report: Report = to_stderr) -> tuple[Path, Path]:
@@ -57,6 +55,7 @@ class Cloud(CloudAccess):
         self._report = report
         self._layout: Layout | None = None
         self._services: Services | None = None
+        self._ports: HeldPorts | None = None
 
     def __enter__(self) -> Self:
         self.start()
@@ -79,29 +78,31 @@ class Cloud(CloudAccess):
         if self._services is not None:
             raise CloudError("the cloud is running already: make another Cloud for a second one")
         environment, planted = install(report=self._report)
-        for attempt in range(1, _START_ATTEMPTS + 1):
-            try:
-                return self._start(environment, planted)
-            except StartFailed as failed:
-                # Another process took a port between our check and the start. Try others.
-                if "Address already in use" not in str(failed) or attempt == _START_ATTEMPTS:
-                    raise
-        raise AssertionError("unreachable")
+        names = [service for service in SERVICES if service not in self._options.get("skip", ())]
+        self._ports = HeldPorts(len(names))
+        try:
+            self._start(environment, planted, dict(zip(names, self._ports.ports, strict=True)))
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """End all services and remove the folder. Does nothing if not running."""
         services, self._services = self._services, None
+        ports, self._ports = self._ports, None
         for name in ("admin", "_roles", "_fronts"):
             self.__dict__.pop(name, None)
         if services is not None:
             services.close()
+        if ports is not None:
+            ports.close()
 
     def start_service(self, service: str) -> None:
         """Start one service again; returns when it is ready. Its faults and its log of requests are gone."""
         self._running[1].start(service)
 
     def stop_service(self, service: str) -> None:
-        """End one service; connections to it are refused then."""
+        """End one service; connections to it are refused then, and nobody else gets its port."""
         self._running[1].stop(service)
 
     def runs(self, service: str) -> bool:
@@ -114,9 +115,7 @@ class Cloud(CloudAccess):
             raise CloudError("the cloud is not running: use it inside `with`, or call start() first")
         return self._layout, self._services
 
-    def _start(self, environment: Path, planted: Path) -> None:
-        names = [service for service in SERVICES if service not in self._options.get("skip", ())]
-        ports = dict(zip(names, free_ports(len(names)), strict=True))
+    def _start(self, environment: Path, planted: Path, ports: Mapping[str, int]) -> None:
         with self._folder() as folder:
             layout = self._layout = Layout(folder, environment, ports, self._options)
             seed.plant(planted, layout)
@@ -125,12 +124,10 @@ class Cloud(CloudAccess):
             clouds.write(layout)
             self._services = Services(layout, temporary=[] if self._directory or self._keep else [folder])
             try:
-                self._services.start(*names)
-            except BaseException as problem:
-                if isinstance(problem, StartFailed):
-                    # The message points at the logs.
-                    self._services.keep_folders()
-                self.stop()
+                self._services.start(*ports)
+            except StartFailed:
+                # The message points at the logs.
+                self._services.keep_folders()
                 raise
 
     @contextlib.contextmanager

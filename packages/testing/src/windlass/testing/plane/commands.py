@@ -86,6 +86,8 @@ class Commands:
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=windlass={peer}",
             "--log-level=warn",
+            # Who made the plane holds the ports.
+            "--socket-reuse-port",
         ]
 
     def apiserver(
@@ -98,6 +100,7 @@ class Commands:
             f"--etcd-servers={self.etcd_url}",
             f"--secure-port={self.ports.apiserver}",
             "--bind-address=127.0.0.1",
+            "--permit-port-sharing",
             "--advertise-address=127.0.0.1",
             # It would write its loopback address into an Endpoints object, which validation forbids.
             "--endpoint-reconciler-type=none",
@@ -131,6 +134,7 @@ class Commands:
             "--use-service-account-credentials",
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
+            "--permit-port-sharing",
             f"--secure-port={self.ports.controller_manager}",
             f"--cert-dir={self.pki / 'controller-manager'}",
             f"--controllers={','.join(CONTROLLERS)}",

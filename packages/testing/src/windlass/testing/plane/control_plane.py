@@ -21,7 +21,7 @@ from windlass.testing.plane.access import BlockingAccess, Document, found
 from windlass.testing.plane.commands import APISERVER, CONTROLLER_MANAGER, ETCD, Commands, Ports
 from windlass.testing.plane.connection import ADMIN, Connection
 from windlass.testing.plane.errors import NotRunning, PlaneError, StartFailed
-from windlass.testing.plane.ports import free_ports
+from windlass.testing.plane.ports import HeldPorts
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.rest import Rest, answers
 from windlass.testing.plane.waiting import wait_for
@@ -29,7 +29,6 @@ from windlass.testing.plane.waiting import wait_for
 START_SECONDS = 180.0
 """How long one process may take to get ready. On an idle machine it is 2 s; test machines are not idle."""
 
-_START_ATTEMPTS = 3
 _MASTERS = "system:masters"
 _SYSTEM_USERS: Mapping[str, Sequence[str]] = {
     ADMIN: [_MASTERS],
@@ -86,6 +85,7 @@ class BlockingControlPlane(BlockingAccess):
         self._keep = keep
         self._report = report
         self._processes: Processes | None = None
+        self._held: HeldPorts | None = None
         self._guests: list[str] = []
         self._commands: Commands | None = None
 
@@ -109,14 +109,7 @@ class BlockingControlPlane(BlockingAccess):
         assets = obtain(
             CORE_PARTS, assets=self._assets, kubernetes=self._kubernetes, unneeded=unneeded, report=self._report
         )
-        for attempt in range(1, _START_ATTEMPTS + 1):
-            try:
-                return self._start(assets)
-            except _PortTaken as taken:
-                # Another process took the port between our check and the start. Try others.
-                if attempt == _START_ATTEMPTS:
-                    raise StartFailed(str(taken)) from None
-        raise AssertionError("unreachable")
+        self._start(assets)
 
     def stop(self) -> None:
         """End all processes in order (SIGTERM, then SIGKILL) and remove the folders. Does nothing if not running."""
@@ -132,6 +125,8 @@ class BlockingControlPlane(BlockingAccess):
             processes.stop(ETCD)
         finally:
             processes.close()
+            if self._held is not None:
+                self._held.close()
 
     def run(self, name: str, argv: Sequence[str | Path], *, ready: Callable[[], bool]) -> None:
         """Run another program until the plane ends; returns when `ready()` is true. Its log is among the plane's.
@@ -148,7 +143,7 @@ class BlockingControlPlane(BlockingAccess):
         return name in self._guests and self._running.exit_code(name) is None
 
     def kill_apiserver(self) -> None:
-        """SIGKILL the API server. Everybody's connections break; etcd keeps the objects."""
+        """SIGKILL the API server. Everybody's connections break; etcd keeps the objects, and nobody gets the port."""
         self._running.kill(APISERVER)
 
     def restart_apiserver(self) -> None:
@@ -221,7 +216,8 @@ class BlockingControlPlane(BlockingAccess):
         for folder in ("logs", "pki"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         self._processes = Processes(folders=temporary, log=directory / "logs" / "supervisor.log")
-        ports = Ports(*free_ports(len(fields(Ports))))
+        self._held = HeldPorts(len(fields(Ports)))
+        ports = Ports(*self._held.ports)
         built = self._commands = Commands(assets, ports, directory, data, self._feature_gates)
         try:
             self._start_etcd(built)
@@ -312,15 +308,10 @@ class BlockingControlPlane(BlockingAccess):
             raise _diagnosis(f"{name} was not ready within {START_SECONDS:.0f} s", log)
 
 
-class _PortTaken(StartFailed):
-    """Another process has one of our ports."""
-
-
 def _diagnosis(problem: str, log: Path) -> StartFailed:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     tail = "\n".join(f"    {line[:500]}" for line in lines[-20:]) or "    (it wrote nothing)"
-    kind = _PortTaken if "address already in use" in tail else StartFailed
-    return kind(f"{problem}. The end of its log, {log}:\n{tail}")
+    return StartFailed(f"{problem}. The end of its log, {log}:\n{tail}")
 
 
 # Creates the folders of one plane: logs and credentials on disk, etcd's data on tmpfs if there is room.

@@ -23,7 +23,7 @@ from aiohttp import web
 from windlass.kube.process.serving import stop
 from windlass.testing.binaries import DISTRIBUTION, obtain
 from windlass.testing.plane.errors import StartFailed
-from windlass.testing.plane.ports import free_ports
+from windlass.testing.plane.ports import HeldPorts
 from windlass.testing.plane.processes import Processes
 from windlass.testing.plane.waiting import wait_for
 from windlass.testing.registry.front import Asked, Auth, Fault, Front, User
@@ -54,7 +54,8 @@ class Registry:
         self._with_tls = tls
 
     def __enter__(self) -> Self:
-        (self._port,) = free_ports(1)
+        self._held = HeldPorts(1)
+        (self._port,) = self._held.ports
         self.host = f"{_HOST}:{self._port}"
         self.url = f"{'https' if self._with_tls else 'http'}://{self.host}"
         self._folder = Path(tempfile.mkdtemp(prefix="windlass-registry-"))
@@ -90,6 +91,7 @@ class Registry:
         self._thread.join()
         self._loop.close()
         self._processes.close()
+        self._held.close()
 
     def add_user(self, name: str, user: User) -> None:
         """Add a user, or change one: the next request counts."""
@@ -114,7 +116,7 @@ class Registry:
 
     @contextmanager
     def down(self) -> Iterator[None]:
-        """Inside, nobody listens; open connections are reset."""
+        """Inside, nobody listens, and nobody else gets the port; open connections are reset."""
         self._run(self._stop_listening())
         try:
             yield
@@ -169,7 +171,7 @@ class Registry:
         await self._listen()
 
     async def _listen(self) -> None:
-        await web.TCPSite(self._runner, _HOST, self._port, ssl_context=self._tls).start()
+        await web.TCPSite(self._runner, _HOST, self._port, ssl_context=self._tls, reuse_port=True).start()
 
     async def _stop_listening(self) -> None:
         assert self._runner.server is not None

@@ -39,6 +39,8 @@ def main(settings: Settings) -> None:
         shutdown_timeout=1,
     )
     server.gateway = Gateway
+    # Who made the cloud holds the port.
+    server.reuse_port = True
     # The default closes all but ten idle connections.
     server.keep_alive_conn_limit = None
     if settings.certificate is not None:
