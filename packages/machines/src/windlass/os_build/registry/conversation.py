@@ -71,7 +71,7 @@ class Conversation:
 
     async def _token(self, challenge: dict[str, str]) -> str | Reply:
         """The token, or the refusal of the token service."""
-        realm = _url(challenge.get("realm", ""), what="the realm of its challenge")
+        realm = _url(challenge.get("realm", ""), seen_from=URL(), what="the realm of its challenge")
         asked = {"scope": challenge.get("scope", self._scope), "client_id": "windlass"}
         if "service" in challenge:
             asked["service"] = challenge["service"]
@@ -87,20 +87,22 @@ class Conversation:
         if reply.status in (401, 403):
             return reply
         token = reply.document.get("token") or reply.document.get("access_token")
-        if reply.status != 200 or not isinstance(token, str):
-            raise NoAnswer(f"its token service {realm.host} answers {reply} without a token")
+        if reply.status != 200 or not isinstance(token, str) or not (token.isascii() and token.isprintable()):
+            raise NoAnswer(f"its token service {realm.host} answers {reply} without a token that can be sent")
         return token
 
 
 def location(reply: Reply) -> URL:
     """Where an answer sends the client. Raises NoAnswer if it does not say."""
-    return reply.url.join(_url(reply.headers.get("Location", ""), what="the Location of its answer"))
+    return _url(reply.headers.get("Location", ""), seen_from=reply.url, what="the Location of its answer")
 
 
-def _url(text: str, *, what: str) -> URL:
+def _url(text: str, *, seen_from: URL, what: str) -> URL:
+    """An absolute URL, whose host and port can be read. Raises NoAnswer."""
     try:
-        if text:
-            return URL(text, encoded=True)
+        # yarl reads both when it is first asked for them, and raises then.
+        if text and (url := seen_from.join(URL(text, encoded=True))).host and url.port:
+            return url
     except ValueError:
         pass
     raise NoAnswer(f"{what} is no URL: {shown(text) or 'it is missing'}")

@@ -115,4 +115,6 @@ def _said(error: Exception) -> str:
             return f"cannot connect: {shown(error.os_error.strerror or str(error.os_error))}"
         case aiohttp.ClientPayloadError():
             return "the connection was cut"
+        case aiohttp.ClientResponseError():
+            return f"its answer is not HTTP: {shown(error.message)}"
     return f"{type(error).__name__}: {shown(str(error))}"
