@@ -13,7 +13,7 @@ from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import follow
 from windlass.update_status.cli.status.follow import changes, facts
 from windlass.update_status.cli.status.inspection import StatusInspection
-from windlass.update_status.cli.status.show import StatusRequest
+from windlass.update_status.cli.status.show import StatusRequest, rendered
 from windlass.update_status.report import (
     ControlPlane,
     Health,
@@ -204,6 +204,22 @@ async def test_a_watch_shows_the_report_and_then_only_changes(capsys: pytest.Cap
     said = capsys.readouterr().out
     assert said.count("= Control Plane =") == 1
     assert said.splitlines()[-1] == "2024-02-27T15:10:00Z cluster: updating to 4.15.1 -> not updating"
+
+
+@pytest.mark.parametrize("form", ["text", "wide"])
+def test_the_report_on_a_terminal_is_the_one_that_is_printed(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    request = StatusRequest(form=form, details="health")
+    seen = at(structs.replace(SICK, insights=(structs.replace(TROUBLE, description="a\tb\x1b[2J\r\u202e\u2028c"),)))
+    live = follow._Live(request)
+    live.show(seen)
+    live.close()
+    shown = capsys.readouterr().out
+    printed = rendered(seen, request, now=NOW)
+    assert r"\x1b[2J\r\u202e" in printed
+    assert "\x1b" not in shown
+    assert [line.split() for line in shown.splitlines() if r"\x1b" in line] == [
+        line.split() for line in printed.splitlines() if r"\x1b" in line
+    ]
 
 
 @pytest.mark.parametrize(("form", "begins"), [("json", "{"), ("yaml", "---")])

@@ -201,15 +201,10 @@ class _Live(_Shown):
 
     def tick(self) -> None:
         if self._seen is not None:
-            self._place.show(_harmless(rendered(self._seen, self._request, now=time.time_ns())))
+            self._place.show(rendered(self._seen, self._request, now=time.time_ns()).removesuffix("\n"))
 
     def close(self) -> None:
         self._place.close()
-
-
-def _harmless(text: str) -> str:
-    """`text` without characters that could affect the terminal, line by line."""
-    return "\n".join(harmless(line) for line in text.splitlines())
 
 
 # Says in one line each what has changed between two reports: phases, states and insights.
