@@ -387,11 +387,11 @@ def test_a_ca_bundle_may_have_comments_in_any_language(tmp_path: Path, field: st
     [
         ("a: [b", "line 2: is not YAML"),
         ("- a: b", "is not a kubeconfig"),
-        ("a: " + "[" * 100_000, "line 1: is not YAML: nested more than 200 levels deep"),
+        ("{a: " * 100_000, "line 1: is not YAML: nested more than 200 levels deep"),
         ("a: !very-secret b\nb:", "line 1: is not YAML: a tag of an unknown type"),
         ("a: !!int x\nb:", "line 1: is not YAML: the value is not of its type"),
     ],
-    ids=["malformed", "another document", "100,000 brackets", "unknown tag", "no number"],
+    ids=["malformed", "another document", "100,000 braces", "unknown tag", "no number"],
 )
 def test_a_file_that_is_no_kubeconfig_is_named_without_quoting_it(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config"

@@ -118,9 +118,9 @@ async def test_credentials_are_found(ref: IdentityReference, trees: list[Tree]) 
         ),
         pytest.param(
             SECRET,
-            [secret(clouds_yaml="[" * 100_000)],
+            [secret(clouds_yaml="{a: " * 30_000)],
             "clouds.yaml in Secret ns/cloud cannot be read: nested more than 200 levels deep in line 1",
-            id="brackets",
+            id="braces",
         ),
         pytest.param(
             SHARED,

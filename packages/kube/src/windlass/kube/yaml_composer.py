@@ -8,7 +8,7 @@ limit becomes a `Cut`, which names the limit; the rest of the document and the d
 |---|---|
 | `DEEPEST` levels | maps and lists in one another, those behind aliases included |
 | `LARGEST` bytes, or fewer | the JSON that aliases add to one document; an API server accepts 3 MiB for an object |
-| `HOPELESS` levels | an error for the whole stream: libyaml looks at every open bracket again for each token |
+| `HOPELESS` levels | an error for the whole stream: libyaml is slow then, and newer versions of it refuse 1,000 |
 """
 
 from collections.abc import Hashable, Iterator
@@ -20,7 +20,7 @@ from msgspec import Struct
 from windlass.kube.nesting import DEEPEST, TOO_DEEP
 
 LARGEST: Final = 4 * 2**20
-HOPELESS: Final = 3000
+HOPELESS: Final = 900
 
 CUT: Final = "tag:windlass.dev,2026:cut"
 """The tag of a node that replaces what was cut."""
