@@ -4,10 +4,13 @@ import asyncio
 import gzip
 from contextlib import AsyncExitStack
 
+import pytest
 from aiohttp import ClientSession
 
 from tests.unit.web.hearing import following
 from tests.unit.web.serving import a_view, browsing, serving
+from tests.waiting import eventually
+from windlass.web import streams
 from windlass.web.board import Board
 
 
@@ -90,3 +93,41 @@ async def test_a_document_is_compressed_for_who_can_read_that() -> None:
             plain, packed = [await answer.read() for answer in answers]
     assert len(packed) * 4 < len(plain)
     assert gzip.decompress(packed) == plain
+
+
+async def test_each_page_gets_what_it_missed_however_many_ask_for_compressed_documents() -> None:
+    published = Published()
+    async with serving(published.view) as link, browsing(link) as me:
+        board = await published.board
+
+        async def parts(since: str) -> set[str]:
+            async with me.get("/api/views/things/document", params={"since": since}) as answer:
+                assert answer.headers["Content-Encoding"] == "gzip"
+                return {*(await answer.json())["parts"]}
+
+        before = board.stamp
+        more = {f"node/{number}": "x" * 50 for number in range(100)}
+        board.show({"a": 1, **more})
+        assert await parts("") == {"a", *more}
+        assert await parts(before) == {*more}
+        assert await parts("") == {"a", *more}
+
+
+async def test_a_page_that_reads_nothing_is_given_up_and_its_place_is_free_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "STUCK", 0.2)
+    monkeypatch.setattr(streams, "MOST", 1)
+    published = Published()
+    async with serving(published.view) as link, browsing(link) as stuck, browsing(link) as other:
+        board = await published.board
+
+        async def opened() -> int:
+            async with other.get("/api/views/things/changes") as answer:
+                return answer.status
+
+        async with stuck.get("/api/views/things/changes"):
+            assert await opened() == 503
+            # More than the kernel keeps for a reader that does not come.
+            board.show({"a": "x" * 40_000_000})
+            assert await eventually(opened, lambda status: status == 200, within=20) == 200

@@ -42,7 +42,11 @@ def reply(status: int, code: str = "", message: str = "", *, body: str | None = 
         pytest.param(reply(503, "DENIED"), Kind.NOT_ASKED, NotAsked, id="503 whatever it says"),
         pytest.param(reply(429, "TOOMANYREQUESTS"), Kind.NOT_ASKED, NotAsked, id="429"),
         pytest.param(reply(403, "TOOMANYREQUESTS"), Kind.NOT_ASKED, NotAsked, id="TOOMANYREQUESTS"),
+        pytest.param(reply(429, "DENIED"), Kind.NOT_ASKED, NotAsked, id="429 whatever it says"),
+        pytest.param(reply(401, "UNAUTHORIZED", "token expired"), Kind.DENIED, Denied, id="expired, and not of Quay"),
+        pytest.param(reply(400), Kind.NOT_ASKED, NotAsked, id="400"),
         pytest.param(reply(405, "UNSUPPORTED"), Kind.DENIED, NotAsked, id="read-only"),
+        pytest.param(reply(400, "UNSUPPORTED"), Kind.DENIED, NotAsked, id="read-only with another status"),
         pytest.param(reply(418), Kind.NOT_ASKED, NotAsked, id="anything else"),
         pytest.param(reply(200, body="<html>Log in</html>"), Kind.NOT_ASKED, NotAsked, id="a page for people"),
     ],
@@ -110,6 +114,11 @@ def test_text_of_others_is_shown_in_one_short_line_without_control_characters(te
     line = shown(text)
     assert len(line) <= 200
     assert line.isprintable()
+
+
+def test_a_long_text_of_others_is_cut() -> None:
+    assert shown("x" * 200) == "x" * 200
+    assert shown("x" * 201) == "x" * 197 + "..."
 
 
 def test_control_characters_of_a_registry_do_not_reach_people() -> None:

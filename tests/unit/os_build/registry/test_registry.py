@@ -182,6 +182,14 @@ async def test_a_host_that_the_registry_redirects_to_cannot_ask_for_credentials(
     assert elsewhere.asked == ["POST /"]
 
 
+async def test_cookies_are_not_kept_for_the_question_of_another() -> None:
+    remembering = Says(403, {"Set-Cookie": "session=robot; Path=/"})
+    async with ScriptedRegistry(remembering) as server, Registry(insecure=["127.0.0.1"]) as registry:
+        for login in (ROBOT, None):
+            await registry.may_push(server.target, login, origin="Secret mco/push")
+    assert [headers.get("Cookie") for headers in server.headers] == [None, None]
+
+
 async def test_a_question_has_one_deadline() -> None:
     async with ScriptedRegistry(WANTS_BASIC, Says(-1)) as server:
         answer = await probe(server, seconds=0.2)
@@ -254,6 +262,16 @@ def test_certificates_that_cannot_be_read_are_an_error_at_the_start(tmp_path: Pa
             id="no HEAD",
         ),
         pytest.param([Says(404)], Gone, ["HEAD"], id="not there"),
+        pytest.param([Says(404, {"Docker-Content-Digest": DIGEST})], Gone, ["HEAD"], id="not there, with a digest"),
+        pytest.param(
+            [
+                Says(200, {"Docker-Content-Digest": "latest"}),
+                Says(200, {"Docker-Content-Digest": "sha256:1"}, MANIFEST),
+            ],
+            Found(f"sha256:{hashlib.sha256(MANIFEST.encode()).hexdigest()}"),
+            ["HEAD", "GET"],
+            id="a digest that is none",
+        ),
         pytest.param(
             [Says(500), Says(500, body='{"errors":[{"code":"INTERNAL","message":"tag expired"}]}')],
             Gone,

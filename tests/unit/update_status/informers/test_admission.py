@@ -6,13 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 import trustme
+from msgspec.structs import replace
 
 from windlass.api.core import Service
 from windlass.api.update_informer import UpdateInformer, audience_of
 from windlass.kube.addresses import refusal
 from windlass.kube.control.seen import Absent, Seen, seen
 from windlass.kube.object import Object
-from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted
+from windlass.update_status.informers.admission import MOST_ENABLED, Denied, Endpoint, Reason, admitted, candidates
 
 PEM = trustme.CA().cert_pem.bytes()
 
@@ -21,6 +22,11 @@ def informer(name: str = "disks", **spec: Any) -> UpdateInformer:
     at = {"service": {"namespace": "storage", "name": "disks"}, "caBundle": base64.b64encode(PEM).decode()}
     tree = {"metadata": {"name": name}, "spec": {"enabled": True, "clientConfig": at, **spec}}
     return msgspec.convert(tree, UpdateInformer)
+
+
+def made(name: str, created: str) -> UpdateInformer:
+    one = informer(name)
+    return replace(one, metadata=replace(one.metadata, creation_timestamp=created))
 
 
 def service(**spec: Any) -> Seen[Service]:
@@ -60,6 +66,14 @@ def test_control_1_an_informer_is_off_unless_somebody_enables_it() -> None:
 def test_control_1_namespaces_may_be_limited() -> None:
     assert reason(namespaces=("openshift-*",)) is Reason.NAMESPACE_NOT_ALLOWED
     assert isinstance(verdict(namespaces=("openshift-*", "storage")), Endpoint)
+    assert reason(namespaces=("stor",)) is Reason.NAMESPACE_NOT_ALLOWED, "a pattern is the whole name"
+
+
+def test_control_1_the_oldest_have_a_place_and_informers_that_are_not_asked_have_none() -> None:
+    older, newer = made("z", "2026-01-01T00:00:00Z"), made("a", "2026-01-02T00:00:00Z")
+    off = informer("off", enabled=False)
+    elsewhere = informer("elsewhere", clientConfig={"service": {"namespace": "storage-of-another", "name": "disks"}})
+    assert candidates([newer, off, elsewhere, older], ("storage",)) == [older, newer]
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ def location(reply: Reply) -> URL:
 def _url(text: str, *, seen_from: URL, what: str) -> URL:
     """An absolute URL, whose host and port can be read. Raises NoAnswer."""
     try:
-        # yarl reads both when it is first asked for them, and raises then.
-        if text and (url := seen_from.join(URL(text, encoded=True))).host and url.port:
+        # yarl reads host and port when it is first asked for one of them, and raises then.
+        if text and (url := seen_from.join(URL(text, encoded=True))).host:
             return url
     except ValueError:
         pass
