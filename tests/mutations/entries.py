@@ -1590,6 +1590,20 @@ _BUILDING_IMAGES = (
         ("return (machine_os.refused(self._pool,", "return self.says(condition) or (machine_os.refused(self._pool,"),
     ),
     *_in(
+        "os_build/turns.py",
+        "os_build/test_turns.py",
+        ("        if turn.pool in busy:\n", "        if False:\n"),
+        ("len(busy) + before >= self._limit", "len(busy) >= self._limit"),
+        ("        self._granted[turn.pool] = now\n", ""),
+        ("(self._waiting[pool][0], pool)", "pool"),
+        (" if now - each[1] < _FORGET}", "}"),
+    ),
+    *_in(
+        "os_build/pool/controller.py",
+        "os_build/pool/test_turns.py",
+        ("if not build.is_over and not kept and build", "if not build.is_over and build"),
+    ),
+    *_in(
         "os_build/builder.py",
         "os_build/cli",
         ("        with suppress(NotServed):\n            found", "        if True:\n            found"),

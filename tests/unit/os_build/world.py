@@ -61,12 +61,13 @@ class FakeRegistries:
 class World:
     """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock."""
 
-    def __init__(self, *, debounce: float = 0.0, machine_os_configs: bool = False) -> None:
+    def __init__(self, *, debounce: float = 0.0, machine_os_configs: bool = False, max_builds: int = 0) -> None:
         kinds = (MachineConfigPool, MachineConfig, MachineOSConfig, MachineOSBuild, ConfigMap, Secret, Event)
         self.api = MemoryApi(*kinds, clock=self.now)
         self.builders = FakeBuilders()
         self.debounce = debounce
         self.machine_os_configs = machine_os_configs
+        self.max_builds = max_builds
         self.process = Process(self)
         self.api.load(
             secret("pull", {"auths": {}}),
@@ -143,10 +144,12 @@ class Process:
             self.reader,
             world.backends(self.reader),
             self.registries,
+            now=world.now,
             settings=Settings(
                 apply_by=ApplyBy.TREE,
                 timing=Timing(debounce=world.debounce),
                 machine_os_configs=world.machine_os_configs,
+                max_builds=world.max_builds,
             ),
         )
         self.asker = self.controller.asker(now=world.now)
@@ -188,9 +191,9 @@ def pool(name: str, config: str, **metadata: Any) -> dict[str, Any]:
     }
 
 
-def claimed() -> World:
+def claimed(*, max_builds: int = 0) -> World:
     """A world whose pool `worker` a MachineOSConfig names, which is served."""
-    world = World(machine_os_configs=True)
+    world = World(machine_os_configs=True, max_builds=max_builds)
     world.api.load(secret("global-pull-secret-copy", {"auths": {}}), machine_os_config())
     world.add_pool(annotations={})
     return world

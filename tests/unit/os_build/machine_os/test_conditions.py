@@ -58,10 +58,10 @@ def test_no_conditions_are_no_state() -> None:
     assert state_of([]) is None
 
 
-def test_only_a_failure_says_why() -> None:
+def test_what_has_failed_and_what_waits_say_why() -> None:
     why = "Step RUN false failed with exit code 1"
     messages = {state: [one.message for one in vector(state, now=NOW, why=why)] for state in State}
-    assert [state for state, found in messages.items() if why in found] == [State.FAILED]
+    assert [state for state, found in messages.items() if why in found] == [State.PREPARED, State.FAILED]
 
 
 def test_a_reason_that_is_longer_than_the_api_takes_is_cut() -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.unit.os_build.fake import FakeBackend, FakeBuilders
-from tests.unit.os_build.pool.snapshots import NOW, PROBLEM, REQUEST, TIMING, build, failed, of_pool, seen
+from tests.unit.os_build.pool.snapshots import LONG_AGO, NOW, PROBLEM, REQUEST, TIMING, build, failed, of_pool, seen
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.meta import ObjectMeta
 from windlass.kube.control.plan import Call, Emit, Merge, Plan, RequeueAfter
@@ -20,11 +20,13 @@ from windlass.os_build.pool.questions import Answered, Credentials, Rendered, Un
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.os_build.request import PULL_SECRET, BackendName
+from windlass.os_build.turns import Turn
 
 NOBODY = Auths({}, b"")
 PULL = Credentials("pull", PULL_SECRET, "", "v1")
 PUSH = push_credentials(REQUEST, "v1")
 PROBE = Answered(str(REQUEST.target), "v1")
+TURN = Turn("worker", LONG_AGO)
 BACKENDS = {name: FakeBackend(FakeBuilders(), name=name) for name in (BackendName.OPENSHIFT, BackendName.JOB)}
 
 
@@ -34,7 +36,7 @@ def decided(given: PoolFacts) -> Plan:
 
 def told(answers: dict[Question[Any], Any]) -> Answers:
     """These answers, and Secrets without credentials."""
-    return Answers.of({PULL: NOBODY, PUSH: NOBODY, **answers}, at=NOW)
+    return Answers.of({PULL: NOBODY, PUSH: NOBODY, TURN: None, **answers}, at=NOW)
 
 
 def afterwards(plan: Plan) -> dict[str, Any]:
@@ -93,11 +95,12 @@ def test_a_pool_that_no_cache_has_is_looked_for_before_its_builders_are_removed(
 ASKS: list[tuple[dict[Question[Any], Any], tuple[Question[Any], ...]]] = [
     ({}, (PULL, PUSH)),
     ({PULL: NOBODY, PUSH: NOBODY}, (PROBE,)),
-    ({PULL: NOBODY, PUSH: NOBODY, PROBE: Answer(Kind.GRANTED, "")}, (Rendered(REQUEST),)),
+    ({PULL: NOBODY, PUSH: NOBODY, PROBE: Answer(Kind.GRANTED, "")}, (TURN,)),
+    ({PULL: NOBODY, PUSH: NOBODY, PROBE: Answer(Kind.GRANTED, ""), TURN: None}, (Rendered(REQUEST),)),
 ]
 
 
-@pytest.mark.parametrize(("known", "asks"), ASKS, ids=["the Secrets", "the registry", "the context"])
+@pytest.mark.parametrize(("known", "asks"), ASKS, ids=["the Secrets", "the registry", "its turn", "the context"])
 def test_a_build_that_is_due_asks_for_its_secrets_then_for_the_right_to_push_and_last_for_its_context(
     known: dict[Question[Any], Any], asks: tuple[Question[Any], ...]
 ) -> None:

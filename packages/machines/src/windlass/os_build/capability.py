@@ -80,6 +80,13 @@ def _options(function: Any) -> Any:
             "holding its Lease. [default: leave their pools to it]",
         ),
         click.option(
+            "--max-builds",
+            type=click.IntRange(min=0),
+            default=10,
+            show_default=True,
+            help="Builds in the cluster at the same time; others wait for their turn. 0: no limit.",
+        ),
+        click.option(
             "--push-timeout", type=SECONDS, default="10m", show_default=True, help="How long pushing may take."
         ),
         click.option(
@@ -107,6 +114,7 @@ def _install(
     local_slots: int = 2,
     local_storage_driver: str = "vfs",
     machine_os_configs: bool = False,
+    max_builds: int = 10,
     registry_ca: Path | None = None,
 ) -> "Installation":
     from windlass.os_build.backends.job import JobSettings
@@ -129,6 +137,7 @@ def _install(
         pools=Settings(
             apply_by=ApplyBy(apply_by),
             machine_os_configs=machine_os_configs,
+            max_builds=max_builds,
             timing=Timing(debounce=debounce),
             deadlines=Deadlines(build=build_timeout, push=push_timeout),
         ),

@@ -8,7 +8,7 @@
 | SUCCEEDED, FAILED, INTERRUPTED | the condition of that name | it ended |
 
 All five conditions are always written, each with a reason and a message of its own, which the operator's other parts
-and its users know; only the status tells. One text is ours: `Failed` says why.
+and its users know; only the status tells. Two texts are ours: `Failed` says why, and `Prepared` for what it waits.
 
 The API refuses every change of conditions after an end, a second value for either time, and an end that is not later
 than the start. `moved` never writes any of them.
@@ -57,6 +57,7 @@ _TEXTS: Final = (
     (State.INTERRUPTED, "Interrupted", "Build Interrupted"),
     (State.SUCCEEDED, "Ready", "Build Ready"),
 )
+_SAY_WHY: Final = (State.PREPARED, State.FAILED)
 _BEFORE_AN_END: Final = (State.INITIAL, State.PREPARED, State.BUILDING)
 _UNDER_WAY: Final = {Phase.PENDING: State.PREPARED, Phase.RUNNING: State.BUILDING}
 
@@ -78,10 +79,10 @@ def may_move(before: State | None, after: State) -> bool:
 
 
 def vector(state: State, seen: Iterable[Condition] = (), *, now: datetime, why: str = "") -> list[Condition]:
-    """All conditions of a MachineOSBuild in this state, with the times of `seen`; `why` it failed, for people."""
+    """All conditions of a MachineOSBuild in this state, with the times of `seen`; `why` it failed or waits."""
     conditions = [*seen]
     for one, reason, message in _TEXTS:
-        text = why[:_LONGEST] if why and one is state is State.FAILED else message
+        text = why[:_LONGEST] if why and one is state and state in _SAY_WHY else message
         conditions = put(conditions, condition(one, one is state, reason, text), now=now)
     return conditions
 
@@ -106,13 +107,16 @@ def moved(
 ) -> MachineOSBuildStatus:
     """The status of a MachineOSBuild after its build was looked at; the same if there is nothing new to write."""
     state = state_of_build(build, again=again)
-    if not may_move(state_of(status.conditions), state):
+    before = state_of(status.conditions)
+    if before is state is State.PREPARED:  # it waits for its turn no more
+        return msgspec.structs.replace(status, conditions=vector(state, status.conditions, now=now))
+    if not may_move(before, state):
         return status
     start = status.build_start or rfc3339(build.started or build.ended or now)
     succeeded = state is State.SUCCEEDED
     return msgspec.structs.replace(
         status,
-        conditions=vector(state, status.conditions, now=now, why=why),
+        conditions=vector(state, status.conditions, now=now, why=why if state is State.FAILED else ""),
         builder=build.builder or status.builder,
         build_start=start,
         build_end=status.build_end or (_end(start, build.ended or now) if state.is_over else None),

@@ -85,6 +85,15 @@ def failed(
     return _written(build, pool, status, now=now)
 
 
+def queued(build: Present[MachineOSBuild], *, why: str, now: datetime) -> tuple[Action, ...]:
+    """It is pending, and says `why`."""
+    old = build.object.status
+    conditions = vector(State.PREPARED, old.conditions, now=now, why=why)
+    if not may_move(state_of(old.conditions), State.PREPARED) and state_of(old.conditions) is not State.PREPARED:
+        return ()
+    return (_status(build, structs.replace(old, conditions=conditions)),) if conditions != old.conditions else ()
+
+
 def interrupted(build: Present[MachineOSBuild], *, now: datetime) -> Merge:
     """The pool is gone, so nobody builds its image any more."""
     old = build.object.status

@@ -1,6 +1,7 @@
 """The controller of MachineConfigPools: what wakes a pool, and what may be read and written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from windlass.kube.control.permissions import (
 from windlass.kube.control.question import KUBERNETES
 from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
-from windlass.os_build.builder import Backend
+from windlass.os_build.builder import Backend, builds_of
 from windlass.os_build.constants import (
     BUILD_LABEL,
     BUILDER_CONFIG,
@@ -45,6 +46,8 @@ from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, opted_in
+from windlass.os_build.turns import SYSTEM as TURNS
+from windlass.os_build.turns import Turn, Turns
 
 NAME: Final = "os-build-pool"
 BY_OWN_NAME: Final = "own-name"
@@ -60,6 +63,7 @@ def pool_controller(
     registries: Registries,
     *,
     settings: Settings,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Controller[str, PoolSnapshot]:
     """The controller. Keys are names of pools."""
 
@@ -76,6 +80,16 @@ def pool_controller(
             for config in reader.known(MachineOSConfig, BY_OWN_NAME, name)
             for pool in pool_of(config)
         ]
+
+    def building() -> Collection[str]:
+        """The pools of which a builder runs in the cluster, or is about to."""
+        found = set()
+        for pool in reader.known(MachineConfigPool, OPTED_IN, ""):
+            for build in builds_of(backends, pool.name):
+                kept = build.waits is not None and build.waits.obstacle is not None
+                if not build.is_over and not kept and build.backend is not BackendName.LOCAL:
+                    found.add(pool.name)
+        return found
 
     namespace, door = settings.namespace, settings.machine_os_configs
     materials = MaterialsAnswerer(reader, settings)
@@ -108,7 +122,7 @@ def pool_controller(
             writes(MachineConfigPool, "patch", subresource="status"),
             permission(MachineConfig, "get"),
             calls(ProbeUpload),
-            asks(*QUESTIONS),
+            asks(*QUESTIONS, Turn),
             emits_events(namespace="default"),
             # Why a builder does not start.
             permission(Event, "list", namespace=namespace),
@@ -120,6 +134,7 @@ def pool_controller(
             REGISTRY: RegistryAnswerer(registries, materials, namespace=namespace),
             MATERIALS: materials,
             MEMORY: MemoryAnswerer(),
+            TURNS: Turns(building, limit=settings.max_builds, now=now),
         },
         observe=pool_observer(reader, backends, settings=settings),
         decide=partial(decide, backends=backends, settings=settings),

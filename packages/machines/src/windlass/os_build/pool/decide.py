@@ -55,6 +55,7 @@ from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, T
 from windlass.os_build.registry.answers import Kind
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import BackendName, Problem, Request
+from windlass.os_build.turns import AGAIN, Queued, Turn
 
 WAITING: Final = frozenset({"NotRendered", "NotRead"})
 """Problems that pass without anybody's doing."""
@@ -281,6 +282,11 @@ class _Decision:
             return self._held(BuildCondition(FAILED, REFUSED[answer.kind], answer.text), "PushRefused").then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
             )
+        # Local builds have a queue of their own.
+        if due.backend is not BackendName.LOCAL and self._seen.unfit is None:
+            queued = self._seen.need(Turn(self._seen.name, self._seen.wanted or self._now))
+            if queued is not None:
+                return self._queued(queued)
         context = self._context(due.backend)
         if isinstance(context, Problem):
             event = self._event("BuildFailed", context.text, occasion=due.name, warning=True)
@@ -300,6 +306,12 @@ class _Decision:
             tag=self._report.tag,
         )
         return Plan.of(*self._backends[due.backend].start(order))
+
+    def _queued(self, queued: Queued) -> Plan:
+        before = f", and {queued.before} pools wait longer" if queued.before else ""
+        text = f"The build of {self._request.config} waits for its turn: {', '.join(queued.building)} build{before}"
+        said = self._report.queued(BuildCondition(PENDING, "Queued", text))
+        return Plan.of(*said).then(RequeueAfter(AGAIN, "ask for its turn again"))
 
     def _unread(self, secrets: Secrets) -> Problem | None:
         """A Secret with credentials that this process can read, and a builder cannot."""

@@ -30,6 +30,10 @@ class Report(Protocol):
         """The state; `build` is the builder object that it is about."""
         ...
 
+    def queued(self, condition: BuildCondition) -> tuple[Action, ...]:
+        """No builder starts before others have ended."""
+        ...
+
     def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
         """Something keeps the builder from its start, and nobody but a person may end that."""
         ...
@@ -60,6 +64,9 @@ class OnPool:
 
     def says(self, condition: BuildCondition, build: BuildState | None = None) -> tuple[Action, ...]:
         return (conditions.write(self._pool, condition, now=self._now),)
+
+    def queued(self, condition: BuildCondition) -> tuple[Action, ...]:
+        return self.says(condition)
 
     def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
         return self.says(condition, build)
@@ -109,6 +116,9 @@ class OnMachineOsBuild:
             why=condition.message,
             again=condition.true != FAILED,
         )
+
+    def queued(self, condition: BuildCondition) -> tuple[Action, ...]:
+        return machine_os.queued(self._build, why=condition.message, now=self._now) if self._build else ()
 
     def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
         if self._build is None:

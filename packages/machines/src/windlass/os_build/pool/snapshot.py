@@ -17,6 +17,7 @@ from windlass.os_build.identity import Inputs
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.request import BackendName, Given, Problem, Request
+from windlass.os_build.turns import LIMIT
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -51,11 +52,13 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     namespace           of ConfigMaps and Secrets
     machine_os_configs  serve MachineOSConfigs too, in the place of the Machine Config Operator's builder
+    max_builds          so many builds run in the cluster at a time; 0: all that are due
     """
 
     namespace: str = constants.NAMESPACE
     apply_by: ApplyBy = ApplyBy.IGNITION
     machine_os_configs: bool = False
+    max_builds: int = LIMIT
     timing: Timing = Timing()
     deadlines: Deadlines = Deadlines()
 
