@@ -7,8 +7,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from tests.unit.os_build.fake import DIGEST
-from tests.unit.os_build.world import World
+from tests.unit.os_build.world import World, claimed
+from windlass.api.core import Secret
 from windlass.os_build.builder import Cause
+from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.metrics import BuildFigures
 
 BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
@@ -61,3 +63,43 @@ async def test_times_are_those_of_the_conditions() -> None:
     assert value("ocl_build_start_timestamp_seconds", {"pool": "worker"}) == BEGAN + 30
     value = await scraped("run", "succeed")
     assert value("ocl_build_end_timestamp_seconds", {"pool": "worker", "state": "succeeded"}) == BEGAN + 60
+
+
+@pytest.mark.parametrize(
+    ("step", "state"), [("", "pending"), ("run", "building"), ("succeed", "succeeded"), ("fail", "failed")]
+)
+async def test_a_pool_with_a_machine_os_config_has_the_same_figures_and_those_of_its_nodes(
+    step: str, state: str
+) -> None:
+    world = claimed()
+    await world.patch_pool({"status": {"machineCount": 3, "updatedMachineCount": 2}}, subresource="status")
+    await world.settle()
+    [build] = world.builders.builds
+    match step:
+        case "run":
+            world.builders.run(build)
+        case "succeed":
+            world.builders.succeed(build)
+        case "fail":
+            world.builders.fail(build, Cause.STEP)
+    world.pass_time(5)
+    await world.settle()
+    registry = CollectorRegistry()
+    registry.register(BuildFigures(world.api.listing, present=lambda: world.now().timestamp() + 7))
+    value = registry.get_sample_value
+    states = ("none", "pending", "building", "succeeded", "failed")
+    assert [each for each in states if value("ocl_build_state", {"pool": "worker", "state": each})] == [state]
+    assert value("ocl_build_queue_duration_seconds", {"pool": "worker"}) == (12 if state == "pending" else 0)
+    assert value("ocl_active_builds") == (state == "building")
+    assert value("mco_mosc_count") == 1
+    nodes = ("ocl_layered_nodes_count", "ocl_rollout_total_nodes", "ocl_rollout_updated_nodes")
+    assert [value(each, {"pool": "worker"}) for each in nodes] == [3, 3, 2]
+
+
+async def test_a_build_that_something_holds_back_waits_from_its_creation_on() -> None:
+    world = claimed()
+    await world.api.delete(Secret, "push", namespace=NAMESPACE)
+    await world.settle()
+    registry = CollectorRegistry()
+    registry.register(BuildFigures(world.api.listing, present=lambda: world.now().timestamp() + 900))
+    assert registry.get_sample_value("ocl_build_queue_duration_seconds", {"pool": "worker"}) == 900

@@ -9,13 +9,12 @@ import pytest
 from tests.unit.os_build.world import pool
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
-from windlass.os_build.cli.look import Claims
 from windlass.os_build.cli.rebuilding import verdict, verdict_of_claim
 from windlass.os_build.constants import IMAGE, IMAGE_INPUTS, LAYERING, REBUILD
 from windlass.os_build.identity import rebuild_of
 from windlass.os_build.machine_os.conditions import State as BuildIs
 from windlass.os_build.machine_os.conditions import vector
-from windlass.os_build.overview import row_of
+from windlass.os_build.overview import Claims, row_of
 
 ASKED = "2026-11-23T10:00:00Z"
 BEFORE, AFTER = "2026-11-23T09:59:59Z", "2026-11-23T10:00:05Z"

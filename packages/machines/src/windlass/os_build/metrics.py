@@ -1,4 +1,4 @@
-"""Metrics of OS builds, read from the conditions of the cached pools at each scrape.
+"""Metrics of OS builds, read at each scrape from the cached pools, MachineOSConfigs and MachineOSBuilds.
 
 | metric | labels | meaning |
 |---|---|---|
@@ -8,11 +8,16 @@ succeeded, failed |
 | `ocl_build_queue_duration_seconds` | `pool` | for how long the pool has been waiting for its build; 0: it does not |
 | `ocl_build_start_timestamp_seconds` | `pool` | when the build that runs began |
 | `ocl_build_end_timestamp_seconds` | `pool`, `state` | when the last build ended, and how |
+| `ocl_layered_nodes_count` | `pool` | nodes of a pool that a MachineOSConfig names |
+| `ocl_rollout_total_nodes` | `pool` | the same |
+| `ocl_rollout_updated_nodes` | `pool` | those of them that have the configuration and the image of the pool |
+| `mco_mosc_count` | | MachineOSConfigs that name a pool |
 
 The names are those of the Machine Config Operator's builder. All replicas show them: take `max`, never a sum.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from time import time
 from typing import Any, Final
@@ -22,15 +27,24 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.meta import KubernetesObject, PlainCondition
-from windlass.kube.conditions import find, is_true
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.api.meta import K, KubernetesObject
 from windlass.kube.errors import DecodeError
 from windlass.kube.object import Object
-from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS
-from windlass.os_build.request import opted_in
+from windlass.os_build.overview import Claims, State
 
-STATES: Final = {PENDING: "pending", BUILDING: "building", SUCCESS: "succeeded", FAILED: "failed"}
 NONE: Final = "none"
+STATES: Final = {
+    State.PENDING: "pending",
+    State.BUILDING: "building",
+    State.BUILT: "succeeded",
+    State.FAILED: "failed",
+}
+_NODES: Final = {
+    "ocl_layered_nodes_count": "Nodes of a pool with a MachineOSConfig.",
+    "ocl_rollout_total_nodes": "The same.",
+    "ocl_rollout_updated_nodes": "Those that have configuration and image of the pool.",
+}
 
 
 class BuildFigures(Collector):
@@ -53,33 +67,35 @@ class BuildFigures(Collector):
         waits = GaugeMetricFamily("ocl_build_queue_duration_seconds", "Waiting for a build.", labels=["pool"])
         start = GaugeMetricFamily("ocl_build_start_timestamp_seconds", "Begin of the build.", labels=["pool"])
         end = GaugeMetricFamily("ocl_build_end_timestamp_seconds", "End of the build.", labels=["pool", "state"])
+        nodes = {name: GaugeMetricFamily(name, text, labels=["pool"]) for name, text in _NODES.items()}
+        claims = Claims.of(self._readable(MachineOSConfig), self._readable(MachineOSBuild))
         active = 0
-        for name, conditions in self._pools():
-            now = next((text for type_, text in STATES.items() if is_true(conditions, type_)), NONE)
+        for pool in self._readable(MachineConfigPool):
+            row = claims.row(pool)
+            if row.state is State.OUT:
+                continue
+            name, now, since = row.pool, STATES.get(row.state, NONE), _seconds(row.since)
             for each in (NONE, *STATES.values()):
                 state.add_metric([name, each], each == now)
-            since = {type_: _seconds(conditions, type_) for type_ in STATES}
-            waits.add_metric([name], max(self._present() - since[PENDING], 0.0) if now == STATES[PENDING] else 0.0)
-            if now == STATES[BUILDING]:
+            waits.add_metric([name], max(self._present() - since, 0.0) if row.state is State.PENDING and since else 0.0)
+            if row.state is State.BUILDING:
                 active += 1
-                start.add_metric([name], since[BUILDING])
-            for ended in (SUCCESS, FAILED):
-                if now == STATES[ended]:
-                    end.add_metric([name, now], since[ended])
-        yield from (state, waits, start, end)
+                start.add_metric([name], since)
+            if row.state in (State.BUILT, State.FAILED):
+                end.add_metric([name, now], since)
+            if row.claimed_by:
+                nodes["ocl_layered_nodes_count"].add_metric([name], pool.status.machine_count)
+                nodes["ocl_rollout_total_nodes"].add_metric([name], pool.status.machine_count)
+                nodes["ocl_rollout_updated_nodes"].add_metric([name], pool.status.updated_machine_count)
+        yield from (state, waits, start, end, *nodes.values())
         yield GaugeMetricFamily("ocl_active_builds", "Pools whose image is being built.", value=active)
+        yield GaugeMetricFamily("mco_mosc_count", "MachineOSConfigs.", value=len(claims.configs))
 
-    def _pools(self) -> Iterator[tuple[str, list[PlainCondition]]]:
-        for found in self._cached(MachineConfigPool):
-            try:
-                pool = found.decode()
-            except DecodeError:
-                continue
-            if opted_in(pool):
-                yield found.name, pool.status.conditions
+    def _readable(self, kind: type[K]) -> Iterator[K]:
+        for found in self._cached(kind):
+            with suppress(DecodeError):
+                yield found.decode()
 
 
-def _seconds(conditions: list[PlainCondition], type_: str) -> float:
-    found = find(conditions, type_)
-    since = found.last_transition_time if found is not None else None
+def _seconds(since: str | None) -> float:
     return datetime.fromisoformat(since).timestamp() if since else 0.0

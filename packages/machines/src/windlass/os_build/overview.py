@@ -1,6 +1,6 @@
 """Says in one row how the image of a pool is doing: by what the pool itself says, or by its MachineOSConfig. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -129,9 +129,26 @@ def row_of_claim(
         return replace(row, message=_UNSEEN)
     is_in = state_of(build.status.conditions) or BuildIs.INITIAL
     told = find(build.status.conditions, is_in)
-    row = replace(row, state=_OF_BUILDS[is_in])
+    row = replace(row, state=_OF_BUILDS[is_in], since=build.metadata.creation_timestamp)
     if told is not None:
         row = replace(row, since=told.last_transition_time, reason=told.reason, message=told.message)
     if trouble is not None and not is_in.is_over:
         row = replace(row, reason=trouble.reason, message=trouble.message)
     return row
+
+
+class Claims(Struct, frozen=True):
+    """The MachineOSConfigs by the pools that they name, and all MachineOSBuilds by name; None: they are not known."""
+
+    configs: Mapping[str, MachineOSConfig] = {}
+    builds: Mapping[str, MachineOSBuild] | None = None
+
+    @classmethod
+    def of(cls, configs: Iterable[MachineOSConfig], builds: Iterable[MachineOSBuild] | None) -> "Claims":
+        named = {each.spec.machine_config_pool.name: each for each in configs}
+        return cls(named, None if builds is None else {each.metadata.name: each for each in builds})
+
+    def row(self, pool: MachineConfigPool) -> PoolRow:
+        """The row of a pool, whoever asks for its image."""
+        config = self.configs.get(pool.metadata.name)
+        return row_of(pool) if config is None else row_of_claim(pool, config, self.builds)

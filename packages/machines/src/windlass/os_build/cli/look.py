@@ -30,7 +30,7 @@ from windlass.os_build.cli.claim import ClaimInspection, look_at_claim
 from windlass.os_build.constants import IMAGE_INPUTS, NAMESPACE
 from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.context import ApplyBy
-from windlass.os_build.overview import PoolRow, row_of, row_of_claim
+from windlass.os_build.overview import Claims, PoolRow
 from windlass.os_build.planning import Unasked
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.facts import facts_of
@@ -120,23 +120,10 @@ async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:
     return sorted(found, key=lambda each: each.metadata.name)
 
 
-class Claims(Struct, frozen=True):
-    """The MachineOSConfigs by the pools that they name, and all MachineOSBuilds by name; None: they are not known."""
-
-    configs: Mapping[str, MachineOSConfig] = {}
-    builds: Mapping[str, MachineOSBuild] | None = None
-
-    def row(self, pool: MachineConfigPool) -> PoolRow:
-        """The row of a pool, whoever asks for its image."""
-        config = self.configs.get(pool.metadata.name)
-        return row_of(pool) if config is None else row_of_claim(pool, config, self.builds)
-
-
 async def claims(api: ReadApi) -> Claims:
     """The claims on pools. Without the kind, or the right to list it, there are none."""
     configs, builds = await together((_listed(api, MachineOSConfig), _listed(api, MachineOSBuild)))
-    named = {each.spec.machine_config_pool.name: each for each in configs or ()}
-    return Claims(named, None if builds is None else {each.metadata.name: each for each in builds})
+    return Claims.of(configs or (), builds)
 
 
 async def _listed(api: ReadApi, kind: type[Any]) -> list[Any] | None:

@@ -18,10 +18,10 @@ from windlass.kube.errors import Failure, KubeError, NotFound
 from windlass.kube.together import together
 from windlass.kube.verbs import Api, PatchType
 from windlass.os_build.builder import Cause
-from windlass.os_build.cli.look import Claims, claims
+from windlass.os_build.cli.look import claims
 from windlass.os_build.constants import IMAGE_INPUTS, LAYERING, REBUILD
 from windlass.os_build.identity import rebuild_of
-from windlass.os_build.overview import PoolRow, State, current_build, row_of
+from windlass.os_build.overview import Claims, PoolRow, State, current_build, row_of
 
 PERIOD: Final = 2.0
 """Seconds between two looks at a pool that is waited for."""
