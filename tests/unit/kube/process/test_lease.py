@@ -12,7 +12,7 @@ from tests.unit.kube.http_script import Script, json
 from windlass.api.coordination import Lease, LeaseSpec
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
-from windlass.kube.errors import Busy, Fenced, Forbidden, OutcomeUnknown, Status, TransportError
+from windlass.kube.errors import Busy, Fenced, Forbidden, KubeError, NotFound, OutcomeUnknown, Status, TransportError
 from windlass.kube.process.lease import Election, LeaseTimes, held, own_identity
 from windlass.kube.verbs import PatchType
 from windlass.model import MemoryApi
@@ -72,6 +72,30 @@ def test_the_first_candidate_creates_the_lease_and_leads(
     spec = record(api)
     assert (spec.holder_identity, spec.lease_duration_seconds, spec.lease_transitions) == ("one", 15, 0)
     assert spec.acquire_time == spec.renew_time == micro(loop.clock.now())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotFound(Status("Failure", 'namespaces "nowhere" not found', "NotFound", 404)),
+        Forbidden(Status("Failure", "leases is forbidden", "Forbidden", 403)),
+    ],
+    ids=["no namespace", "no right"],
+)
+def test_a_candidate_that_cannot_compete_says_so_for_readiness_until_it_can(
+    loop: VirtualLoop, api: MemoryApi, candidate: Callable[[str], Election], error: KubeError
+) -> None:
+    async def scenario() -> None:
+        one = candidate("one")
+        assert one.blocked == ""
+        api.fail_next("create", Lease, error, times=3)
+        waiting = asyncio.create_task(one.acquire())
+        await asyncio.sleep(0.1)
+        assert one.blocked.startswith(f"cannot compete for Lease {one.namespace}/{one.name}: {error}. Create the")
+        await waiting
+        assert one.blocked == ""
+
+    loop.run_until_complete(scenario())
 
 
 def test_a_standby_takes_over_one_lease_duration_after_the_leader_went_silent(

@@ -75,7 +75,7 @@ def test_controllers_start_and_stop_at_run_time_and_share_caches(world: World) -
             world.server.put("c")
             await asyncio.sleep(10)
             assert not any(each.endswith(":c") or each == "one:b" for each in world.seen)
-            assert manager.report_ready() == {"controllers": "", "webhooks": ""}
+            assert manager.report_ready() == {"controllers": "", "election": "", "webhooks": ""}
             await manager.start(world.controller("three"))
             await until(lambda: {"three:a", "three:b", "three:c"} <= set(world.seen))
 

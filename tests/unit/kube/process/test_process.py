@@ -120,7 +120,12 @@ def test_of_a_single_cluster_neither_checks_nor_figures_are_named(world: World) 
             process.add(manager)
             await manager.start(world.controller())
             async with running(process):
-                assert set(process.report_ready()) == {"controllers", "webhooks", "cache/widgets.example.com"}
+                assert set(process.report_ready()) == {
+                    "controllers",
+                    "election",
+                    "webhooks",
+                    "cache/widgets.example.com",
+                }
                 assert "cluster=" not in process.metrics.text().decode()
             with pytest.raises(ValueError, match="name each cluster once"):
                 process.add(manager)

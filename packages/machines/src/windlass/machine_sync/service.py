@@ -35,7 +35,7 @@ def frame(namespaces: Namespaces, *, takes_taints: bool = False) -> Frame:
     def elect(client: Client, times: LeaseTimes) -> Candidacy:
         return Candidacy(client, namespace=namespaces.cluster_api, times=times)
 
-    def work(manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings) -> _Work:
+    def work(manager: Manager, candidacy: Candidacy | None, settings: ProcessSettings) -> Activation:
         activation = _activation(manager, candidacy, settings, namespaces, takes_taints=takes_taints)
 
         def idle() -> Idle | None:
@@ -46,25 +46,11 @@ def frame(namespaces: Namespaces, *, takes_taints: bool = False) -> Frame:
         if manager.metrics:
             manager.metrics.registry.register(AuthorityFigures(manager.pool.ledger.cached))
             manager.metrics.registry.register(IdleFigures(idle))
-        return _Work(activation, candidacy)
+        return activation
 
     # `workers` for Machines and a quarter of that for sets; each writes up to three objects at a time. The name of the
     # Machine API's finalizer is older than Kubernetes' warning about finalizers without a "/".
     return Frame(elect=elect, work=work, is_noise=lambda text: MACHINE_API_FINALIZER in text)
-
-
-class _Work:
-    """The activation, and in its report the election too: without a Lease nothing is synchronized."""
-
-    def __init__(self, activation: Activation, candidacy: Candidacy | None) -> None:
-        self._activation = activation
-        self._candidacy = candidacy
-
-    async def run(self) -> None:
-        await self._activation.run()
-
-    def report(self) -> dict[str, str]:
-        return {**self._activation.report(), "election": self._candidacy.blocked if self._candidacy else ""}
 
 
 def _activation(

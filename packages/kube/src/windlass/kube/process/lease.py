@@ -70,8 +70,8 @@ def own_identity() -> str:
 class Election:
     """One candidate for the Lease `namespace/name`. `identity` must be this process's alone.
 
-    `field_manager`: the writer of the record in its managedFields. `refused`: the API server's answer while it does
-    not permit this process to compete, for readiness.
+    `field_manager`: the writer of the record in its managedFields. `refused`: the API server's answer while this
+    process cannot compete, since it may not, or since the namespace does not exist.
     """
 
     def __init__(
@@ -119,6 +119,16 @@ class Election:
         return self._rival.holder if not self._leading else self.identity
 
     @property
+    def blocked(self) -> str:
+        """For readiness: why this process cannot compete, and what to do about it; empty while it can."""
+        if not self.refused:
+            return ""
+        return (
+            f"cannot compete for Lease {self.namespace}/{self.name}: {self.refused}. Create the namespace, grant the "
+            "right to get, create and update Leases there, or name another one"
+        )
+
+    @property
     def longest_write(self) -> float:
         """The longest time that a write may take, for clients that have this election as `fence`."""
         return self.times.longest_write
@@ -153,7 +163,7 @@ class Election:
                 trouble = self.refused = ""
             except (KubeError, TimeoutError) as error:
                 pause = self._jittered(self.times.retry)
-                self.refused = str(error) if isinstance(error, Forbidden) else ""
+                self.refused = str(error) if isinstance(error, Forbidden | NotFound) else ""
                 if (text := _describe(error)) != trouble:
                     trouble = text
                     self._log.warning("cannot compete for the lease", error=text)

@@ -225,7 +225,9 @@ class Manager:
         unsynced = [name for name, entry in self._entries.items() if not entry.synced]
         waiting = f"waiting for the caches of {', '.join(unsynced)}" if unsynced else ""
         polls = {f"poll/{poll.name}": poll.trouble for poll in self._polls()}
-        return {"controllers": waiting, "webhooks": self._stopped_writes.report(), **self._pool.report(), **polls}
+        blocked = self._election.blocked if self._election is not None else ""
+        webhooks = self._stopped_writes.report()
+        return {"controllers": waiting, "election": blocked, "webhooks": webhooks, **self._pool.report(), **polls}
 
     def _polls(self) -> list[Poll[Any] | PollEach[Any]]:
         sources = (source for entry in self._entries.values() for source in entry.controller.sources)
