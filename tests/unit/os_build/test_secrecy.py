@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.os_build.pool.snapshots import NOW, REQUEST, TIMING, of_pool, seen
+from tests.unit.os_build.pool.snapshots import LONG_AGO, NOW, REQUEST, TIMING, of_pool, seen
 from windlass.api.batch import Job
 from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Pod, Secret
@@ -30,11 +30,13 @@ from windlass.os_build.pool.decide import plan_of
 from windlass.os_build.pool.questions import Answered, Credentials, Rendered, push_credentials
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.os_build.request import PULL_SECRET, BackendName
+from windlass.os_build.turns import Turn
 
 GRANTED = Answer(Kind.GRANTED, "")
 CONTEXT = Context({"Containerfile": b"FROM x"})
 PULL = Credentials("pull", PULL_SECRET, "", "v1")
 PUSH = push_credentials(REQUEST, "v1")
+TURN = Turn("worker", LONG_AGO)
 PROBE = Answered(str(REQUEST.target), "v1")
 
 
@@ -71,7 +73,8 @@ def test_no_action_shows_a_credential(password: str, field: str) -> None:
     assert read.login("registry.example.com") is not None
     for name in BackendName:
         for answer in (None, GRANTED):
-            known: dict[Question[Any], Any] = {PULL: read, PUSH: read, PROBE: answer, Rendered(REQUEST): CONTEXT}
+            known: dict[Question[Any], Any] = {PULL: read, PUSH: read, PROBE: answer, TURN: None}
+            known[Rendered(REQUEST)] = CONTEXT
             given = seen(of_pool(), backend=name, answers=Answers.of(known, at=NOW))
             plan = plan_of(given, now=NOW, backends=backends(), timing=TIMING)
             shown = [repr(given), str(plan), *(text for action in plan.actions for text in texts(action))]
