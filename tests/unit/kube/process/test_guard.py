@@ -1,6 +1,7 @@
 """What tokens of strangers cost, whoever sends them and however many."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,9 +13,10 @@ from aiohttp import web
 from windlass.api.authorization import ResourceAttributes
 from windlass.api.coordination import Lease
 from windlass.kube.client import Client
+from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.config import ClusterConfig
 from windlass.kube.errors import NotFound
-from windlass.kube.process.guard import AT_ONCE, IN_LINE, Guard, Ruling
+from windlass.kube.process.guard import AT_ONCE, IN_LINE, PAUSE, Guard, Ruling
 from windlass.kube.process.lease import Election
 from windlass.kube.process.scrape import METRICS
 from windlass.kube.process.serving import stop
@@ -34,6 +36,7 @@ class Server:
         self.leases = MemoryApi(Lease, clock=clock.now)
         self.reviewed: list[str] = []
         self.under_way = self.most = 0
+        self.overloaded = False
 
     @asynccontextmanager
     async def client(self, **settings: Any) -> AsyncIterator[Client]:
@@ -54,6 +57,8 @@ class Server:
     async def _review_token(self, request: web.Request) -> web.Response:
         token = (await request.json())["spec"]["token"]
         self.reviewed.append(token)
+        if self.overloaded:
+            return web.Response(status=429, headers={"Retry-After": "1"})
         self.under_way += 1
         self.most = max(self.most, self.under_way)
         await asyncio.sleep(SLOW)
@@ -111,6 +116,39 @@ def test_many_strangers_at_once_cost_few_reviews_and_are_told_to_come_later(loop
         assert (statuses.count(401), statuses.count(429)) == (IN_LINE, FLOOD - IN_LINE)
         assert len(server.reviewed) == IN_LINE
         assert server.most == AT_ONCE
+
+    run(loop, scenario())
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["strangers", "somebody who was let in"])
+def test_an_api_server_that_is_overloaded_is_asked_no_more_often_and_a_warning_a_minute_tells_it(
+    loop: VirtualLoop, server: Server, caplog: pytest.LogCaptureFixture, known: bool
+) -> None:
+    async def keep_asking(guard: Guard, name: str, *, until: float) -> None:
+        for number in itertools.count():
+            if loop.time() >= until:
+                return
+            ruling = await guard.judge(f"Bearer {'good' if known else f'{name}-{number}'}")
+            assert ruling.status in (500, 429)
+            await asyncio.sleep(0.01)
+
+    async def scenario() -> None:
+        async with server.client(retry=RetryPolicy(attempts=1)) as client:
+            guard = Guard(client, METRICS, remember=5.0, clock=loop.clock)
+            if known:
+                assert (await guard.judge("Bearer good")).status == 200
+                await asyncio.sleep(5)
+            server.reviewed.clear()
+            server.overloaded = True
+            until = loop.time() + 50
+            await asyncio.gather(*(keep_asking(guard, f"bad-{number}", until=until) for number in range(20)))
+            assert len(server.reviewed) <= 60 * AT_ONCE / PAUSE
+            assert [record.levelname for record in caplog.records].count("WARNING") == 1
+            await asyncio.sleep(10)
+            await guard.judge("Bearer good")
+            told = [record.message for record in caplog.records if record.levelname == "WARNING"]
+            assert len(told) == 2
+            assert f"failed={len(server.reviewed) - 1}" in told[1]
 
     run(loop, scenario())
 

@@ -13,8 +13,9 @@ take, and may name the `users` whom it answers:
     guard = Guard(client, audience="update.openshift.io/informer/disks", users=["system:serviceaccount:a:b"])
 
 A permission is cached for a minute, a refusal for ten seconds, by a hash of the token. Anybody may send any number of
-tokens, so at most ten a second are reviewed and only a few wait; a token that was accepted before does not wait. Give
-the guard a separate client: an API server that calls a webhook may take long to review a token.
+tokens, so at most ten a second are reviewed and only a few wait; a token that was accepted before does not wait. That
+holds also while the API server cannot be asked, which a warning a minute tells. Give the guard a separate client: an
+API server that calls a webhook may take long to review a token.
 
 | status | when |
 |---|---|
@@ -50,7 +51,9 @@ AT_ONCE = 2
 IN_LINE = 16
 """Tokens that are reviewed or wait for it. More are refused with 429."""
 PAUSE = 0.2
-"""Seconds for which a refused token occupies its slot, so that at most ten a second are reviewed."""
+"""Seconds for which a token that is not let in occupies its slot, so that at most ten a second are reviewed."""
+_WARN_EVERY = 60.0
+"""Seconds between warnings that the API server cannot be asked."""
 _REMEMBERED = 256
 """Permissions, and as many refusals."""
 
@@ -122,6 +125,8 @@ class Guard:
         self._refused = _Memory(refuse, clock)
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._reviews: dict[bytes, asyncio.Task[Ruling]] = {}
+        self._failed = 0
+        self._warned_at = float("-inf")
         self._log = Logger(__name__)
 
     async def judge(self, authorization: str) -> Ruling:
@@ -147,23 +152,36 @@ class Guard:
         return await asyncio.shield(review)
 
     async def _review(self, digest: bytes, token: str) -> Ruling:
-        try:
-            if digest in self._allowed:
-                ruling = await self._ask(token)
-            else:
-                async with self._turn:
-                    ruling = await self._ask(token)
-                    if not ruling.allowed:
-                        await self._clock.sleep(PAUSE)
-        except KubeError as error:
-            self._log.warning("cannot ask the API server what the holder of a token may do", error=str(error))
-            return Ruling(500, "the API server could not be asked")
+        if digest in self._allowed:
+            ruling = await self._paced(token)
+        else:
+            async with self._turn:
+                ruling = await self._paced(token)
         if ruling.allowed:
             self._allowed.put(digest, ruling)
-        else:
+        elif ruling.status != 500:
             self._allowed.drop(digest)
             self._refused.put(digest, ruling)
         return ruling
+
+    async def _paced(self, token: str) -> Ruling:
+        """A ruling; unless it lets somebody in, it takes `PAUSE` longer."""
+        try:
+            ruling = await self._ask(token)
+        except KubeError as error:
+            self._tell(error)
+            ruling = Ruling(500, "the API server could not be asked")
+        if not ruling.allowed:
+            await self._clock.sleep(PAUSE)
+        return ruling
+
+    def _tell(self, error: KubeError) -> None:
+        self._failed += 1
+        now = self._clock.monotonic()
+        if now - self._warned_at >= _WARN_EVERY:
+            text = "cannot ask the API server what holders of tokens may do"
+            self._log.warning(text, failed=self._failed, error=str(error))
+            self._failed, self._warned_at = 0, now
 
     async def _ask(self, token: str) -> Ruling:
         spec: dict[str, Any] = {"token": token}
