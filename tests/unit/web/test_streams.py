@@ -5,13 +5,18 @@ import gzip
 from contextlib import AsyncExitStack
 
 import pytest
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 
 from tests.unit.web.hearing import following
 from tests.unit.web.serving import a_view, browsing, serving
-from tests.waiting import eventually
+from tests.waiting import eventually, until
+from windlass.kube.process.guard import Ruling
+from windlass.kube.process.serving import serve
 from windlass.web import streams
+from windlass.web.access import HomeAccess, Visitor
 from windlass.web.board import Board
+from windlass.web.streams import Streams
+from windlass.web.view import View
 
 
 class Published:
@@ -79,6 +84,39 @@ async def test_open_streams_do_not_hold_up_the_end() -> None:
         ending = asyncio.create_task(heard.next("end"))
         await server.aclose()
         assert (await ending)["status"] == 503
+
+
+class UntilItIsGone(HomeAccess):
+    """A page may see the view at first, and when that is asked again, not before the page is gone."""
+
+    def visitor(self, request: web.Request) -> Visitor:
+        self._transport = request.transport
+        return Visitor("me")
+
+    async def may(self, visitor: Visitor, view: View) -> Ruling:
+        if not self._asked:
+            self._asked = True
+            return Ruling(200, user=visitor.user)
+        await until(lambda: self._transport is None or self._transport.is_closing())
+        return Ruling(401)
+
+    _asked = False
+
+
+async def test_a_page_that_is_gone_is_not_told_that_its_session_ended(caplog: pytest.LogCaptureFixture) -> None:
+    open_pages, view, board = Streams(UntilItIsGone("me")), a_view(), Board()
+
+    async def follow(request: web.Request) -> web.StreamResponse:
+        return await open_pages.follow(request, view, board)
+
+    app = web.Application()
+    app.router.add_get("/", follow)
+    async with serve(app, host="127.0.0.1", port=0) as url:
+        async with ClientSession() as page, page.get(url) as answer:
+            assert answer.status == 200
+            answer.close()
+        await until(lambda: open_pages.count == 0)
+    assert [record.message for record in caplog.records] == []
 
 
 async def test_a_document_is_compressed_for_who_can_read_that() -> None:

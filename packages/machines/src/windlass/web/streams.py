@@ -91,19 +91,18 @@ class Streams:
         if list(self._open.values()).count(user) >= MOST_OF_ONE:
             raise Refused(429, f"{user} has {MOST_OF_ONE} pages open already: close some")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"})
+        # The page may be gone, or read nothing, at any write.
         async with self._counted(user):
-            await response.prepare(request)
-            try:
-                await self._send_changes(request, response, view, board)
-            except Refused as refused:
-                await _send(response, "end", {"status": refused.status, "why": str(refused)})
-            except asyncio.CancelledError:
-                if not self._stopping:
-                    raise
-                with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, TimeoutError):
+                await response.prepare(request)
+                try:
+                    await self._send_changes(request, response, view, board)
+                except Refused as refused:
+                    await _send(response, "end", {"status": refused.status, "why": str(refused)})
+                except asyncio.CancelledError:
+                    if not self._stopping:
+                        raise
                     await _send(response, "end", {"status": 503, "why": "the server is stopping"})
-            except (OSError, TimeoutError):
-                pass  # the page is gone, or reads nothing
         return response
 
     async def _send_changes(self, request: web.Request, response: web.StreamResponse, view: View, board: Board) -> None:
