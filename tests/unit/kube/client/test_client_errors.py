@@ -341,8 +341,44 @@ async def test_a_write_that_got_no_connection_in_time_was_not_sent(
     assert len(server.requests) == 1
 
 
-async def test_an_answer_that_is_no_object_is_a_decode_error(client: Client, server: Script) -> None:
-    server.then(text(200, "<html>welcome</html>"))
+@pytest.mark.parametrize(
+    "answer",
+    [
+        text(200, "<html>welcome</html>"),
+        text(200, ""),
+        text(200, "[" * 100_000),
+        json(200, {"login": "/login"}),
+        json(200, {"kind": "Status", "status": "Failure", "code": 503}),
+        json(200, {"metadata": {"name": "b", "namespace": "here"}}),
+        json(200, {"metadata": {"name": "b", "labels": 5}}),
+    ],
+    ids=["a page", "nothing", "deep", "JSON", "a Status", "another object", "another malformed object"],
+)
+async def test_an_answer_that_is_not_the_object_says_nothing_about_it(
+    client: Client, server: Script, answer: Answer
+) -> None:
+    server.then(answer)
+    with pytest.raises(errors.TransportError, match="widgets/a: the answer is none of an API server") as caught:
+        await read(client)
+    assert caught.value.transient
+
+
+@pytest.mark.parametrize(
+    "answer", [text(200, "<html>welcome</html>"), json(200, {"login": "/login"})], ids=["a page", "JSON"]
+)
+async def test_an_answer_that_is_no_list_is_not_an_empty_one(client: Client, server: Script, answer: Answer) -> None:
+    server.then(answer)
+    with pytest.raises(errors.DecodeError, match="not a list"):
+        await client.list(Widget)
+
+
+async def test_a_list_of_nothing_may_be_null(client: Client, server: Script) -> None:
+    server.then(json(200, {"metadata": {"resourceVersion": "1"}, "items": None}))
+    assert (await client.list(Widget)).items == []
+
+
+async def test_an_object_with_malformed_metadata_is_a_decode_error(client: Client, server: Script) -> None:
+    server.then(json(200, {"metadata": {"name": "a", "namespace": "here", "labels": 5}}))
     with pytest.raises(errors.DecodeError, match=r"Widget.example.com/v1"):
         await read(client)
 
@@ -509,7 +545,7 @@ async def test_a_name_that_is_no_path_segment_never_becomes_a_request(
 
 
 async def test_unusual_names_are_quoted(client: Client, server: Script) -> None:
-    server.then(json(200, WIDGET))
+    server.then(json(200, {**WIDGET, "metadata": {"name": "a b?c#d"}}))
     await client.get(Widget, "a b?c#d", namespace="here")
     assert server.requests[0].path == "/apis/example.com/v1/namespaces/here/widgets/a%20b%3Fc%23d"
 

@@ -7,7 +7,7 @@
 
     KubeError
     ├── ConfigError             kubeconfig or in-cluster credentials are unusable: fix the file it names
-    ├── TransportError          no answer came: try again
+    ├── TransportError          no answer came, or one that is none of an API server: try again
     │   └── OutcomeUnknown      no answer came to a *write*: check whether it happened before repeating it
     ├── ApiError                the server answered with a Status
     │   ├── BadRequest    400   the request is malformed: a bug, or a server too old or too new
@@ -97,7 +97,7 @@ class ConfigError(KubeError):
 
 
 class TransportError(KubeError):
-    """No answer came: refused, reset, timed out, or TLS failed."""
+    """No answer came: refused, reset, timed out, or TLS failed. Or a proxy answered a GET with a page of its own."""
 
     transient = True
 

@@ -63,11 +63,24 @@ class _ListMeta(Struct, rename="camel", frozen=True):
 
 
 class _List(Struct, frozen=True):
+    """`items` is null of a server that found nothing, and missing in what is no list."""
+
+    items: list[msgspec.Raw] | None
     metadata: _ListMeta = field(default_factory=_ListMeta)
-    items: list[msgspec.Raw] | None = None
 
 
 _LIST = decoding.decoder(_List)
+
+
+class _Name(Struct, frozen=True):
+    name: str = ""
+
+
+class _Named(Struct, frozen=True):
+    metadata: _Name = field(default_factory=_Name)
+
+
+_NAMED = decoding.decoder(_Named)
 
 
 class ReadingVerbs(ReadApi):
@@ -86,7 +99,7 @@ class ReadingVerbs(ReadApi):
                 answer = await self.transport.exchange(
                     "GET", path, accept=self._accept, kind=request.kind.RESOURCE.name
                 )
-                return Object.parse(request.kind, answer)
+                return _named(request, answer, path)
             case ListRequest():
                 return await self._list(request)
         raise TypeError(f"{type(self).__name__} has no verb for {type(request).__name__}")
@@ -197,6 +210,30 @@ class ReadingVerbs(ReadApi):
                 on_open()
             async for event in events(pieces, kind, request=f"WATCH {path}", on_unreadable=on_unreadable):
                 yield event
+
+
+def _named(request: GetRequest, answer: bytes, path: str) -> Object[Any]:
+    """The object that was asked for. A proxy before the API server may answer 200 with a page of its own.
+
+    Raises TransportError for such an answer, which says nothing about the object; and DecodeError if the answer has the
+    object's name, and its metadata cannot be read.
+    """
+    try:
+        found = Object.parse(request.kind, answer)
+    except DecodeError as error:
+        if _name(answer) == request.name:
+            raise
+        raise TransportError(f"GET {path}: the answer is none of an API server: {error}") from error
+    if found.name != request.name:
+        raise TransportError(f"GET {path}: the answer is none of an API server: it has the name {found.name!r}")
+    return found
+
+
+def _name(answer: bytes) -> str:
+    try:
+        return _NAMED.decode(answer).metadata.name
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
 
 
 def _listed(answer: bytes) -> _List:
