@@ -25,6 +25,7 @@ from bench.machine import NoiseMeter, usage
 from bench.servers import GROUP, USER, Tree, control_plane, until
 from bench.tables import Cell, Table, against
 from windlass.openstack.installation import OWNED
+from windlass.testing import BlockingAccess
 from windlass.testing.plane.control_plane import BlockingControlPlane
 
 CLOUDS = 50
@@ -62,14 +63,14 @@ def _round(folder: Path, count: int, number: int) -> Iterator[dict[str, Cell]]:
             plane.apply_crds(*(owned.manifest() for owned in OWNED))
             for name in ("windlass-openstack", "good"):
                 plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-            plane.apply(_secret("good", model_cloud.clouds_yaml(int(port))))
+            plane.apply(secret("good", model_cloud.clouds_yaml(int(port))))
             with _running(plane, folder / "run.log") as process:
                 alone = _made(plane, count, "alone")
                 yield _row(number, "alone", process, alone, alone)
                 noise = NoiseMeter()
                 for which in range(CLOUDS):
-                    _name_cloud(plane, f"hanging-{which}", silent[0])
-                    _name_cloud(plane, f"trickling-{which}", trickling[which])
+                    name_cloud(plane, f"hanging-{which}", silent[0])
+                    name_cloud(plane, f"trickling-{which}", trickling[which])
                 beside = _made(plane, count, "beside")
                 yield {**_row(number, "beside them", process, beside, alone), "others, cores": noise.read().others}
         finally:
@@ -109,35 +110,38 @@ def _made(plane: BlockingControlPlane, count: int, name: str) -> list[float]:
     """Seconds until each server is ready; the first, for which the cloud is asked for the first time, is left out."""
     found = []
     for number in range(count + 1):
-        plane.apply(_server("good", f"{name}-{number}"))
+        plane.apply(server("good", f"{name}-{number}"))
         began = time.monotonic()
-        until(partial(_is_ready, plane, f"{_objects('good')}/{name}-{number}"), pace=0.02)
+        until(partial(is_ready, plane, f"{_objects('good')}/{name}-{number}"), pace=0.02)
         found.append(time.monotonic() - began)
     return found[1:]
 
 
-def _is_ready(plane: BlockingControlPlane, path: str) -> bool:
+def is_ready(plane: BlockingAccess, path: str) -> bool:
     return bool(plane.rest.request("GET", path).get("status", {}).get("ready"))
 
 
-def _name_cloud(plane: BlockingControlPlane, namespace: str, place: str) -> None:
+def name_cloud(plane: BlockingAccess, namespace: str, place: str) -> None:
+    """A tenant whose Secret names the cloud at `place`, host and port, and who wants a server there."""
     auth = {"auth_url": f"http://{place}/v3", "username": namespace, "password": "p", "project_name": "p"}
     domains = {"user_domain_name": "Default", "project_domain_name": "Default"}
     text = msgspec.yaml.encode({"clouds": {"openstack": {"auth": {**auth, **domains}}}}).decode()
     plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-    plane.apply(_secret(namespace, text), _server(namespace, "server"))
+    plane.apply(secret(namespace, text), server(namespace, "server"))
 
 
 def _objects(namespace: str) -> str:
     return f"/apis/{GROUP}/v1alpha1/namespaces/{namespace}/openstackservers"
 
 
-def _secret(namespace: str, text: str) -> Tree:
+def secret(namespace: str, text: str) -> Tree:
+    """The Secret that `server` names; `text`: its clouds.yaml."""
     metadata = {"name": "credentials", "namespace": namespace}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"clouds.yaml": text}}
 
 
-def _server(namespace: str, name: str) -> Tree:
+def server(namespace: str, name: str) -> Tree:
+    """An OpenStackServer that the cloud of `model_cloud` can make."""
     spec = {
         "identityRef": {"type": "Secret", "name": "credentials", "cloudName": "openstack"},
         "flavor": model_cloud.FLAVOR,

@@ -29,18 +29,19 @@ _NUMBERS = itertools.count(1)
 
 
 class Program:
-    """`argv` as a process. `probes` and, if they are wanted, `metrics` are where it serves them."""
+    """`argv` as a process. `probes` and, if they are wanted, `metrics` are where it serves them, at `ports`.
 
-    def __init__(self, argv: Sequence[str | Path], folder: Path, *, metrics: bool) -> None:
+    `metrics` None: the program knows none.
+    """
+
+    def __init__(self, argv: Sequence[str | Path], folder: Path, *, metrics: bool | None) -> None:
         number = next(_NUMBERS)
         self.log = folder / f"windlass-{number}.log"
-        probes, port = free_ports(2)
+        self.ports = probes, port = free_ports(2)
         self.probes, self.metrics = f"http://127.0.0.1:{probes}", f"http://127.0.0.1:{port}"
-        self._argv = [
-            *argv,
-            f"--health-probe-bind-address=127.0.0.1:{probes}",
-            f"--metrics-bind-address={f'127.0.0.1:{port}' if metrics else '0'}",
-        ]
+        self._argv = [*argv, f"--health-probe-bind-address=127.0.0.1:{probes}"]
+        if metrics is not None:
+            self._argv.append(f"--metrics-bind-address={f'127.0.0.1:{port}' if metrics else '0'}")
         self._processes = Processes(folders=[], log=folder / f"windlass-{number}.supervisor.log")
 
     async def start(self) -> None:
@@ -87,7 +88,7 @@ class Program:
 
 
 @asynccontextmanager
-async def starting(argv: Sequence[str | Path], folder: Path, *, metrics: bool = False) -> AsyncIterator[Program]:
+async def starting(argv: Sequence[str | Path], folder: Path, *, metrics: bool | None = False) -> AsyncIterator[Program]:
     """A process that was started this moment; it dies with the block at the latest. `folder` gets its log."""
     one = Program(argv, folder, metrics=metrics)
     try:
@@ -98,7 +99,7 @@ async def starting(argv: Sequence[str | Path], folder: Path, *, metrics: bool = 
 
 
 @asynccontextmanager
-async def running(argv: Sequence[str | Path], folder: Path, *, metrics: bool = False) -> AsyncIterator[Program]:
+async def running(argv: Sequence[str | Path], folder: Path, *, metrics: bool | None = False) -> AsyncIterator[Program]:
     """A process that is ready."""
     async with starting(argv, folder, metrics=metrics) as one:
         await one.ready()

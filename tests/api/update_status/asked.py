@@ -16,12 +16,14 @@ NEARBY: Final = (sys.executable, "-m", "tests.api.update_status.nearby")
 """The process that asks them, although no Service leads anywhere on a plane."""
 
 
-async def register(admin: Client, name: str, port: int, authority: str, **spec: Any) -> None:
+async def register(
+    admin: Client, name: str, port: int, authority: str, *, namespace: str = STORAGE, **spec: Any
+) -> None:
     """An enabled UpdateInformer and its Service."""
     ports = {"ports": [{"port": port, "protocol": "TCP"}], "selector": {"app": name}}
-    await admin.create(Service, {"metadata": {"name": name}, "spec": ports}, namespace=STORAGE)
+    await admin.create(Service, {"metadata": {"name": name}, "spec": ports}, namespace=namespace)
     bundle = base64.b64encode(authority.encode()).decode()
-    reach = {"service": {"namespace": STORAGE, "name": name, "port": port}, "caBundle": bundle}
+    reach = {"service": {"namespace": namespace, "name": name, "port": port}, "caBundle": bundle}
     usual = {"enabled": True, "intervalSeconds": 10, "timeoutSeconds": 2, "clientConfig": reach}
     resource = UpdateInformer.RESOURCE
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}

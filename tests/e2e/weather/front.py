@@ -20,6 +20,7 @@ from typing import Any, Self
 from aiohttp import ClientSession, ClientTimeout, web
 
 from windlass.kube.client.connections import Connections
+from windlass.kube.process.accepting import Limits
 from windlass.kube.process.serving import serve
 from windlass.testing.plane.connection import Connection
 
@@ -71,7 +72,8 @@ class Front:
         )
         app = web.Application(client_max_size=1 << 24)
         app.router.add_route("*", "/{path:.*}", self._handle)
-        self.url = await self._stack.enter_async_context(serve(app, host="127.0.0.1", port=0))
+        limits = Limits(waiting=10_000, idle_seconds=3600)  # as an API server, and not as our own servers
+        self.url = await self._stack.enter_async_context(serve(app, host="127.0.0.1", port=0, limits=limits))
         return self
 
     async def __aexit__(
@@ -96,10 +98,10 @@ class Front:
             if encoding := answer.headers.get("Content-Encoding"):
                 kept["Content-Encoding"] = encoding
             response = web.StreamResponse(status=answer.status, headers=kept)
-            await response.prepare(request)
             plural = request.path.rsplit("/", 1)[-1] if "watch" in request.query else ""
             # Who asked may have died.
             with suppress(ConnectionResetError):
+                await response.prepare(request)
                 async for piece in answer.content.iter_any():
                     await self._pass(plural)
                     await response.write(piece)

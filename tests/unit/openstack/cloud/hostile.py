@@ -64,6 +64,22 @@ def compressed(peer: socket.socket, end: threading.Event) -> None:
     end.wait(0.2)
 
 
+def angle_brackets(peer: socket.socket, end: threading.Event) -> None:
+    """An error page that is nothing but beginnings of tags."""
+    _answer(peer, "404 Not Found", "text/html", b"<" * 200_000)
+
+
+def deep_json(peer: socket.socket, end: threading.Event) -> None:
+    """A token that nests deeper than a decoder may follow."""
+    _answer(peer, "201 Created", "application/json", b'{"token":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+
+
+def _answer(peer: socket.socket, status: str, kind: str, body: bytes) -> None:
+    _read(peer)
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    peer.sendall(head.encode() + body)
+
+
 @contextmanager
 def hostile(behave: Behaviour, address: str = "127.0.0.1") -> Iterator[str]:
     """Serve `behave`, a thread for each connection; yields host and port."""
