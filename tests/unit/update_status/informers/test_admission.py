@@ -146,6 +146,13 @@ def test_control_4_an_authority_may_have_comments_in_any_language() -> None:
     assert given.authority.encode().endswith(PEM)
 
 
+def test_control_4_an_authority_is_read_once_however_often_the_informer_is_looked_at() -> None:
+    first, again = verdict(), verdict()
+    assert isinstance(first, Endpoint)
+    assert isinstance(again, Endpoint)
+    assert first.authority is again.authority
+
+
 @pytest.mark.parametrize("name", ["cpi", "ni"])
 def test_control_5_the_controllers_own_names_are_never_asked(name: str) -> None:
     assert reason(informer(name)) is Reason.DISABLED
