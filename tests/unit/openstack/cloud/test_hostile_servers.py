@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +29,7 @@ from tests.unit.openstack.cloud.hostile import (
     trickling_header,
 )
 from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, Seen, served
+from tests.waiting import until
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.session import CloudSession
@@ -157,6 +161,26 @@ async def test_a_long_list_is_read_whole(cloud: HttpCloud) -> None:
     for _ in range(3):
         assert (await session.send(SERVERS, seconds=20)).body == body
     session.close()
+
+
+@pytest.mark.parametrize("behave", LONG, ids=lambda each: each.__name__)
+async def test_memory_of_endless_answers_goes_back_to_the_system(behave: Behaviour) -> None:
+    """Each thread reads one, all at the same time."""
+    threads, servers = Threads(8), 6
+    with ExitStack() as stack:
+        places = [stack.enter_context(hostile(behave, f"127.0.0.{2 + number}")) for number in range(servers)]
+        sessions = [CloudSession(keystone_at(f"http://{place}/v3", tenant=place), threads) for place in places]
+        before = resident()
+        failures = await asyncio.gather(*(failure_of(session, SERVERS, 60) for session in sessions))
+        assert all("is larger than" in str(each) for each in failures)
+        del failures
+        await until(lambda: resident() - before < LARGEST, within=30)
+
+
+def resident() -> int:
+    """The memory of this process, in bytes."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.parametrize("behave", [banner, compressed], ids=lambda each: each.__name__)

@@ -8,6 +8,7 @@ what keystoneauth1 asks on its own.
 |---|---|
 | time | `Call.deadline`, for all requests of the call together; then the thread is free |
 | size | `LARGEST` bytes of one answer, headers included; `OF_TENANT` of all that are being read for one |
+| memory | goes back to the system soon after an answer of more than `FAIR` bytes |
 | compressed answers | are refused: they were not asked for, and may grow a thousandfold |
 | CAs | in memory; no file is written |
 | addresses | those that `Call.refusal` refuses are not asked: at each connection, so for redirects and catalogs too |
@@ -38,6 +39,7 @@ from urllib3.exceptions import ConnectTimeoutError, LocationValueError, NameReso
 from urllib3.util.ssl_ import create_urllib3_context
 
 from windlass.openstack.cloud.names import Names, endpoint_of
+from windlass.openstack.cloud.trimming import Trimmer
 
 CONNECT_SECONDS: Final = 5.0
 LARGEST: Final = 16 * 2**20
@@ -59,6 +61,7 @@ class Volume:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
+        self._trimmer = Trimmer()
 
     def take(self, tenant: str, size: int) -> None:
         """Raises TooLong."""
@@ -73,6 +76,8 @@ class Volume:
             self._held[tenant] -= size
             if not self._held[tenant]:
                 del self._held[tenant]
+        if size > FAIR:
+            self._trimmer.soon()
 
 
 _VOLUME: Final = Volume()
