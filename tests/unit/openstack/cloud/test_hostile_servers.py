@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 import requests
+from msgspec import structs
 
 from tests.unit.kube.client.tls import AUTHORITY
 from tests.unit.openstack.cloud.hostile import (
@@ -31,6 +33,7 @@ from tests.unit.openstack.cloud.hostile import (
 from tests.unit.openstack.cloud.http_cloud import HttpCloud, Said, Seen, served
 from tests.waiting import until
 from windlass.openstack.cloud.failures import CloudFailure, Doubtful, Unavailable
+from windlass.openstack.cloud.login import open_session
 from windlass.openstack.cloud.names import Names
 from windlass.openstack.cloud.session import CloudSession
 from windlass.openstack.cloud.threads import Threads
@@ -250,6 +253,20 @@ async def test_each_request_of_a_call_may_have_a_large_answer(cloud: HttpCloud) 
                 return sum(len(session.get(other.url).content) for _ in range(2))
 
         assert await asyncio.to_thread(ask) == 2 * (LARGEST - 2**20)
+
+
+def test_sessions_of_tenants_share_the_usual_cas_and_no_others() -> None:
+    """These take megabytes, and each try to log in to a cloud that fails makes a session."""
+
+    def trust(tenant: str, cacert: str = "", **entry: Any) -> Any:
+        credentials = structs.replace(keystone_at("https://192.0.2.1/v3", tenant, **entry), cacert=cacert)
+        session = open_session(credentials, agent="", connections=1).session
+        return session.get_adapter("https://").poolmanager.connection_pool_kw["ssl_context"]
+
+    assert trust("one") is trust("two")
+    others = [trust(""), trust(""), trust("one", AUTHORITY.decode()), trust("one", verify=False), trust("one")]
+    assert len({id(each) for each in others}) == len(others)
+    assert trust("one").verify_mode is ssl.CERT_REQUIRED
 
 
 async def test_callers_share_a_look_up_and_its_answer_is_used_for_a_while() -> None:

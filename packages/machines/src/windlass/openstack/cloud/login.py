@@ -53,7 +53,8 @@ def open_session(credentials: Credentials, *, agent: str, connections: int) -> "
     # Proxies and CAs of the environment are the user's: they hold for the user's own clouds.yaml and for no Secret.
     carrier.trust_env = not credentials.tenant
     carrier.auth = lambda request: request  # without one, ~/.netrc would be read
-    adapter = Adapter(verify=verify, authority=credentials.cacert, connections=connections)
+    own = not credentials.tenant
+    adapter = Adapter(verify=verify, authority=credentials.cacert, connections=connections, own=own)
     for scheme in ("http://", "https://"):
         carrier.mount(scheme, adapter)
     return Session(

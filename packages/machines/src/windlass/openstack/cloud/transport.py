@@ -25,6 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.client import RemoteDisconnected
 from typing import Any, Final
 
@@ -224,17 +225,33 @@ class _TlsPool(HTTPSConnectionPool):
 _POOLS: Final = {"http": _Pool, "https": _TlsPool}
 
 
+def _context(*, verify: bool) -> ssl.SSLContext:
+    made = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
+    made.sslsocket_class = _TlsSocket
+    return made
+
+
+def _usual_trust() -> ssl.SSLContext:
+    made = _context(verify=True)
+    made.load_verify_locations(cafile=DEFAULT_CA_BUNDLE_PATH)
+    return made
+
+
+# The CAs of the world take megabytes, and each try to log in to a cloud that fails makes a session.
+_shared_trust: Final = cache(_usual_trust)
+
+
 class Adapter(TCPKeepAliveAdapter):
     """Carries the requests of a session. `verify`: whether certificates are; `authority`: PEM; empty: the CAs of
-    `requests`. `connections` are kept open."""
+    `requests`. `connections` are kept open. `own`: files of the user's may be added to what is trusted."""
 
-    def __init__(self, *, verify: bool, authority: str, connections: int) -> None:
-        self._context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
-        self._context.sslsocket_class = _TlsSocket
-        if authority:
-            self._context.load_verify_locations(cadata=authority)
-        elif verify:
-            self._context.load_verify_locations(cafile=DEFAULT_CA_BUNDLE_PATH)
+    def __init__(self, *, verify: bool, authority: str, connections: int, own: bool = True) -> None:
+        if verify and not authority:
+            self._context = _usual_trust() if own else _shared_trust()
+        else:
+            self._context = _context(verify=verify)
+            if authority:
+                self._context.load_verify_locations(cadata=authority)
         super().__init__(pool_maxsize=connections)
 
     def init_poolmanager(self, *args: Any, **named: Any) -> None:
