@@ -260,8 +260,9 @@ def test_sessions_of_tenants_share_the_usual_cas_and_no_others() -> None:
 
     def trust(tenant: str, cacert: str = "", **entry: Any) -> Any:
         credentials = structs.replace(keystone_at("https://192.0.2.1/v3", tenant, **entry), cacert=cacert)
-        session = open_session(credentials, agent="", connections=1).session
-        return session.get_adapter("https://").poolmanager.connection_pool_kw["ssl_context"]
+        adapter = open_session(credentials, agent="", connections=1).session.get_adapter("https://")
+        assert isinstance(adapter, Adapter)
+        return adapter.poolmanager.connection_pool_kw["ssl_context"]
 
     assert trust("one") is trust("two")
     others = [trust(""), trust(""), trust("one", AUTHORITY.decode()), trust("one", verify=False), trust("one")]
