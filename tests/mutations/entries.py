@@ -1460,7 +1460,7 @@ _BUILDING_IMAGES = (
         "os_build/request.py",
         "os_build/test_request.py",
         ("LAYERING in pool.metadata.annotations or ", ""),
-        ("    if data is None:\n        where, data", "    if not data:\n        where, data"),
+        ("given.config) if given.config is not None else", "given.config) if given.config else"),
         ("if not config.startswith(RENDERED):", "if False:"),
         ('if not data.get(key, "").strip():', "if key not in data:"),
         ("        if backend is None:\n            known", "        if False:\n            known"),
@@ -1470,9 +1470,29 @@ _BUILDING_IMAGES = (
         "os_build/test_identity.py",
         ("request.containerfile, str(request.target)]", "str(request.target)]"),
         ("request.containerfile, str(request.target)]", "request.containerfile]"),
+        ("    if request.egress.trust_bundle:\n", "    if True:\n"),
+        ("        parts.append(request.egress.trust_bundle)", "        pass"),
         ("recorded == str(self) or (not self.rebuild and", "recorded == str(self) or ("),
         ("_hash([pool, str(inputs)])", "_hash([str(inputs)])"),
         ('(f"-{attempt}" if attempt > 1 else "")', '""'),
+    ),
+    *_in(
+        "os_build/environment.py",
+        "os_build/test_environment.py",
+        ("            if exists(loan.kind, name):", "            if True:"),
+        (
+            "                found.append(Lent(loan.at, loan.kind, name))\n                break",
+            "                found.append(Lent(loan.at, loan.kind, name))",
+        ),
+        ("trust_bundle=bundle or options.trust_bundle", "trust_bundle=bundle"),
+        ("if any(variables(proxy).values()) else options.proxy", "if spec.proxy else options.proxy"),
+    ),
+    *_in(
+        "os_build/backends/job_build.sh",
+        "os_build/backends/test_job_script.py",
+        ('authfile "$PUSH_SECRET" >"$WORK/push.json"\nattempt 66', "attempt 66"),
+        ('[ -n "$(ls "$from" 2>/dev/null)" ] || continue', "|| continue"),
+        ('${policy:+--signature-policy "$policy"} ', ""),
     ),
     *_in(
         "os_build/pool/situation.py",
@@ -1687,7 +1707,7 @@ _ASKING_AND_RENDERING = (
         (" if self._clock.monotonic() - when < COUNTS[answer.kind] else None", ""),
         ("async with self._asking.setdefault(key, asyncio.Lock()):", "if True:"),
         ("self._answers.pop((request.target, request.versions), None)", "pass"),
-        ('frozenset({"auths"})', "frozenset()"),
+        ('frozenset({"auths", "egress"})', "frozenset()"),
     ),
     *_in(
         "os_build/registry/conversation.py",
@@ -1834,7 +1854,7 @@ _ASKING_AND_RENDERING = (
     *_in(
         "os_build/backends/owned.py",
         "os_build/backends",
-        ("        return fits_config_map(context)\n", "        return None\n"),
+        ("        return fits_config_map(context, beside=", "        return None and ("),
         ("    usual = True\n", "    usual = False\n"),
         ("ObjectMeta(name=order.pool.name, uid=order.pool.uid)", "ObjectMeta(name=order.pool.name)"),
         ("if not builder.deleting or state.phase in", "if True or state.phase in"),
@@ -1842,7 +1862,10 @@ _ASKING_AND_RENDERING = (
     *_in(
         "os_build/backends/local/records.py",
         "os_build/backends/local",
-        ("for file in (self.pull, self.push, self.digest):", "for file in (self.digest,):"),
+        (
+            "for file in (self.pull, self.push, _new(self.pull), _new(self.push), self.digest):",
+            "for file in (self.digest,):",
+        ),
         ("unfinished.rename(self.path / _OUTCOME)", "pass"),
     ),
     *_in(

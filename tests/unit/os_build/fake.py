@@ -17,6 +17,7 @@ from windlass.kube.control.plan import Action, Call, Request, Target
 from windlass.kube.control.source import Source
 from windlass.os_build.builder import BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context, fits_build, fits_config_map
 from windlass.os_build.request import BackendName, Problem
 from windlass.os_build.request import Request as Asked
@@ -28,6 +29,12 @@ DIGEST = "sha256:" + "ab" * 32
 class StartFake(Request, frozen=True):
     SYSTEM = SYSTEM
     state: BuildState
+
+
+class RenewFake(Request, frozen=True):
+    SYSTEM = SYSTEM
+    name: str
+    secrets: str
 
 
 class CancelFake(Request, frozen=True):
@@ -48,6 +55,8 @@ class FakeBuilders:
         self.builds: dict[str, BuildState] = {}
         self.begun: list[str] = []
         self.now = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+        self.orders: dict[str, Order] = {}
 
     # steps of a test
 
@@ -81,6 +90,8 @@ class FakeBuilders:
             case StartFake(state) if state.name not in self.builds:
                 self.builds[state.name] = state
                 self.begun.append(state.name)
+            case RenewFake(name, secrets) if name in self.builds:
+                self._change(name, secrets=secrets)
             case CancelFake(name, cause) if name in self.builds:
                 self.fail(name, cause)
             case CleanFake(name):
@@ -93,9 +104,12 @@ class FakeBuilders:
 class FakeBackend:
     """The backend over these builders."""
 
-    def __init__(self, builders: FakeBuilders, *, name: BackendName = BackendName.OPENSHIFT) -> None:
+    def __init__(
+        self, builders: FakeBuilders, *, name: BackendName = BackendName.OPENSHIFT, refers: bool = True
+    ) -> None:
         self._builders = builders
         self._name = name
+        self._refers = refers
 
     @property
     def name(self) -> BackendName:
@@ -111,7 +125,7 @@ class FakeBackend:
 
     @property
     def permissions(self) -> tuple[Declaration, ...]:
-        return (calls(StartFake, CancelFake, CleanFake),)
+        return (calls(StartFake, RenewFake, CancelFake, CleanFake),)
 
     @property
     def usual(self) -> bool:
@@ -119,7 +133,7 @@ class FakeBackend:
 
     @property
     def mounts_secrets(self) -> bool:
-        return self._name is not BackendName.LOCAL
+        return self._refers and self._name is not BackendName.LOCAL
 
     def unfit(self, context: Context, request: Asked) -> Problem | None:
         unfit = fits_config_map(context)
@@ -129,6 +143,7 @@ class FakeBackend:
         return [each for each in self._builders.builds.values() if each.pool == pool and each.backend == self._name]
 
     def start(self, order: Order) -> tuple[Action, ...]:
+        self._builders.orders[order.name] = order
         state = BuildState(
             name=order.name,
             backend=self._name,
@@ -141,6 +156,10 @@ class FakeBackend:
             image=order.image,
         )
         return (Call(target=order.pool, request=StartFake(state), why="the pool asks for an image"),)
+
+    def renew(self, state: BuildState, secrets: Secrets) -> tuple[Action, ...]:
+        renewed = RenewFake(state.name, secrets.state)
+        return (Call(target=_pool(state), request=renewed, why="the Secrets have changed"),)
 
     def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
         return (Call(target=_pool(state), request=CancelFake(state.name, cause), why=str(cause)),)

@@ -12,6 +12,7 @@ from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, ov
 
 BASE = "127.0.0.1:5961/os/base"
 PULLING = f"Error: creating build container: initializing source docker://{BASE}:v1: "
+ASKING = 'Error: pinging container registry r.example.com: Get "https://r.example.com/v2/": '
 READING = f"{PULLING}reading manifest v1 in {BASE}: "
 PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to reuse blob sha256:01d5 at destination: '
 
@@ -70,6 +71,9 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
             id="no-such-host",
         ),
         pytest.param(PULLING + "dial tcp 10.0.0.1:443: i/o timeout", "build", Cause.UNREACHABLE, id="timeout"),
+        pytest.param(ASKING + "Bad Gateway", "build", Cause.UNREACHABLE, id="a proxy that finds no such host"),
+        pytest.param(ASKING + "Forbidden", "build", Cause.UNREACHABLE, id="a proxy that lets nobody ask this host"),
+        pytest.param(ASKING + "Proxy Authentication Required", "push", Cause.UNREACHABLE, id="a proxy with users"),
         pytest.param(
             "Error: writing blob: write tcp 10.0.0.1:4->10.0.0.2:5: use of closed network connection",
             "push",

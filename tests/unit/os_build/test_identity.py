@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from windlass.api.machineconfiguration import Proxy
+from windlass.os_build.environment import Egress
 from windlass.os_build.identity import Inputs, build_name, inputs_of
+from windlass.os_build.placement import Placement
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BackendName, OsImages, Request
 
@@ -42,6 +45,28 @@ def test_the_name_of_a_build_is_that_of_its_pool_and_a_hash() -> None:
 )
 def test_what_the_image_stands_for_changes_the_name(change: dict[str, Any]) -> None:
     assert inputs_of(replace(REQUEST, **change), applied_by="tree") != inputs_of(REQUEST, applied_by="tree")
+
+
+def test_a_trust_bundle_gets_into_the_image_so_it_changes_the_name() -> None:
+    bundled = replace(REQUEST, egress=Egress(trust_bundle="one"))
+    other = replace(REQUEST, egress=Egress(trust_bundle="other"))
+    names = {str(inputs_of(each, applied_by="tree")) for each in (REQUEST, bundled, other)}
+    assert len(names) == 3
+
+
+@pytest.mark.parametrize(
+    "egress",
+    [
+        Egress(proxy=Proxy(https_proxy="http://proxy:3128")),
+        Egress(authorities="certificate"),
+        Egress(registries=(("r", "certificate"),)),
+    ],
+    ids=["proxy", "CAs of registries", "CA of a registry"],
+)
+def test_the_way_to_the_outside_does_not_change_the_name(egress: Egress) -> None:
+    placement = Placement(image="registry.example.com/builder:2", limits=(("memory", "1Gi"),))
+    changed = replace(REQUEST, egress=egress, placement=placement)
+    assert inputs_of(changed, applied_by="tree") == inputs_of(REQUEST, applied_by="tree")
 
 
 def test_how_the_configuration_is_applied_changes_the_name() -> None:

@@ -15,7 +15,7 @@ from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Pod, Secret
 from windlass.capability.planning.fields import field_changes
 from windlass.kube.control.plan import Action
-from windlass.kube.control.question import Answers, Question
+from windlass.kube.control.question import Answers, Indexed, Question
 from windlass.kube.control.source import Mailbox
 from windlass.model import MemoryApi
 from windlass.model.reader import MemoryReader
@@ -25,9 +25,11 @@ from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.builder import Backend
 from windlass.os_build.credentials import Auths, auths
+from windlass.os_build.environment import Files, lent, loans_of
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.pool.decide import plan_of
-from windlass.os_build.pool.questions import Answered, Credentials, Rendered, push_credentials
+from windlass.os_build.pool.observe import BY_NAME
+from windlass.os_build.pool.questions import Answered, Borrowed, Credentials, Rendered, push_credentials
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.os_build.request import PULL_SECRET, BackendName
 from windlass.os_build.turns import Turn
@@ -37,6 +39,11 @@ CONTEXT = Context({"Containerfile": b"FROM x"})
 PULL = Credentials("pull", PULL_SECRET, "", "v1")
 PUSH = push_credentials(REQUEST, "v1")
 TURN = Turn("worker", LONG_AGO)
+KINDS: dict[str, type[Any]] = {"Secret": Secret, "ConfigMap": ConfigMap}
+LOANS: tuple[Question[Any], ...] = tuple(
+    Indexed(KINDS[loan.kind], BY_NAME, name) for loan in loans_of(REQUEST.pool) for name in loan.names
+)
+LENT = lent(REQUEST.pool, lambda kind, name: True)
 PROBE = Answered(str(REQUEST.target), "v1")
 
 
@@ -70,11 +77,13 @@ def test_no_action_shows_a_credential(password: str, field: str) -> None:
     secret = Secret(type="kubernetes.io/dockerconfigjson", string_data={".dockerconfigjson": document})
     read = auths(secret, key="finalImagePushSecretName")
     assert isinstance(read, Auths)
+    files = Files({"key.pem": password.encode()})
     assert read.login("registry.example.com") is not None
     for name in BackendName:
         for answer in (None, GRANTED):
             known: dict[Question[Any], Any] = {PULL: read, PUSH: read, PROBE: answer, TURN: None}
             known[Rendered(REQUEST)] = CONTEXT
+            known |= dict.fromkeys(LOANS, (object(),)) | {Borrowed(LENT): {each.at: files for each in LENT}}
             given = seen(of_pool(), backend=name, answers=Answers.of(known, at=NOW))
             plan = plan_of(given, now=NOW, backends=backends(), timing=TIMING)
             shown = [repr(given), str(plan), *(text for action in plan.actions for text in texts(action))]

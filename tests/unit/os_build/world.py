@@ -4,11 +4,12 @@ import base64
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from tests.unit.os_build.fake import SYSTEM, FakeBackend, FakeBuilders
 from windlass.api.core import ConfigMap, Event, Secret
-from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigPool
+from windlass.api.machineconfiguration import GROUP, ControllerConfig, MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
@@ -21,6 +22,7 @@ from windlass.model.reader import LaggingReader
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import BUILDER_CONFIG, IMAGE, LAYERING, NAMESPACE
 from windlass.os_build.credentials import Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.snapshot import Settings, Timing
@@ -45,7 +47,7 @@ class FakeRegistries:
         return self._answered.get((target, versions))
 
     async def manifest(
-        self, target: Target, reference: str, login: Login | None, *, origin: str
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
     ) -> Found | Gone | NotAsked:
         return self.found
 
@@ -62,10 +64,21 @@ class World:
     """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock."""
 
     def __init__(self, *, debounce: float = 0.0, machine_os_configs: bool = False, max_builds: int = 0) -> None:
-        kinds = (MachineConfigPool, MachineConfig, MachineOSConfig, MachineOSBuild, ConfigMap, Secret, Event)
+        kinds = (
+            MachineConfigPool,
+            ControllerConfig,
+            MachineConfig,
+            MachineOSConfig,
+            MachineOSBuild,
+            ConfigMap,
+            Secret,
+            Event,
+        )
         self.api = MemoryApi(*kinds, clock=self.now)
         self.builders = FakeBuilders()
         self.debounce = debounce
+        self.registry_ca: Path | None = None
+        self.refers = True
         self.machine_os_configs = machine_os_configs
         self.max_builds = max_builds
         self.process = Process(self)
@@ -82,7 +95,10 @@ class World:
 
     def backends(self, reader: IndexedReader) -> Mapping[BackendName, Backend]:
         """What builds."""
-        return {name: FakeBackend(self.builders, name=name) for name in (BackendName.OPENSHIFT, BackendName.JOB)}
+        return {
+            name: FakeBackend(self.builders, name=name, refers=self.refers)
+            for name in (BackendName.OPENSHIFT, BackendName.JOB)
+        }
 
     def now(self) -> datetime:
         return self.builders.now
@@ -150,6 +166,7 @@ class Process:
                 timing=Timing(debounce=world.debounce),
                 machine_os_configs=world.machine_os_configs,
                 max_builds=world.max_builds,
+                registry_ca=world.registry_ca,
             ),
         )
         self.asker = self.controller.asker(now=world.now)

@@ -6,21 +6,23 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.api.os_build.backends.stage import ACCOUNT, Stage, at_work, order
 from tests.waiting import eventually
 from windlass.api.batch import Job
-from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineconfiguration import MachineConfigPool, Proxy
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.control.plan import Create, Target
 from windlass.kube.errors import Conflict, Invalid
 from windlass.kube.verbs import PatchType
-from windlass.os_build.backends.job import JobBackend, JobSettings
-from windlass.os_build.backends.owned import Placement
+from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import BUILD_LABEL
+from windlass.os_build.environment import Egress, Environment, lent
+from windlass.os_build.placement import Placement, Toleration
 from windlass.os_build.policies import policies
 from windlass.testing import ControlPlane
 
@@ -91,17 +93,23 @@ ALLOWED = [
     (f"{CONTAINER}.securityContext", {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}),
     (f"{CONTAINER}.securityContext", {"runAsUser": 1000, "seccompProfile": {"type": "Unconfined"}}),
 ]
-SETTINGS = [
-    JobSettings(),
-    JobSettings(
-        image="registry.example.com/buildah@sha256:" + "1" * 64,
-        trusted_ca="bundle",
-        proxy={"HTTPS_PROXY": "http://proxy:3128"},
-        placement=Placement(
-            node_selector={"kubernetes.io/os": "linux"}, resources={"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
-        ),
+PLACED = Placement(
+    image="registry.example.com/buildah@sha256:" + "1" * 64,
+    node_selector=(("kubernetes.io/os", "linux"),),
+    tolerations=(Toleration("build"),),
+    requests=(("cpu", "1"),),
+    limits=(("cpu", "2"),),
+)
+ENVIRONMENT = Environment(
+    egress=Egress(
+        proxy=Proxy(https_proxy="http://proxy:3128"),
+        trust_bundle="bundle",
+        registries=(("registry.example.com:5000", "certificate"),),
     ),
-]
+    containers={"registries.conf": b"", "registries.d/a.yaml": b"", "certs.d/r/client.cert": b""},
+    lent=lent("any", lambda _kind, _name: True),
+)
+SETTINGS = [(Placement(), Environment()), (PLACED, ENVIRONMENT)]
 
 
 @pytest.fixture(scope="module")
@@ -197,16 +205,16 @@ async def until_in_force(acting: Acting) -> None:
     await eventually(lambda: acting.refusal_of_change(order(pool).name, change), bool, what="the policy on changes")
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=["as usual", "with all settings"])
+@pytest.mark.parametrize(("placement", "environment"), SETTINGS, ids=["as usual", "with all settings"])
 async def test_the_controller_makes_suspends_and_removes_its_jobs(
-    build_plane: ControlPlane, acting: Acting, settings: JobSettings
+    build_plane: ControlPlane, acting: Acting, placement: Placement, environment: Environment
 ) -> None:
     namespace = acting.stage.namespace
     async with at_work(
-        build_plane, namespace, lambda reader: JobBackend(reader, namespace=namespace, settings=settings)
+        build_plane, namespace, lambda reader: JobBackend(reader, namespace=namespace, placement=placement)
     ) as stage:
         pool = await stage.pool(f"own-{time.monotonic_ns()}")
-        await stage.start(order(pool))
+        await stage.start(replace(order(pool), environment=environment))
         await eventually(lambda: cancelled(stage, pool), what="it is suspended beside the writes of the job controller")
         await stage.until(pool, lambda state: state.is_over or state.ending)
         await stage.clean(pool)

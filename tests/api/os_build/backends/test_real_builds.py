@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.api.os_build.backends.stage import Stage, at_work, order
 from tests.builder import require_builder
@@ -17,6 +18,7 @@ from windlass.kube.process.tasks import end
 from windlass.os_build.backends.job import JobBackend
 from windlass.os_build.backends.openshift import OpenShiftBackend
 from windlass.os_build.builder import Backend, BuildState, Cause, Phase
+from windlass.os_build.environment import Environment, Lent
 from windlass.testing import ControlPlane
 from windlass.testing.builder import push_base
 from windlass.testing.builds.buildah import Buildah
@@ -64,7 +66,17 @@ async def stage(
             await end(playing)
 
 
-async def built(stage: Stage, registry: Registry, containerfile: str, *, push: str = "pusher") -> BuildState:
+NOTHING = Environment()
+
+
+async def built(
+    stage: Stage,
+    registry: Registry,
+    containerfile: str,
+    *,
+    push: str = "pusher",
+    environment: Environment = NOTHING,
+) -> BuildState:
     """The end of a build; the Secret for pushing is that of the user `push`."""
     for name, user in (("pull", "puller"), ("push", push)):
         data = {".dockerconfigjson": base64.b64encode(json.dumps(registry.auths(user)).encode()).decode()}
@@ -72,7 +84,7 @@ async def built(stage: Stage, registry: Registry, containerfile: str, *, push: s
         await stage.client.create(Secret, body, namespace=stage.namespace)
     pool = await stage.pool("worker")
     files = {"Containerfile": containerfile.encode(), "file.txt": b"text\n"}
-    await stage.start(order(pool, to=f"{registry.host}/os/worker", files=files))
+    await stage.start(replace(order(pool, to=f"{registry.host}/os/worker", files=files), environment=environment))
     return await stage.until(pool, lambda state: state.is_over)
 
 
@@ -83,6 +95,18 @@ async def test_the_image_is_built_from_the_context_and_pushed(stage: Stage, regi
     assert state.digest == images.digest("os/worker", state.name)
     assert images.file("os/worker", state.digest, "/etc/copied") == b"text\n"
     assert images.file("os/worker", state.digest, "/etc/motd") == b"built\n"
+
+
+async def test_what_is_lent_is_seen_by_run_and_is_in_no_layer(stage: Stage, registry: Registry, base: str) -> None:
+    key = {"metadata": {"name": "etc-pki-entitlement"}, "data": {"1-key.pem": base64.b64encode(b"k3y").decode()}}
+    await stage.client.create(Secret, key, namespace=stage.namespace)
+    lent = Environment(lent=(Lent("/etc/pki/entitlement", "Secret", "etc-pki-entitlement"),))
+    step = "RUN md5sum < /etc/pki/entitlement/1-key.pem > /etc/sum"
+    state = await built(stage, registry, f"FROM {base}\n{step}\n", environment=lent)
+    assert (state.phase, state.failed) == (Phase.SUCCEEDED, None)
+    files = registry.images.files("os/worker", state.digest)
+    assert registry.images.file("os/worker", state.digest, "/etc/sum") == b"fbe8cdb8cacde73703e02dcf0866f7e9  -\n"
+    assert [path for path, data in files.items() if isinstance(data, bytes) and b"k3y" in data] == []
 
 
 async def test_a_failing_command_is_told_with_its_exit_code(stage: Stage, registry: Registry, base: str) -> None:

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from tests.api.os_build.local.workshop import POOL, Workshop
 from tests.patience import Stalls
 from tests.waiting import until
 from windlass.os_build.backends.local.records import InUse
-from windlass.os_build.backends.local.requests import StartBuild
+from windlass.os_build.backends.local.requests import RenewCredentials, StartBuild
 from windlass.os_build.builder import Cause, Deadlines, Phase
+from windlass.os_build.environment import Egress, Environment, Files
 from windlass.testing.builder import push_base
 from windlass.testing.registry import Registry
 
@@ -115,11 +117,28 @@ async def test_a_registry_with_a_certificate_of_its_own_needs_the_folder_of_its_
             state = await workshop.build(builds, workshop.request("ENV a=b"))
             assert state.failed is not None
             assert state.failed.cause is Cause.UNTRUSTED
-        async with workshop.open(tls_verify=True, certificates=registry.certificates) as builds:
             # So far only with trust: the base was pulled.
-            denied = await workshop.build(builds, workshop.request("ENV a=b", push="puller"))
+            trusting = Environment(egress=Egress(authorities=registry.ca_file.read_text()))
+            asked = structs.replace(workshop.request("ENV a=b", push="puller"), environment=trusting)
+            denied = await workshop.build(builds, asked)
             assert denied.failed is not None
             assert denied.failed.cause is Cause.PUSH_DENIED
+
+
+async def test_a_push_has_the_credentials_that_were_renewed_while_the_image_was_built(workshop: Workshop) -> None:
+    request = workshop.request("RUN while [ ! -e /lent/go ]; do sleep 0.05; done", push="nobody")
+    request = structs.replace(request, lent={"/lent": Files({"wait": b""})})
+    async with workshop.open() as builds:
+        await builds.start(request)
+        folder = workshop.folder / "builds" / request.name
+        await until(lambda: list(workshop.folder.glob("slots/*/root/vfs-containers/containers.json")) != [])
+        auths = workshop.auths("pusher")
+        builds.renew(RenewCredentials(name=request.name, pull=auths, push=auths, secrets="newer"))
+        assert (folder / "push.json").stat().st_mode & 0o777 == 0o600
+        (folder / "lent" / "0" / "go").touch()
+        state = await workshop.over(builds, request.name)
+    assert (state.phase, state.failed, state.secrets) == (Phase.SUCCEEDED, None, "newer")
+    assert [path.name for path in folder.iterdir()] == ["outcome.json"]
 
 
 async def test_a_cancelled_build_is_gone_within_three_seconds_and_stays_as_a_failed_one(workshop: Workshop) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.pushing import layer, push
 from windlass.os_build.credentials import Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry import Denied, Found, Gone, Kind, NotAsked, Registry
 from windlass.testing.registry import Auth, User
@@ -35,9 +36,12 @@ def registries() -> Iterator[Callable[[Auth, bool], RealRegistry]]:
 
 
 def client(registry: RealRegistry, *, seconds: float = 10.0) -> Registry:
-    if registry.url.startswith("https"):
-        return Registry(authorities=registry.certificates, seconds=seconds)
-    return Registry(insecure=[registry.host], seconds=seconds)
+    return Registry(insecure=[] if registry.url.startswith("https") else [registry.host], seconds=seconds)
+
+
+def trusting(registry: RealRegistry) -> Egress:
+    """The way to a registry whose certificate is trusted."""
+    return Egress(authorities=registry.ca_file.read_text() if registry.url.startswith("https") else "")
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
@@ -68,7 +72,8 @@ async def test_a_push_is_granted_or_denied(
     registry.add_user("machine", User("x", identity_token="1dent"))
     registry.forget_requests()
     async with client(registry) as asking:
-        answer = await asking.may_push(Target(registry.host, "org/os"), login, origin=ORIGIN)
+        target = Target(registry.host, "org/os")
+        answer = await asking.may_push(target, login, origin=ORIGIN, egress=trusting(registry))
     assert answer.kind is kind, answer.text
     assert len(registry.requests()) == requests
     uploads = [asked for asked in registry.requests(path="/uploads/") if asked.status < 400]

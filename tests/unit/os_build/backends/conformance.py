@@ -132,6 +132,14 @@ class BackendConformance:
             ended=None,
         )
 
+    async def test_credentials_are_renewed_unless_builders_read_them_themselves(self, other_side: OtherSide) -> None:
+        state = await self._started(other_side)
+        renewed = replace(order().secrets, versions="7,10")
+        await other_side.apply(*(actions := other_side.backend.renew(state, renewed)))
+        assert (actions == ()) is other_side.backend.mounts_secrets
+        kept = order().secrets if other_side.backend.mounts_secrets else renewed
+        assert self._only(other_side).secrets == kept.state
+
     async def test_a_build_goes_from_pending_to_its_digest(self, other_side: OtherSide) -> None:
         state = await self._started(other_side)
         await other_side.run(state.name)

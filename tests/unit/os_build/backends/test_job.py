@@ -3,19 +3,22 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.unit.os_build.backends.cluster import ClusterSide
 from tests.unit.os_build.backends.conformance import BackendConformance, order
 from windlass.api.batch import Job
 from windlass.api.core import ConfigMap, Pod
+from windlass.api.machineconfiguration import Proxy
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.permissions import rules
 from windlass.kube.verbs import PatchType
-from windlass.os_build.backends.job import JobBackend, JobSettings, script
-from windlass.os_build.backends.owned import Placement
+from windlass.os_build.backends.job import JobBackend, script
 from windlass.os_build.builder import ATTEMPTS, Deadlines, Phase
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.environment import Egress, Environment, Lent
 from windlass.os_build.failure import explain
+from windlass.os_build.placement import Placement, Toleration
 from windlass.testing.builds.openshift import contents
 from windlass.testing.builds.pods import Ended, PlayedPods
 
@@ -23,8 +26,8 @@ from windlass.testing.builds.pods import Ended, PlayedPods
 class JobSide(ClusterSide):
     """A played job controller with one Pod a Job, and a played kubelet."""
 
-    def __init__(self, settings: JobSettings | None = None) -> None:
-        super().__init__(Job, Pod, make=lambda reader: JobBackend(reader, settings=settings))
+    def __init__(self, placement: Placement | None = None) -> None:
+        super().__init__(Job, Pod, make=lambda reader: JobBackend(reader, placement=placement))
         self.pods = PlayedPods(self.api, namespace=NAMESPACE, clock=self.clock)
 
     async def run(self, name: str) -> None:
@@ -132,21 +135,115 @@ async def test_secrets_are_volumes_and_the_pod_has_no_token() -> None:
 
 
 async def test_the_settings_reach_the_pod() -> None:
-    settings = JobSettings(
+    settings = Placement(
         image="registry.example.com/builder:1",
         service_account="builder",
-        trusted_ca="trusted",
-        proxy={"HTTPS_PROXY": "http://proxy:3128"},
-        placement=Placement(node_selector={"build": "here"}, resources={"limits": {"memory": "4Gi"}}),
+        priority_class="builds",
+        node_selector=(("build", "here"),),
+        tolerations=(Toleration("build", effect="NoSchedule"),),
+        limits=(("memory", "4Gi"),),
     )
     spec = (await JobSide(settings).spec())["template"]["spec"]
     [container] = spec["containers"]
     assert (container["image"], spec["serviceAccountName"]) == ("registry.example.com/builder:1", "builder")
-    assert {"name": "HTTPS_PROXY", "value": "http://proxy:3128"} in container["env"]
     assert (spec["nodeSelector"], container["resources"]) == ({"build": "here"}, {"limits": {"memory": "4Gi"}})
+    assert spec["tolerations"] == [{"key": "build", "operator": "Exists", "effect": "NoSchedule"}]
+    assert spec["priorityClassName"] == "builds"
+
+
+async def test_what_the_config_map_says_of_builders_counts_instead_of_the_settings() -> None:
+    side = JobSide(Placement(image="registry.example.com/builder:1", limits=(("memory", "4Gi"),)))
+    asked = structs.replace(order().request, placement=Placement(image="mirror.example.com/builder:2"))
+    await side.apply(*side.backend.start(structs.replace(order(), request=asked)))
+    [job] = side.api.listing(Job)
+    [container] = job.tree()["spec"]["template"]["spec"]["containers"]
+    assert (container["image"], container["resources"]) == (
+        "mirror.example.com/builder:2",
+        {"limits": {"memory": "4Gi"}},
+    )
+
+
+ENVIRONMENT = Environment(
+    egress=Egress(
+        proxy=Proxy(https_proxy="http://proxy:3128", no_proxy=".svc"),
+        trust_bundle="bundle",
+        authorities="registries",
+        registries=(("r.example.com:5000", "of r"),),
+    ),
+    containers={
+        "certs.d/s.example.com/client.cert": b"of s",
+        "policy.json": b"{}",
+        "registries.conf": b"mirrors",
+        "registries.conf.d/a.conf": b"more",
+        "registries.d/a.yaml": b"signatures",
+    },
+    lent=(
+        Lent("/etc/pki/entitlement", "Secret", "etc-pki-entitlement-worker"),
+        Lent("/etc/yum.repos.d", "ConfigMap", "etc-yum-repos-d"),
+    ),
+)
+HOME = "/home/build/.config/containers"
+
+
+async def test_the_environment_is_files_of_the_builds_own_config_map_and_volumes_that_may_be_gone() -> None:
+    side = JobSide()
+    await side.apply(*side.backend.start(structs.replace(order(), environment=ENVIRONMENT)))
+    [job], [config_map] = side.api.listing(Job), side.api.listing(ConfigMap)
+    spec = job.tree()["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    at = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    held = dict(contents(config_map.decode()))
+    mounted: dict[str, bytes] = {}
+    for volume in spec["volumes"]:
+        for source in volume.get("projected", {}).get("sources", [volume]):
+            for item in source.get("configMap", {}).get("items", ()):
+                if source["configMap"]["name"] == order().name:
+                    mounted[f"{at[volume['name']]}/{item['path']}"] = held[item["key"]]
+    assert mounted == {
+        "/context/Containerfile": order().context.files["Containerfile"],
+        "/context/rootfs.tar.gz": order().context.files["rootfs.tar.gz"],
+        "/context/job_build.sh": script(),
+        "/containers/registries.conf": b"mirrors",
+        "/containers/registries.conf.d/a.conf": b"more",
+        "/containers/policy.json": b"{}",
+        f"{HOME}/certs.d/r.example.com:5000/ca.crt": b"of r",
+        f"{HOME}/certs.d/s.example.com/client.cert": b"of s",
+        f"{HOME}/registries.d/a.yaml": b"signatures",
+        "/trust/trusted.crt": b"bundle\nregistries\n",
+    }
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    assert volumes["entitlement"]["secret"] == {"secretName": "etc-pki-entitlement-worker", "optional": True}
+    assert volumes["repositories"]["configMap"] == {"name": "etc-yum-repos-d", "optional": True}
+    variables = {each["name"]: each["value"] for each in container["env"]}
+    for name, value in {
+        "HTTPS_PROXY": "http://proxy:3128",
+        "https_proxy": "http://proxy:3128",
+        "NO_PROXY": ".svc",
+        "no_proxy": ".svc",
+        "CONTAINERS": "/containers",
+        "ENTITLEMENT": "/lent/entitlement",
+        "REPOSITORIES": "/lent/repositories",
+    }.items():
+        assert variables[name] == value
+    assert {"PACKAGE_KEYS", "HTTP_PROXY"}.isdisjoint(variables)
+
+
+async def test_without_an_environment_there_is_nothing_of_it_but_the_ca_of_openshift() -> None:
+    spec = (await JobSide().spec())["template"]["spec"]
+    assert [volume["name"] for volume in spec["volumes"]] == ["context", "pull", "push", "trust", "work", "images"]
     [trust] = [volume["projected"]["sources"] for volume in spec["volumes"] if volume["name"] == "trust"]
-    assert [source["configMap"]["name"] for source in trust] == ["openshift-service-ca.crt", "trusted"]
-    assert all(source["configMap"]["optional"] for source in trust)
+    assert [(each["configMap"]["name"], each["configMap"]["optional"]) for each in trust] == [
+        ("openshift-service-ca.crt", True)
+    ]
+    assert {"tolerations", "priorityClassName", "nodeSelector"}.isdisjoint(spec)
+
+
+async def test_volumes_are_only_of_kinds_that_need_no_right_on_the_node() -> None:
+    side = JobSide()
+    await side.apply(*side.backend.start(structs.replace(order(), environment=ENVIRONMENT)))
+    [job] = side.api.listing(Job)
+    volumes = job.tree()["spec"]["template"]["spec"]["volumes"]
+    assert {*(key for volume in volumes for key in volume)} == {"name", "configMap", "secret", "projected", "emptyDir"}
 
 
 async def test_the_config_map_has_the_context_and_the_script() -> None:

@@ -23,6 +23,8 @@ for each in "$@"; do
     [ "$each" = push ] && doing=push
 done
 printf '%s\\n' "$@" >"$SAYS/$doing.arguments"
+env >"$SAYS/$doing.environment"
+[ -n "${ROTATE:-}" ] && [ "$doing" = build ] && cp "$ROTATE" "$PUSH_SECRET/.dockerconfigjson"
 ls -a "$CONTEXT_COPY" >"$SAYS/$doing.files" 2>/dev/null
 cat "$SAYS/$doing.log"
 [ -e "$SAYS/$doing.hangs" ] && { echo $$ >"$SAYS/pid"; sleep 60; }
@@ -61,6 +63,7 @@ class Container:
             "CONTEXT_COPY": str(self.work / "context"),
             "WORK_DIGEST": str(self.work / "digest"),
             "DIGEST": DIGEST,
+            "RHSM": str(folder / "rhsm"),
         }
         for doing in ("build", "push"):
             self.says_of(doing)
@@ -77,8 +80,20 @@ class Container:
             ["/bin/sh", self._script], env=self._environment, stdout=subprocess.DEVNULL, start_new_session=True
         )
 
-    def run(self) -> int:
+    def run(self, **environment: Any) -> int:
+        """Run it; `environment` are more of its variables, a folder as a folder."""
+        self._environment |= {name: str(value) for name, value in environment.items()}
         return self.start().wait()
+
+    def folder(self, name: str, **files: str) -> Path:
+        """A folder that a kubelet mounts: each file is a link into a hidden folder, with the text given here."""
+        (folder := self.work.parent / name).mkdir()
+        (folder / "..data").mkdir()
+        for key, text in files.items():
+            file = key.replace("_", ".")
+            (folder / "..data" / file).write_text(text)
+            (folder / file).symlink_to(f"..data/{file}")
+        return folder
 
     def arguments(self, doing: str) -> list[str]:
         return (self.says / f"{doing}.arguments").read_text().splitlines()
@@ -121,7 +136,65 @@ def test_secrets_of_both_types_become_authfiles(container: Container, key: str, 
     assert authfile.stat().st_mode & 0o777 == 0o600
 
 
+def test_credentials_for_the_push_are_read_when_the_image_is_built(container: Container, tmp_path: Path) -> None:
+    (renewed := tmp_path / "renewed.json").write_text('{"auths":{"r":{"auth":"bmV3"}}}')
+    assert container.run(ROTATE=renewed) == 0
+    assert json.loads((container.work / "push.json").read_text()) == {"auths": {"r": {"auth": "bmV3"}}}
+    assert (container.work / "push.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_buildah_gets_mirrors_for_both_steps_and_the_policy_for_the_build(container: Container) -> None:
+    containers = container.folder("containers", registries_conf="", policy_json="{}")
+    (containers / "registries.conf.d").mkdir()
+    assert container.run(CONTAINERS=containers) == 0
+    for doing in ("build", "push"):
+        arguments = container.arguments(doing)
+        assert arguments[arguments.index("--registries-conf") + 1] == f"{containers}/registries.conf"
+        assert arguments[arguments.index("--registries-conf-dir") + 1] == f"{containers}/registries.conf.d"
+        assert arguments.index("--registries-conf") < arguments.index("push" if doing == "push" else "bud")
+    build = container.arguments("build")
+    assert build[build.index("--signature-policy") + 1] == f"{containers}/policy.json"
+    assert "--signature-policy" not in container.arguments("push")
+
+
+def test_without_mirrors_and_policy_those_of_the_builder_count(container: Container) -> None:
+    assert container.run(CONTAINERS=container.folder("containers")) == 0
+    assert not [each for each in container.arguments("build") if each.startswith(("--registries", "--signature"))]
+
+
+def test_certificates_join_those_of_the_builder(container: Container) -> None:
+    container.run()
+    for doing in ("build", "push"):
+        environment = (container.says / f"{doing}.environment").read_text().splitlines()
+        assert f"SSL_CERT_DIR={container.work.parent}:/etc/ssl/certs:/etc/pki/tls/certs" in environment
+        assert "--cert-dir" not in container.arguments(doing)
+
+
+def test_what_is_lent_is_copied_and_mounted_for_run_and_what_is_empty_hides_nothing(container: Container) -> None:
+    entitlement = container.folder("entitlement", a_pem="cert", a_key_pem="key")
+    rhsm = container.folder("rhsm", rhsm_conf="conf")
+    assert container.run(ENTITLEMENT=entitlement, REPOSITORIES=container.folder("repositories"), RHSM=rhsm) == 0
+    arguments = container.arguments("build")
+    given = [arguments[number + 1] for number, each in enumerate(arguments) if each == "--volume"]
+    mounts = {at: folder for folder, at, mode in (each.split(":") for each in given) if mode == "rw"}
+    assert mounts.keys() == {"/etc/pki/entitlement", "/run/secrets/rhsm"}
+    copy = Path(mounts["/etc/pki/entitlement"])
+    assert {each.name: each.read_text() for each in copy.iterdir()} == {"a.pem": "cert", "a.key.pem": "key"}
+    assert not [each for each in copy.iterdir() if each.is_symlink()]
+    assert copy.stat().st_mode & 0o777 == 0o755
+    assert copy.parent == container.work
+    assert "--volume" not in container.arguments("push")
+
+
+def test_the_proxy_is_an_argument_of_the_build(container: Container) -> None:
+    assert container.run(HTTPS_PROXY="http://p:1", https_proxy="http://p:1", NO_PROXY="") == 0
+    arguments = container.arguments("build")
+    given = [arguments[number + 1] for number, each in enumerate(arguments) if each == "--build-arg"]
+    assert given == ["HTTPS_PROXY", "https_proxy"]
+
+
 STEP = 'error: building at STEP "RUN curl x": while running runtime: exit status 1'
+ASKING = 'Error: pinging container registry r.example.com: Get "https://r.example.com/v2/"'
 AS_BUILDAH_SAYS = [
     pytest.param("build", f"curl: (7) connection refused\n{STEP}", id="a step that reaches nothing"),
     pytest.param("build", STEP.replace("curl x", "echo 503 EOF"), id="a step that mentions an error"),
@@ -130,6 +203,10 @@ AS_BUILDAH_SAYS = [
     pytest.param("build", 'Error: Unknown instruction: "RUM"', id="Containerfile"),
     pytest.param("build", "Error: dial tcp 127.0.0.1:5000: connect: connection refused", id="registry down"),
     pytest.param("build", "Error: dial tcp: lookup r on 10.0.0.1:53: no such host", id="no such host"),
+    pytest.param("build", f'{ASKING}: Bad Gateway', id="a proxy that finds no such host"),
+    pytest.param("build", f'{ASKING}: Forbidden', id="a proxy that does not let this host be asked"),
+    pytest.param("push", f'{ASKING}: Proxy Authentication Required', id="a proxy with users"),
+    pytest.param("build", f'{ASKING}: proxyconnect tcp: dial tcp 10.0.0.1:3128: connect: host is down', id="no proxy"),
     pytest.param("build", "Error: writing blob: no space left on device", id="disk"),
     pytest.param("build", 'Error: building at STEP "ADD x /": write /x: no space left on device', id="disk in a step"),
     pytest.param("build", "Error: tls: failed to verify certificate: x509: unknown authority", id="certificate"),

@@ -1,26 +1,31 @@
 """Builds by OpenShift, on the model."""
 
 import base64
+import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.os_build.backends.cluster import ClusterSide
 from tests.unit.os_build.backends.conformance import BackendConformance, order
 from windlass.api.batch import Job
 from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Pod
+from windlass.api.machineconfiguration import Proxy
 from windlass.kube.control.permissions import Declared, rules
 from windlass.kube.control.plan import Merge
 from windlass.kube.errors import NotServed
 from windlass.model.reader import MemoryReader
 from windlass.model.schema import rules_of_crd
 from windlass.os_build.backends.job import JobBackend
-from windlass.os_build.backends.openshift import OpenShiftBackend, says
-from windlass.os_build.backends.owned import Placement
+from windlass.os_build.backends.openshift import OpenShiftBackend, build_spec, says
 from windlass.os_build.builder import BuildState, Cause, Deadlines, Phase
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.environment import Egress, Environment, Lent
+from windlass.os_build.placement import Placement
 from windlass.os_build.request import BackendName
 from windlass.testing import crds
 from windlass.testing.builds.openshift import Built, PlayedBuilds
@@ -95,10 +100,66 @@ async def test_the_build_has_all_that_openshift_needs() -> None:
 
 
 async def test_nodes_and_resources_are_set_only_if_they_are_given() -> None:
-    side = OpenShiftSide(Placement(node_selector={"build": "here"}, resources={"limits": {"memory": "4Gi"}}))
+    side = OpenShiftSide(Placement(node_selector=(("build", "here"),), limits=(("memory", "4Gi"),)))
     await side.apply(*side.backend.start(order()))
     spec = side.build()["spec"]
     assert (spec["nodeSelector"], spec["resources"]) == ({"build": "here"}, {"limits": {"memory": "4Gi"}})
+
+
+async def test_what_is_lent_is_a_volume_of_its_run_steps_and_the_rest_is_openshifts_own() -> None:
+    side = OpenShiftSide()
+    environment = Environment(
+        egress=Egress(proxy=Proxy(https_proxy="http://proxy:3128"), authorities="pem"),
+        containers={"registries.conf": b"mirrors"},
+        lent=(
+            Lent("/etc/pki/entitlement", "Secret", "etc-pki-entitlement-worker"),
+            Lent("/etc/yum.repos.d", "ConfigMap", "etc-yum-repos-d"),
+        ),
+    )
+    plain = build_spec(order(), Placement())
+    await side.apply(*side.backend.start(replace(order(), environment=environment)))
+    spec = side.build()["spec"]
+    assert spec["strategy"]["dockerStrategy"].pop("volumes") == [
+        {
+            "name": "entitlement",
+            "source": {"type": "Secret", "secret": {"secretName": "etc-pki-entitlement-worker", "optional": True}},
+            "mounts": [{"destinationPath": "/etc/pki/entitlement"}],
+        },
+        {
+            "name": "repositories",
+            "source": {"type": "ConfigMap", "configMap": {"name": "etc-yum-repos-d", "optional": True}},
+            "mounts": [{"destinationPath": "/etc/yum.repos.d"}],
+        },
+    ]
+    assert spec == plain
+
+
+FIELDS = json.loads((Path(__file__).parents[3] / "data/os_build/build_api/fields.json").read_text())
+
+
+def unknown(tree: Any, definition: str) -> list[str]:
+    """The fields of a tree that the API's definition lacks."""
+    if isinstance(tree, list):
+        return [each for item in tree for each in unknown(item, definition)]
+    if not definition or not isinstance(tree, dict):
+        return []
+    known = FIELDS[definition]
+    wrong = [f"{definition}.{name}" for name in tree if name not in known]
+    return wrong + [each for name, value in tree.items() for each in unknown(value, known.get(name, ""))]
+
+
+async def test_every_field_that_it_sets_is_one_of_the_api() -> None:
+    environment = Environment(
+        lent=(
+            Lent("/etc/pki/entitlement", "Secret", "etc-pki-entitlement"),
+            Lent("/etc/yum.repos.d", "ConfigMap", "etc-yum-repos-d"),
+        )
+    )
+    placement = Placement(node_selector=(("a", "b"),), requests=(("cpu", "1"),), limits=(("memory", "1Gi"),))
+    assert unknown(build_spec(replace(order(), environment=environment), placement), "BuildSpec") == []
+    assert unknown({"strategy": {"dockerStrategy": {"tolerations": []}}}, "BuildSpec") == [
+        "DockerBuildStrategy.tolerations"
+    ]
 
 
 async def test_the_containerfile_is_the_inline_one_and_no_file_can_overwrite_it() -> None:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.unit.os_build.certificates import encoded, pem
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.cli.program import run
 from windlass.os_build.cli.from_files import Wrong, inputs
 from windlass.os_build.cli.given import Choices
+from windlass.os_build.environment import BUNDLE
 from windlass.os_build.pool.snapshot import Settings
 from windlass.os_build.pullspec import Target
 
@@ -33,6 +35,15 @@ def machine_config(name: str = "rendered-worker-1", **spec: Any) -> dict[str, An
 def pool(config: str = "rendered-worker-1") -> dict[str, Any]:
     spec = {"configuration": {"name": config}}
     return {"apiVersion": V1, "kind": "MachineConfigPool", "metadata": {"name": "worker"}, "spec": spec}
+
+
+def controller_config(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": V1,
+        "kind": "ControllerConfig",
+        "metadata": {"name": "machine-config-controller"},
+        "spec": spec,
+    }
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
@@ -273,3 +284,43 @@ def test_a_build_without_buildah_says_what_to_install(shell: Shell, monkeypatch:
     assert (code, out) == (Exit.FAILED, "")
     assert err.startswith("error: the program buildah is missing, and local OS builds need it: install buildah")
     assert json.dumps(sorted(path.name for path in shell.folder.iterdir())) == '["objects.yaml"]'
+
+
+def test_a_controller_config_among_the_files_gives_the_image_its_trust_bundle(shell: Shell) -> None:
+    bundle = controller_config(additionalTrustBundle=encoded(pem("corporate")))
+    code, out, _ = shell.os_build("render", "-f", shell.file(pool(), machine_config(), bundle), "--pool", "worker")
+    assert code == Exit.OK
+    assert f"COPY {BUNDLE} /etc/pki/ca-trust/source/anchors/{BUNDLE}" in out
+    into = str(shell.folder / "context")
+    shell.os_build("render", "-f", shell.file(pool(), machine_config(), bundle), "--pool", "worker", "--into", into)
+    assert (shell.folder / "context" / BUNDLE).read_text() == pem("corporate")
+
+
+def test_a_trust_bundle_of_the_command_line_replaces_that_of_the_files(shell: Shell) -> None:
+    (own := shell.folder / "own.pem").write_text(pem("own"))
+    files = shell.file(pool(), machine_config(), controller_config(additionalTrustBundle=encoded(pem("corporate"))))
+    into = str(shell.folder / "context")
+    code, _, _ = shell.os_build("render", "-f", files, "--pool", "worker", "--into", into, "--trust-bundle", str(own))
+    assert code == Exit.OK
+    assert (shell.folder / "context" / BUNDLE).read_text() == pem("own")
+
+
+@pytest.mark.parametrize(
+    ("objects", "options", "says"),
+    [
+        (
+            [controller_config(additionalTrustBundle="%")],
+            [],
+            "spec.additionalTrustBundle: it is not the base64 of text",
+        ),
+        ([], ["--trust-bundle", "objects.yaml"], "objects.yaml: it holds no certificate in PEM"),
+    ],
+)
+def test_a_trust_bundle_that_is_none_is_an_error_that_names_it(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, objects: list[Any], options: list[str], says: str
+) -> None:
+    monkeypatch.chdir(shell.folder)
+    file = shell.file(pool(), machine_config(), *objects)
+    code, _, err = shell.os_build("render", "-f", file, "--pool", "worker", *options)
+    assert code == Exit.UNREADABLE
+    assert says in err

@@ -4,14 +4,15 @@ import base64
 import hashlib
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from multidict import CIMultiDict
 
 from tests.unit.os_build.registry.scripted_registry import Says, ScriptedRegistry
+from windlass.api.machineconfiguration import Proxy
 from windlass.os_build.credentials import Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry import Answer, Denied, Found, Gone, Kind, NotAsked, Registry
 
@@ -234,10 +235,30 @@ async def test_plain_http_goes_past_the_proxy(monkeypatch: pytest.MonkeyPatch) -
         assert (await probe(server)).kind is Kind.GRANTED
 
 
-def test_certificates_that_cannot_be_read_are_an_error_at_the_start(tmp_path: Path) -> None:
-    (tmp_path / "ca.crt").write_text("none")
-    with pytest.raises(ValueError, match=r"ca\.crt holds no certificate"):
-        Registry(authorities=tmp_path)
+@pytest.mark.parametrize(
+    ("proxy", "reached"),
+    [
+        pytest.param("{proxy}", True, id="a proxy"),
+        pytest.param("", False, id="none: this process has one that does not answer"),
+    ],
+)
+async def test_the_proxy_of_a_question_comes_before_that_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, proxy: str, reached: bool
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    async with ScriptedRegistry(Says(403)) as server, Registry() as registry:
+        egress = Egress(proxy=Proxy(https_proxy=proxy.format(proxy=server.url)))
+        answer = await registry.may_push(Target("registry.invalid", "org/os"), ROBOT, origin="Secret s", egress=egress)
+    assert answer.kind is Kind.NOT_ASKED
+    assert ("the proxy refuses the connection" in answer.text) is reached
+
+
+async def test_certificates_that_cannot_be_read_are_told_and_no_request_is_sent() -> None:
+    broken = Egress(trust_bundle="-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    async with Registry() as registry:
+        answer = await registry.may_push(Target("registry.invalid", "os"), None, origin="nobody", egress=broken)
+    assert answer.kind is Kind.NOT_ASKED
+    assert "the certificates that are to be trusted cannot be read" in answer.text
 
 
 @pytest.mark.parametrize(

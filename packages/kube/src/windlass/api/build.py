@@ -29,6 +29,26 @@ class BuildSource(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     config_maps: list[ConfigMapBuildSource] = field(default_factory=list)
 
 
+class BuildVolumeSource(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`type` is Secret or ConfigMap; the field of that name is as in a Pod."""
+
+    type: str = always(str)
+    secret: dict[str, Any] | None = None
+    config_map: dict[str, Any] | None = None
+
+
+class BuildVolumeMount(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    destination_path: str = always(str)
+
+
+class BuildVolume(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Files that RUN steps see, read-only; they are in no layer. `name` is a DNS label."""
+
+    name: str = always(str)
+    source: BuildVolumeSource = always(BuildVolumeSource)
+    mounts: list[BuildVolumeMount] = field(default_factory=list)
+
+
 class DockerBuildStrategy(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`pull_secret` is for base images. `image_optimization_policy` is None, SkipLayers or SkipLayersAndWarn."""
 
@@ -36,6 +56,7 @@ class DockerBuildStrategy(Struct, rename="camel", omit_defaults=True, kw_only=Tr
     no_cache: bool = False
     force_pull: bool = False
     image_optimization_policy: str | None = None
+    volumes: list[BuildVolume] = field(default_factory=list)
 
 
 class BuildStrategy(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -85,12 +85,22 @@ class Proxy(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=Tru
     no_proxy: str = ""
 
 
+class ImageRegistryBundle(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Certificates of a registry: `file` is its host, with two dots for a colon, `data` base64 of PEM certificates."""
+
+    file: str = ""
+    data: str = ""
+
+
 class ControllerConfigSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """`additional_trust_bundle` is base64 of PEM certificates."""
+    """`additional_trust_bundle` is base64 of PEM certificates. The registry bundles are the cluster's own and the
+    user's."""
 
     base_os_container_image: str = field(default="", name="baseOSContainerImage")
     base_os_extensions_container_image: str = field(default="", name="baseOSExtensionsContainerImage")
     additional_trust_bundle: str | None = None
+    image_registry_bundle_data: list[ImageRegistryBundle] | None = None
+    image_registry_bundle_user_data: list[ImageRegistryBundle] | None = None
     proxy: Proxy | None = None
 
 

@@ -5,12 +5,15 @@
                                                    └── registry ──> may the Secret push there?
                              pool (observe, decide) ── Backend ──> a builder object: look, start, cancel, clean
 
-In reading order: `request`, `pool.situation`, `pool.decide`, `builder`, then whichever of the others you need.
+In reading order: `request`, `environment`, `pool.situation`, `pool.decide`, `builder`, then whichever of the others you
+need.
 
 | module | what it holds |
 |---|---|
 | `request` | what a pool asks for, or why that cannot be told: pure |
 | `pullspec` | where images are pushed |
+| `environment` | how a build reaches registries, whom it trusts, what is lent to it |
+| `placement` | how builder Pods are made |
 | `identity` | the names of builds: hashes of what an image stands for |
 | `inputs` | the build context: the applied configuration, the Containerfile and its lint; pure |
 | `credentials` | Secrets of registries in all their forms |
@@ -24,7 +27,7 @@ In reading order: `request`, `pool.situation`, `pool.decide`, `builder`, then wh
 | `overview` | how pools are doing, a row each |
 | `planning`, `service`, `settings`, `metrics` | plans, the process and its options, figures |
 | `constants` | names shared with the Machine Config Operator |
-| `capability`, `installation`; `cli`, `demo` | all of it as a value; its commands and its demo |
+| `capability`, `options`, `installation`; `cli`, `demo` | all of it as a value; its commands and its demo |
 
 There is no record beside the builder objects and the pool: a build is its builder object, named by its inputs.
 """

@@ -23,6 +23,7 @@ from windlass.kube.control.plan import Target as ObjectTarget
 from windlass.kube.control.source import Source
 from windlass.kube.errors import NotServed
 from windlass.os_build.credentials import Secrets
+from windlass.os_build.environment import Environment, Files
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.request import BackendName, Problem, Request
 
@@ -127,6 +128,8 @@ class Order(Struct, frozen=True, kw_only=True):
     context  its files; `Containerfile` is one of them
     secrets  those for pulling and pushing, as they are now
     tag      of the image; empty: `name`
+    environment  how it reaches registries, whom it trusts, and what is lent to it
+    lent_files   the files of what is lent, by path, for a backend whose builders cannot (`mounts_secrets`)
     """
 
     name: str
@@ -138,6 +141,8 @@ class Order(Struct, frozen=True, kw_only=True):
     secrets: Secrets
     deadlines: Deadlines = Deadlines()
     tag: str = ""
+    environment: Environment = Environment()
+    lent_files: Mapping[str, Files] = {}
 
     @property
     def image(self) -> str:
@@ -191,7 +196,8 @@ class BuildState(Struct, frozen=True, kw_only=True):
 class Backend(Protocol):
     """One way to build. Keys of its watches and sources are names of pools.
 
-    `usual`: pools that name no builder may get it. `mounts_secrets`: its builders read the user's Secrets as they are.
+    `usual`: pools that name no builder may get it. `mounts_secrets`: its builders read Secrets and ConfigMaps as they
+    are.
     """
 
     @property
@@ -217,6 +223,10 @@ class Backend(Protocol):
 
     def start(self, order: Order) -> tuple[Action, ...]:
         """Create the builder object; if it exists already, nothing happens."""
+        ...
+
+    def renew(self, state: BuildState, secrets: Secrets) -> tuple[Action, ...]:
+        """Give a build that is not over these credentials; nothing if its builder reads the Secrets itself."""
         ...
 
     def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:

@@ -8,7 +8,7 @@ import click
 from windlass.capability.capability import Capability
 from windlass.capability.conventions.options import Duration
 from windlass.os_build.cli import names
-from windlass.os_build.pullspec import BUILDER_IMAGE
+from windlass.os_build.options import EGRESS, PLACEMENT, egress_of, placement_of
 
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
@@ -32,13 +32,7 @@ def _options(function: Any) -> Any:
             show_default=True,
             help="How long building may take.",
         ),
-        click.option(
-            "--builder-image",
-            default=BUILDER_IMAGE,
-            show_default=True,
-            metavar="IMAGE",
-            help="The image with buildah that Jobs run.",
-        ),
+        *PLACEMENT,
         click.option(
             "--debounce",
             type=SECONDS,
@@ -89,13 +83,7 @@ def _options(function: Any) -> Any:
         click.option(
             "--push-timeout", type=SECONDS, default="10m", show_default=True, help="How long pushing may take."
         ),
-        click.option(
-            "--registry-ca",
-            type=click.Path(path_type=Path, exists=True),
-            metavar="PATH",
-            help="File, or folder of *.crt, with certificates that are trusted beside the system's when a registry is "
-            "asked; builds on this machine trust those of a folder.",
-        ),
+        *EGRESS,
     ):
         function = option(function)
     return function
@@ -107,7 +95,6 @@ def _install(
     apply_by: str = "ignition",
     build_timeout: float = 1800.0,
     push_timeout: float = 600.0,
-    builder_image: str = BUILDER_IMAGE,
     debounce: float = 5.0,
     insecure_registries: tuple[str, ...] = (),
     local_builds: Path | None = None,
@@ -116,8 +103,8 @@ def _install(
     machine_os_configs: bool = False,
     max_builds: int = 10,
     registry_ca: Path | None = None,
+    **others: Any,
 ) -> "Installation":
-    from windlass.os_build.backends.job import JobSettings
     from windlass.os_build.builder import Deadlines
     from windlass.os_build.inputs.context import ApplyBy
     from windlass.os_build.installation import installation
@@ -129,10 +116,10 @@ def _install(
             raise click.UsageError(f"{name}: a deadline must be longer than 0")
     local = None
     if local_builds:
-        certificates = registry_ca if registry_ca and registry_ca.is_dir() else None
-        local = LocalSettings(
-            folder=local_builds, slots=local_slots, certificates=certificates, driver=local_storage_driver
-        )
+        local = LocalSettings(folder=local_builds, slots=local_slots, driver=local_storage_driver)
+    placement, egress = placement_of(others), egress_of(others)
+    if others:
+        raise TypeError(f"unknown options: {', '.join(others)}")
     settings = OsBuildSettings(
         pools=Settings(
             apply_by=ApplyBy(apply_by),
@@ -140,10 +127,11 @@ def _install(
             max_builds=max_builds,
             timing=Timing(debounce=debounce),
             deadlines=Deadlines(build=build_timeout, push=push_timeout),
+            egress=egress,
+            registry_ca=registry_ca,
         ),
-        authorities=registry_ca,
         insecure=insecure_registries,
-        job=JobSettings(image=builder_image),
+        placement=placement,
         local=local,
     )
     return installation(home=home, settings=settings)

@@ -11,7 +11,7 @@ that the commands of a build print; the builder of OpenShift writes it in lower 
 | a certificate, HTTP instead of HTTPS | RegistryNotTrusted |
 | refused credentials | PullDenied, and while pushing PushDenied |
 | an unknown image; while pushing, an unknown repository | ImageNotFound, PushDenied |
-| no connection, no answer, 408, 429, 5xx | RegistryUnavailable |
+| no connection, no answer, 408, 429, 5xx; what a proxy answers instead of a registry | RegistryUnavailable |
 | while pushing: 413, a manifest or a layer that the registry does not take | ImageRefused |
 | any other step, or something that only a Containerfile can cause | ContainerfileInvalid |
 | anything else | BuildFailed |
@@ -68,6 +68,14 @@ _DENIED: Final = _any_of(
 )
 _GONE: Final = _any_of(
     r"manifest unknown", r"name unknown", r"not known to registry", r"(?<![\w.:/@-])404(?![\w.:/-])", r"no such image"
+)
+# A proxy that refuses a connection is quoted without its code: it is no registry that refuses credentials.
+_PROXY: Final = _any_of(
+    r"proxyconnect",
+    r"proxy authentication required",
+    r"bad gateway",
+    r"gateway time-?out",
+    r"\b(?:Get|Head|Post|Put|Patch)\s+Forbidden\b",
 )
 _AWAY: Final = _any_of(
     r"connection refused",
@@ -225,6 +233,8 @@ def _cause(error: str, doing: Doing) -> Cause | None:
         return Cause.MEMORY
     if _UNTRUSTED.search(text):
         return Cause.UNTRUSTED
+    if _PROXY.search(text):
+        return Cause.UNREACHABLE
     if _DENIED.search(text):
         return Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED
     if _GONE.search(text):

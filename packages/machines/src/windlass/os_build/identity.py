@@ -1,10 +1,12 @@
 """Names builds by what their image stands for. Pure.
 
 The name of a build is a hash of its inputs: the rendered MachineConfig (its name is a hash of its content), the user's
-Containerfile, the repository, how the configuration is applied, and the request for a rebuild. So a build is found by
+Containerfile, the repository, how the configuration is applied, the trust bundle if there is one, and the request for
+a rebuild. So a build is found by
 its name after a restart, other inputs are another build, and equal ones are never built twice.
 
-The contents of Secrets do not count: they rotate, and the image stays the same.
+The contents of Secrets do not count: they rotate, and the image stays the same. Mirrors, proxies and what is lent to a
+build do not count either: the image is the same with them.
 """
 
 import hashlib
@@ -40,6 +42,8 @@ class Inputs(Struct, frozen=True):
 def inputs_of(request: Request, *, applied_by: str) -> Inputs:
     """The identity; `applied_by` is how the configuration is applied (`inputs.ApplyBy`)."""
     parts = [RENDERER, applied_by, request.config, request.containerfile, str(request.target)]
+    if request.egress.trust_bundle:
+        parts.append(request.egress.trust_bundle)
     return Inputs(_hash(parts)[:_DIGITS], rebuild_of(request.rebuild))
 
 

@@ -44,7 +44,7 @@ def installation(*, home: str = HOME, settings: OsBuildSettings | None = None) -
     def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
         from windlass.os_build.policies import policies
 
-        return policies(service_account, settings=chosen.job)
+        return policies(service_account, placement=chosen.placement)
 
     return Installation(
         name=NAME,

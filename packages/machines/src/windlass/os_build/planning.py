@@ -11,6 +11,7 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.capability.planning import Planner, Scope
 from windlass.capability.planning.planner import plain_planner
 from windlass.os_build.credentials import Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Kind, NotAsked
 from windlass.os_build.service import Local, maker
@@ -23,7 +24,9 @@ class Unasked:
     def answered(self, *, target: str, versions: str) -> Answer | None:
         return Answer(Kind.NOT_ASKED, "")
 
-    async def manifest(self, target: Target, reference: str, login: Login | None, *, origin: str) -> NotAsked:
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
+    ) -> NotAsked:
         return NotAsked("a plan does not ask the registry")
 
 

@@ -23,11 +23,12 @@ from windlass.capability.manifests.cel import literal
 from windlass.capability.manifests.policy import CREATE, UPDATE, Policy, Rule
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.kube.control.plan import Target
-from windlass.os_build.backends.job import JobSettings, job_spec
+from windlass.os_build.backends.job import DEFAULTS, job_spec
 from windlass.os_build.builder import Order
 from windlass.os_build.constants import BUILD_LABEL
 from windlass.os_build.credentials import Auths, Secrets
 from windlass.os_build.inputs.context import Context
+from windlass.os_build.placement import Placement
 from windlass.os_build.pullspec import Target as Repository
 from windlass.os_build.request import Request
 
@@ -40,9 +41,9 @@ _REMEDY: Final = (
 _NEVER: Final = "os-build does not ask for that: somebody else uses a token of this account."
 
 
-def policies(account: ServiceAccount, *, settings: JobSettings | None = None) -> tuple[Policy, ...]:
-    """Both policies, for the Jobs of `account` with these settings."""
-    used = job_spec(_sample(), settings or JobSettings())["template"]
+def policies(account: ServiceAccount, *, placement: Placement | None = None) -> tuple[Policy, ...]:
+    """Both policies, for the Jobs of `account` that are placed so."""
+    used = job_spec(_sample(), (placement or Placement()).over(DEFAULTS))["template"]
     when = {"is-os-build": f"request.userInfo.username == {literal(account.user)}"}
     return (
         Policy(

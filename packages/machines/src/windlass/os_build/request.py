@@ -27,6 +27,8 @@ from windlass.os_build.constants import (
     NAMESPACE,
     REBUILD,
 )
+from windlass.os_build.environment import Egress
+from windlass.os_build.placement import Placement, placement_of
 from windlass.os_build.pullspec import Target
 
 RENDERED: Final = "rendered-"
@@ -75,6 +77,8 @@ class Request(Struct, frozen=True, kw_only=True):
     rebuild        the value of the annotation `rebuild`, empty if there is none
     images         for a MachineConfig that names no image itself
     backend        None: whichever is the default on this cluster
+    egress         how the builder reaches registries, and whom it trusts
+    placement      what the ConfigMap of the builder says of builder Pods
     """
 
     pool: str
@@ -87,6 +91,8 @@ class Request(Struct, frozen=True, kw_only=True):
     rebuild: str = ""
     images: OsImages = OsImages()
     backend: BackendName | None = None
+    egress: Egress = Egress()
+    placement: Placement = Placement()
 
     @property
     def written_in(self) -> str:
@@ -143,9 +149,7 @@ def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
     name, config = pool.metadata.name, rendered_config(pool)
     if isinstance(config, Problem):
         return config
-    where, data = BUILDER_CONFIG, given.config
-    if data is None:
-        where, data = BUILDER_CONFIG_ALIAS, given.config_alias
+    where, data = _builder_config(given)
     if data is None:
         return Problem(
             "ConfigurationMissing",
@@ -169,6 +173,9 @@ def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
                 "ConfigurationInvalid",
                 f"{BUILDER_TYPE} in ConfigMap {NAMESPACE}/{where} is {wanted!r}: write one of {known}, or remove it",
             )
+    placement = placement_in(given)
+    if isinstance(placement, Problem):
+        return placement
     images = given.os_images or {}
     return Request(
         pool=name,
@@ -184,4 +191,19 @@ def requested(pool: MachineConfigPool, given: Given) -> Request | Problem:
             release=images.get("releaseVersion", ""),
         ),
         backend=backend,
+        placement=placement,
     )
+
+
+def placement_in(given: Given) -> Placement | Problem:
+    """What the builder's ConfigMap says of builder Pods, also of those that MachineOSConfigs ask for."""
+    where, data = _builder_config(given)
+    try:
+        return placement_of(data or {})
+    except ValueError as error:
+        return Problem("ConfigurationInvalid", f"ConfigMap {NAMESPACE}/{where}: {error}")
+
+
+def _builder_config(given: Given) -> tuple[str, Mapping[str, str] | None]:
+    """The name of the builder's ConfigMap, and its data."""
+    return (BUILDER_CONFIG, given.config) if given.config is not None else (BUILDER_CONFIG_ALIAS, given.config_alias)

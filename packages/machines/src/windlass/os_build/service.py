@@ -57,7 +57,7 @@ class Local(Struct, frozen=True):
         if (local := settings.local) is None:
             return None
         mailbox: Mailbox[str] = Mailbox()
-        buildah = Buildah(driver=local.driver, insecure=settings.insecure, certificates=local.certificates)
+        buildah = Buildah(driver=local.driver, insecure=settings.insecure)
         return cls(Builds(local.folder, slots=local.slots, buildah=buildah, changed=mailbox.post), mailbox)
 
 
@@ -67,7 +67,7 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
     def make(reader: Any) -> Controller[Any, Any]:
         namespace = settings.pools.namespace
         own = None if local is None else LocalBackend(local.builds, local.mailbox)
-        backends = backends_of(reader, namespace=namespace, job=settings.job, local=own)
+        backends = backends_of(reader, namespace=namespace, placement=settings.placement, local=own)
         made = pool_controller(reader, backends, registries, settings=settings.pools)
         return reporting(made, ByEvent(EVENT_SOURCE, _pool))
 
@@ -86,7 +86,7 @@ def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:
 
 def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     """Its own Lease is in `home`."""
-    registries = RegistryCarrier(Registry(authorities=settings.authorities, insecure=settings.insecure))
+    registries = RegistryCarrier(Registry(insecure=settings.insecure))
     local = Local.of(settings)
     make = maker(settings, registries, local=local)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}

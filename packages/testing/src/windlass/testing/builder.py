@@ -14,7 +14,9 @@ import shutil
 import socket
 import subprocess
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from windlass.testing.registry import Registry
@@ -33,9 +35,18 @@ def missing_builder() -> str:
     return f"missing: {' and '.join(missing)}; run tools/install-builder" if missing else ""
 
 
-def push_base(registry: Registry, repository: str = "os/base", tag: str = "v1") -> str:
-    """Push the base image, and return its pullspec with digest. It goes past users, faults and the log of requests."""
-    layer = _layer()
+def push_base(
+    registry: Registry,
+    repository: str = "os/base",
+    tag: str = "v1",
+    *,
+    programs: Mapping[str, bytes] = MappingProxyType({}),
+) -> str:
+    """Push the base image, and return its pullspec with digest. It goes past users, faults and the log of requests.
+
+    `programs`: more executable files of the image by their paths.
+    """
+    layer = _layer(programs)
     config = {
         "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
         "rootfs": {"type": "layers", "diff_ids": [digest(layer)]},
@@ -73,7 +84,7 @@ class _Behind(http.client.HTTPConnection):
         return answer
 
 
-def _layer() -> bytes:
+def _layer(programs: Mapping[str, bytes]) -> bytes:
     busybox = shutil.which("busybox")
     if busybox is None:
         raise FileNotFoundError(missing_builder())
@@ -83,6 +94,8 @@ def _layer() -> bytes:
         for folder in ("bin", "etc", "root", "tmp", "usr", "var"):
             _add(tar, folder, type=tarfile.DIRTYPE, mode=0o755)
         _add(tar, "bin/busybox", content=Path(busybox).read_bytes(), mode=0o755)
+        for path, content in sorted(programs.items()):
+            _add(tar, path.lstrip("/"), content=content, mode=0o755)
         for command in sorted({*commands} - {"busybox"}):
             _add(tar, f"bin/{command}", type=tarfile.SYMTYPE, linkname="busybox")
         _add(tar, "etc/os-release", content=b'ID=windlass-test\nVERSION_ID="1"\n', mode=0o644)

@@ -77,6 +77,22 @@ def test_who_may_view_needs_no_right_to_secrets(pools: Pools, windlass: Windlass
     assert "Target:         registry.example.com/machines/os" in page.stdout
 
 
+def test_who_sees_no_controller_config_is_told_that_a_build_may_only_seem_to_be_another(
+    pools: Pools, windlass: Windlass
+) -> None:
+    pools.make("worker")
+    pools.built("worker", inputs="0123")
+    pools.let_view(list(yaml.safe_load_all(VIEW.read_text(encoding="utf-8"))))
+
+    viewer, admin = (
+        windlass("os-build", "describe", "worker", "--as", "pool-viewer"),
+        windlass("os-build", "describe", "worker"),
+    )
+
+    assert viewer.stderr.startswith("warning: ControllerConfigs may not be listed with these rights")
+    assert admin.stderr == ""
+
+
 def test_rebuild_asks_and_says_so(pools: Pools, windlass: Windlass) -> None:
     pools.make("worker")
     pools.make("master", opted_in=False)

@@ -7,7 +7,7 @@ from windlass.kube.control.plan import Call, Target
 from windlass.kube.control.source import Mailbox
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
-from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, StartBuild
+from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, RenewCredentials, StartBuild
 from windlass.os_build.builder import Backend, BuildState, Cause, Order, Phase
 from windlass.os_build.credentials import Auths, Login, Secrets
 from windlass.os_build.inputs.context import Context
@@ -66,6 +66,15 @@ def test_a_start_shows_secrets_by_name_and_files_by_size() -> None:
         "rendered-worker-1 has no image yet"
     )
     assert SECRET not in repr(call)
+
+
+def test_a_renewal_shows_no_secret() -> None:
+    (call,) = backend().renew(STATE, ORDER.secrets)
+    assert isinstance(call, Call)
+    assert call.request == RenewCredentials(
+        name=STATE.name, pull=ORDER.secrets.pull, push=ORDER.secrets.push, secrets=ORDER.secrets.state
+    )
+    assert SECRET not in f"{call!r} {call} {call.diff()}"
 
 
 def test_a_build_is_cancelled_and_removed_by_name() -> None:

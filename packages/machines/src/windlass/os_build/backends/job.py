@@ -4,16 +4,22 @@ The Job itself repeats what may pass: its Pod failure policy fails it at once on
 does not count Pods that the infrastructure took away. The Pod says the digest, or the end of the log, in its
 termination message, so it needs no permission in the cluster, and gets no token.
 
-The user's Secrets are volumes, so an attempt reads them as they are then. The script takes both types:
+The user's Secrets are volumes, so an attempt reads them as they are then, and the one for pushing when the image is
+built. The script takes both types:
 `kubernetes.io/dockerconfigjson` as it is, `kubernetes.io/dockercfg` after wrapping it, since buildah's `--authfile`
 does not read the older form.
+
+| of the environment | in the Pod |
+|---|---|
+| registries.conf, registries.conf.d, policy.json | files of the build's ConfigMap: the script names them to buildah |
+| certificates and lookaside storage by registry | the same, where buildah looks for those of its user |
+| the trust bundle, CAs of registries | the same, and the CA that OpenShift publishes: `SSL_CERT_DIR` of the script |
+| proxy | environment variables, and build arguments for RUN |
+| what is lent | volumes, which the script copies and mounts for RUN |
 """
 
-from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, Final
-
-from msgspec import Struct
+from typing import Any, Final, NamedTuple
 
 from windlass.api.batch import Job
 from windlass.api.core import Pod
@@ -23,11 +29,14 @@ from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.object import Object
 from windlass.os_build.backends.job_state import PERMANENT, says
-from windlass.os_build.backends.owned import ClusterBackend, Placement, labels
+from windlass.os_build.backends.owned import ClusterBackend, labels
 from windlass.os_build.backends.pods import CONTAINER
 from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Order
 from windlass.os_build.constants import CANCELLED_ANNOTATION, NAMESPACE, POOL_LABEL
+from windlass.os_build.environment import VOLUMES, Environment, variables
 from windlass.os_build.failure import KILLED
+from windlass.os_build.inputs.containers import POLICY, REGISTRIES, REGISTRIES_FOLDER
+from windlass.os_build.placement import Placement
 from windlass.os_build.pullspec import BUILDER_IMAGE
 from windlass.os_build.request import BackendName
 
@@ -41,37 +50,42 @@ _BUILD_USER: Final = 1000
 """The user `build` of the image, which has subordinate user IDs."""
 _HOME: Final = "/home/build"
 _MESSAGE: Final = "/dev/termination-log"
-_PATHS: Final = {"CONTEXT": "context", "PULL_SECRET": "pull", "PUSH_SECRET": "push", "TRUST": "trust", "WORK": "work"}
+_CONFIGURATION: Final = {
+    "containers": "/containers",
+    # Where buildah looks for those of its user; the folder itself may have files of the builder's image.
+    "certificates": f"{_HOME}/.config/containers/certs.d",
+    "lookaside": f"{_HOME}/.config/containers/registries.d",
+}
+"""The volumes with files of the environment, and where they are mounted."""
+_PATHS: Final = {
+    "CONTEXT": "context",
+    "PULL_SECRET": "pull",
+    "PUSH_SECRET": "push",
+    "TRUST": "trust",
+    "WORK": "work",
+    "CONTAINERS": "containers",
+    "ENTITLEMENT": "entitlement",
+    "REPOSITORIES": "repositories",
+    "PACKAGE_KEYS": "package-keys",
+}
 """The volumes whose paths the script asks for, by the variable."""
 _GRACE_SECONDS: Final = 2
 """A build that is not wanted any more has nothing to save."""
 
 
-class JobSettings(Struct, frozen=True, kw_only=True):
-    """How Pods of builds are made.
-
-    image            has a shell and buildah
-    service_account  of the Pods: it needs no permissions, and on OpenShift a SecurityContextConstraint that allows
-                     uid 1000
-    trusted_ca       a ConfigMap with the key `ca-bundle.crt`, such as OpenShift fills by a label; empty: none
-    proxy            HTTP_PROXY, HTTPS_PROXY and NO_PROXY
-    """
-
-    image: str = BUILDER_IMAGE
-    service_account: str = SERVICE_ACCOUNT
-    trusted_ca: str = ""
-    proxy: Mapping[str, str] = {}
-    placement: Placement = Placement()
+DEFAULTS: Final = Placement(image=BUILDER_IMAGE, service_account=SERVICE_ACCOUNT)
+"""The image has a shell and buildah. The account needs no permissions, but on OpenShift a SecurityContextConstraint
+that allows uid 1000."""
 
 
 class JobBackend(ClusterBackend[Job]):
     """Jobs in `namespace`."""
 
     def __init__(
-        self, reader: IndexedReader, *, namespace: str = NAMESPACE, settings: JobSettings | None = None
+        self, reader: IndexedReader, *, namespace: str = NAMESPACE, placement: Placement | None = None
     ) -> None:
         super().__init__(reader, Job, name=BackendName.JOB, namespace=namespace, says=self._with_pods)
-        self._settings = settings or JobSettings()
+        self._placement = (placement or Placement()).over(DEFAULTS)
 
     @property
     def watches(self) -> tuple[Watch[str], ...]:
@@ -81,8 +95,8 @@ class JobBackend(ClusterBackend[Job]):
         return job_named(name)
 
     def start(self, order: Order) -> tuple[Action, ...]:
-        context = {**order.context.files, _SCRIPT: script()}
-        return self._create(order, spec=job_spec(order, self._settings), files=context)
+        files = {**order.context.files, _SCRIPT: script(), **dict(_beside(order.environment).values())}
+        return self._create(order, spec=job_spec(order, self._placement), files=files)
 
     def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
         """Suspend the Job: its Pod is deleted and the Job stays, as the record of the build."""
@@ -111,7 +125,28 @@ def script() -> bytes:
     return files(__package__).joinpath(_SCRIPT).read_bytes()
 
 
-def job_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
+class _File(NamedTuple):
+    """A file of the environment: the `key` of the ConfigMap that has its content."""
+
+    key: str
+    content: bytes
+
+
+def _beside(environment: Environment) -> dict[str, _File]:
+    """The files of the environment by the volume and the path in it, `containers/policy.json` for example."""
+    found = {f"certificates/{path.removeprefix('certs.d/')}": data for path, data in environment.certificates.items()}
+    for path, data in environment.containers.items():
+        first = path.partition("/")[0]
+        if first in (REGISTRIES, REGISTRIES_FOLDER, POLICY):
+            found[f"containers/{path}"] = data
+        elif first == "registries.d":
+            found[f"lookaside/{path.removeprefix('registries.d/')}"] = data
+    if trusted := environment.egress.trusted:
+        found["trust/trusted.crt"] = trusted.encode()
+    return {path: _File(f"environment.{number}", data) for number, (path, data) in enumerate(sorted(found.items()))}
+
+
+def job_spec(order: Order, settings: Placement) -> dict[str, Any]:
     """The `spec` of the Job."""
     failing: list[dict[str, Any]] = [
         # First: the kubelet also kills a container that does not end in time when its Pod is evicted.
@@ -133,12 +168,12 @@ def job_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
     }
 
 
-def _pod_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
-    placement = settings.placement
-    volumes = _volumes(order, settings)
+def _pod_spec(order: Order, settings: Placement) -> dict[str, Any]:
+    placement = order.request.placement.over(settings)
+    volumes = _volumes(order)
     container = {
         "name": CONTAINER,
-        "image": settings.image,
+        "image": placement.image,
         "imagePullPolicy": "Always",
         "command": ["/bin/sh", f"/context/{_SCRIPT}"],
         "env": [
@@ -148,41 +183,62 @@ def _pod_spec(order: Order, settings: JobSettings) -> dict[str, Any]:
             {"name": "BUILD_SECONDS", "value": str(int(order.deadlines.build))},
             {"name": "PUSH_SECONDS", "value": str(int(order.deadlines.push))},
             {"name": "MESSAGE", "value": _MESSAGE},
-            *({"name": name, "value": volumes[volume][0]} for name, volume in _PATHS.items()),
-            *({"name": name, "value": value} for name, value in sorted(settings.proxy.items())),
+            *({"name": name, "value": volumes[volume][0]} for name, volume in _PATHS.items() if volume in volumes),
+            *({"name": name, "value": value} for name, value in variables(order.environment.egress.proxy).items()),
         ],
         "terminationMessagePath": _MESSAGE,
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": name, "mountPath": path} for name, (path, _) in volumes.items()],
-        **({"resources": dict(placement.resources)} if placement.resources else {}),
+        **({"resources": placement.resources} if placement.resources else {}),
     }
     return {
         "restartPolicy": "Never",
-        "serviceAccountName": settings.service_account,
+        "serviceAccountName": placement.service_account,
         "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": _GRACE_SECONDS,
         "securityContext": {"runAsUser": _BUILD_USER, "runAsGroup": _BUILD_USER, "fsGroup": _BUILD_USER},
         "containers": [container],
         "volumes": [{"name": name, **source} for name, (_, source) in volumes.items()],
         **({"nodeSelector": dict(placement.node_selector)} if placement.node_selector else {}),
+        **({"tolerations": [each.tree for each in placement.tolerations]} if placement.tolerations else {}),
+        **({"priorityClassName": placement.priority_class} if placement.priority_class else {}),
     }
 
 
-def _volumes(order: Order, settings: JobSettings) -> dict[str, tuple[str, dict[str, Any]]]:
+def _volumes(order: Order) -> dict[str, tuple[str, dict[str, Any]]]:
     """By name: where it is mounted, and what it is."""
-    request = order.request
-    # buildah takes each *.crt of the folder; on OpenShift every namespace has the CA of its internal registry.
-    trusted = [("openshift-service-ca.crt", "service-ca.crt")]
-    if settings.trusted_ca:
-        trusted.append((settings.trusted_ca, "ca-bundle.crt"))
-    trust = [
-        {"configMap": {"name": name, "optional": True, "items": [{"key": key, "path": key}]}} for name, key in trusted
-    ]
-    return {
-        "context": ("/context", {"configMap": {"name": order.name}}),
+    request, beside = order.request, _beside(order.environment)
+
+    def of_the_build(volume: str) -> dict[str, Any]:
+        """The files of the environment that this volume has."""
+        paths = {path.partition("/")[2]: file for path, file in beside.items() if path.startswith(f"{volume}/")}
+        return {"name": order.name, "items": [{"key": file.key, "path": path} for path, file in paths.items()]}
+
+    # On OpenShift every namespace has the CA of its internal registry.
+    service_ca = {
+        "name": "openshift-service-ca.crt",
+        "optional": True,
+        "items": [{"key": "service-ca.crt", "path": "service-ca.crt"}],
+    }
+    trust = [{"configMap": each} for each in (service_ca, of_the_build("trust")) if each["items"]]
+    context = [{"key": name, "path": name} for name in sorted({*order.context.files, _SCRIPT})]
+    found: dict[str, tuple[str, dict[str, Any]]] = {
+        "context": ("/context", {"configMap": {"name": order.name, "items": context}}),
         "pull": ("/secrets/pull", {"secret": {"secretName": request.pull_secret}}),
         "push": ("/secrets/push", {"secret": {"secretName": request.push_secret}}),
         "trust": ("/trust", {"projected": {"sources": trust}}),
         "work": ("/work", {"emptyDir": {}}),
         "images": (f"{_HOME}/.local/share/containers", {"emptyDir": {}}),
     }
+    for volume, path in _CONFIGURATION.items():
+        if (files := of_the_build(volume))["items"]:
+            found[volume] = path, {"configMap": files}
+    for each in order.environment.lent:
+        # It was there a moment ago; a Pod whose volume is missing would wait for ever.
+        source = (
+            {"secret": {"secretName": each.name, "optional": True}}
+            if each.kind == "Secret"
+            else {"configMap": {"name": each.name, "optional": True}}
+        )
+        found[VOLUMES[each.at]] = f"/lent/{VOLUMES[each.at]}", source
+    return found

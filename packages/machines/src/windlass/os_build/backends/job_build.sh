@@ -2,7 +2,8 @@
 # Builds the image of one build and pushes it, in the Pod of a Job.
 #
 # The end of the log, or the digest of the pushed image, goes to the termination message. The exit code tells the Job
-# whether another attempt may help (windlass.os_build.backends.job_state). Its paths are in the environment.
+# whether another attempt may help (windlass.os_build.backends.job_state). Its paths are in the environment; those of
+# what not every build has may be missing: CONTAINERS, and ENTITLEMENT, REPOSITORIES and PACKAGE_KEYS for RUN steps.
 #
 #   65 building failed, 66 pushing failed: it would fail again
 #   67 one of them took longer than BUILD_SECONDS, PUSH_SECONDS
@@ -18,6 +19,7 @@ TRANSIENT="$TRANSIENT|no such host|server misbehaving"
 TRANSIENT="$TRANSIENT|temporary failure in name resolution|(network is|host) unreachable|no route to host"
 TRANSIENT="$TRANSIENT|timeout exceeded|(handshake|request|headers\)) ?timeout|deadline exceeded|too ?many ?requests"
 TRANSIENT="$TRANSIENT|(^|[^a-z0-9.])(EOF|408|429|5[0-9][0-9])([^a-z0-9.]|$)|service unavailable"
+TRANSIENT="$TRANSIENT|proxyconnect|proxy authentication required|bad gateway|gateway time-?out|/\": forbidden"
 TRANSIENT="$TRANSIENT|no space left on device|disk quota exceeded"
 
 # The Secret in folder $1 as an authfile: of type dockerconfigjson as it is, of type dockercfg wrapped.
@@ -83,11 +85,42 @@ cp -L "$CONTEXT"/* "$WORK/context/"
 chmod -R u=rwX,go=rX "$WORK/context"
 rm -f "$WORK/context/job_build.sh"
 authfile "$PULL_SECRET" >"$WORK/pull.json"
-authfile "$PUSH_SECRET" >"$WORK/push.json"
+
+# Certificates beside those of the builder's image, for whatever is asked. What a registry alone needs lies in HOME.
+export SSL_CERT_DIR="$TRUST:/etc/ssl/certs:/etc/pki/tls/certs"
+
+registries='' folder='' policy=''
+if [ -n "${CONTAINERS:-}" ]; then
+    [ -e "$CONTAINERS/registries.conf" ] && registries=$CONTAINERS/registries.conf
+    [ -d "$CONTAINERS/registries.conf.d" ] && folder=$CONTAINERS/registries.conf.d
+    [ -e "$CONTAINERS/policy.json" ] && policy=$CONTAINERS/policy.json
+fi
 
 # An image's Pod may run as a user that cannot mount: vfs and chroot need no privileges.
-attempt 65 75 "$BUILD_SECONDS" buildah --storage-driver vfs bud --isolation chroot --layers=false --timestamp 0 --identity-label=false \
-    --authfile "$WORK/pull.json" --cert-dir "$TRUST" --tag "$IMAGE" --file "$WORK/context/Containerfile" "$WORK/context"
-attempt 66 76 "$PUSH_SECONDS" buildah --storage-driver vfs push --authfile "$WORK/push.json" --cert-dir "$TRUST" \
-    --digestfile "$WORK/digest" "$IMAGE"
+builder() {
+    buildah --storage-driver vfs ${registries:+--registries-conf "$registries"} \
+        ${folder:+--registries-conf-dir "$folder"} "$@"
+}
+
+# Lent to RUN steps, as copies: programs such as dnf write there.
+set --
+for lent in "${ENTITLEMENT:-}:/etc/pki/entitlement" "${REPOSITORIES:-}:/etc/yum.repos.d" \
+    "${PACKAGE_KEYS:-}:/etc/pki/rpm-gpg" "${RHSM:-/run/secrets/rhsm}:/run/secrets/rhsm"; do
+    from=${lent%:*} at=${lent##*:}
+    [ -n "$from" ] && [ -n "$(ls "$from" 2>/dev/null)" ] || continue
+    copy=$(mktemp -d "$WORK/lent.XXXXXX")
+    cp -rL "$from"/* "$copy/"
+    chmod -R u=rwX,go=rX "$copy"
+    set -- "$@" --volume "$copy:$at:rw"
+done
+for name in HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy; do
+    eval "[ -n \"\${$name:-}\" ]" && set -- "$@" --build-arg "$name"
+done
+
+attempt 65 75 "$BUILD_SECONDS" builder bud --isolation chroot --layers=false --timestamp 0 --identity-label=false "$@" \
+    --authfile "$WORK/pull.json" ${policy:+--signature-policy "$policy"} --tag "$IMAGE" \
+    --file "$WORK/context/Containerfile" "$WORK/context"
+# Not before: a token may have been renewed while the image was built.
+authfile "$PUSH_SECRET" >"$WORK/push.json"
+attempt 66 76 "$PUSH_SECONDS" builder push --authfile "$WORK/push.json" --digestfile "$WORK/digest" "$IMAGE"
 cat "$WORK/digest" >"$MESSAGE"

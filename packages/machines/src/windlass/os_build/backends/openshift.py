@@ -6,6 +6,10 @@ ConfigMap that overwrites the inline one. With one Containerfile in one place bo
 and the labels that OpenShift adds to the inline Dockerfile (`imageLabels`) reach the image.
 
 The user's Secrets are referred to, not copied, so OpenShift reads them when the build runs.
+
+OpenShift itself gives a Build the cluster's mirrors, policy, proxy and CAs. So of a build's environment, a Build is
+given the trust bundle that its image gets, and what is lent. A Build has no field for tolerations, a priority or the
+builder's image.
 """
 
 from typing import Any, Final
@@ -18,11 +22,13 @@ from windlass.kube.control.permissions import Declaration, Permission
 from windlass.kube.control.plan import Action, Target
 from windlass.kube.control.seen import IndexedReader
 from windlass.os_build import log
-from windlass.os_build.backends.owned import ClusterBackend, Placement, moment
+from windlass.os_build.backends.owned import ClusterBackend, moment
 from windlass.os_build.builder import BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
 from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.environment import VOLUMES, Lent
 from windlass.os_build.failure import explain
 from windlass.os_build.inputs.context import CONTAINERFILE, Context, fits_build
+from windlass.os_build.placement import Placement
 from windlass.os_build.request import BackendName, Problem, Request
 
 POOL_IMAGE_LABEL: Final = "io.openshift.machineconfig.pool"
@@ -61,6 +67,8 @@ def skips_layers(*, namespace: str) -> Permission:
 def build_spec(order: Order, placement: Placement) -> dict[str, Any]:
     """The `spec` of the Build."""
     request, deadlines = order.request, order.deadlines
+    placement = request.placement.over(placement)
+    lent = [_volume(each) for each in order.environment.lent]
     config_maps = [{"configMap": {"name": order.name}, "destinationDir": "."}]
     return {
         "source": {"type": "Dockerfile", "dockerfile": order.context.containerfile, "configMaps": config_maps},
@@ -71,6 +79,7 @@ def build_spec(order: Order, placement: Placement) -> dict[str, Any]:
                 "noCache": True,
                 "forcePull": True,
                 "imageOptimizationPolicy": "SkipLayers",
+                **({"volumes": lent} if lent else {}),
             },
         },
         "output": {
@@ -82,8 +91,18 @@ def build_spec(order: Order, placement: Placement) -> dict[str, Any]:
         "completionDeadlineSeconds": int(deadlines.build + deadlines.push),
         "mountTrustedCA": True,
         **({"nodeSelector": dict(placement.node_selector)} if placement.node_selector else {}),
-        **({"resources": dict(placement.resources)} if placement.resources else {}),
+        **({"resources": placement.resources} if placement.resources else {}),
     }
+
+
+def _volume(lent: Lent) -> dict[str, Any]:
+    """What is lent, as a volume for RUN steps: OpenShift keeps it out of the image."""
+    source = (
+        {"type": "Secret", "secret": {"secretName": lent.name, "optional": True}}
+        if lent.kind == "Secret"
+        else {"type": "ConfigMap", "configMap": {"name": lent.name, "optional": True}}
+    )
+    return {"name": VOLUMES[lent.at], "source": source, "mounts": [{"destinationPath": lent.at}]}
 
 
 # Reads the state of a build from an OpenShift Build. Pure.

@@ -41,22 +41,13 @@ from windlass.os_build.constants import (
     POOL_LABEL,
     SECRETS_ANNOTATION,
 )
+from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context, fits_config_map
 from windlass.os_build.machine_os.request import LONGEST_LABEL
 from windlass.os_build.request import BackendName, Problem, Request
 
 BY_POOL: Final = "os-build-pool"
 """Index of builder objects: by the name of their pool."""
-
-
-class Placement(Struct, frozen=True):
-    """On which Nodes builds run and what they may use; empty: as the cluster decides.
-
-    resources  `limits` and `requests` of the container, as in a Pod
-    """
-
-    node_selector: Mapping[str, str] = {}
-    resources: Mapping[str, Any] = {}
 
 
 class Handle(Struct, frozen=True):
@@ -127,8 +118,9 @@ class ClusterBackend(Generic[K]):
         )
 
     def unfit(self, context: Context, request: Request) -> Problem | None:
-        """A ConfigMap has to hold the files."""
-        return fits_config_map(context)
+        """A ConfigMap has to hold the files, and those of the environment."""
+        egress = request.egress
+        return fits_config_map(context, beside=len(egress.trusted) + sum(len(pem) for _, pem in egress.registries))
 
     def look(self, pool: str) -> Sequence[BuildState]:
         """All builds of the pool, oldest first. Raises NotServed while the kind is not served."""
@@ -140,6 +132,10 @@ class ClusterBackend(Generic[K]):
     def named(self, name: str) -> MachineOSBuilder | None:
         """The builder object as a MachineOSBuild names it; that API knows Jobs alone."""
         return None
+
+    def renew(self, state: BuildState, secrets: Secrets) -> tuple[Action, ...]:
+        """Nothing to do: builders in a cluster read Secrets when they need credentials."""
+        return ()
 
     def clean(self, state: BuildState, *, why: str) -> tuple[Action, ...]:
         """Delete what there is. A builder object takes its Pods with it; to cancel it first adds nothing."""

@@ -1,11 +1,21 @@
 """`windlass os-build build`: builds the image of a pool on this machine and pushes it, without a cluster."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from windlass.capability.conventions.options import Duration
 from windlass.os_build.cli import given
+
+
+def _lent(name: str, at: str) -> Callable[[Any], Any]:
+    """An option that lends the files of a folder to RUN steps."""
+    folder = click.Path(path_type=Path, file_okay=False, exists=True)
+    return click.option(
+        name, type=folder, metavar="DIR", help=f"Folder whose files RUN steps see at {at}; no layer gets them."
+    )
 
 
 @click.command("build")
@@ -30,6 +40,9 @@ from windlass.os_build.cli import given
     metavar="DIR",
     help="Folder of *.crt with certificates that are trusted beside the system's.",
 )
+@_lent("--entitlement", "/etc/pki/entitlement")
+@_lent("--repositories", "/etc/yum.repos.d")
+@_lent("--package-keys", "/etc/pki/rpm-gpg")
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
@@ -57,6 +70,9 @@ def command(
     storage_driver: str,
     build_timeout: float,
     push_timeout: float,
+    entitlement: Path | None,
+    repositories: Path | None,
+    package_keys: Path | None,
     output: str,
 ) -> int:
     """Build the image of a pool with buildah, push it, and print its pullspec with digest.
@@ -72,6 +88,12 @@ def command(
     from windlass.os_build.cli.from_files import inputs
 
     deadlines = Deadlines(build_timeout, push_timeout)
-    request = start(inputs(choices, push=push), choices.apply_by, authfile=authfile, deadlines=deadlines)
-    buildah = Buildah(driver=storage_driver, tls_verify=tls_verify, certificates=cert_dir)
+    request = start(
+        inputs(choices, push=push, authorities=cert_dir),
+        choices.apply_by,
+        authfile=authfile,
+        deadlines=deadlines,
+        lent={"/etc/pki/entitlement": entitlement, "/etc/yum.repos.d": repositories, "/etc/pki/rpm-gpg": package_keys},
+    )
+    buildah = Buildah(driver=storage_driver, tls_verify=tls_verify)
     return build(request, buildah, store=store, form=output)

@@ -19,6 +19,7 @@ from windlass.os_build.builder import BuildState, Cause, Deadlines
 from windlass.os_build.cli.from_files import Inputs
 from windlass.os_build.cli.show import failure_tree
 from windlass.os_build.credentials import Auths
+from windlass.os_build.environment import Environment, Files
 from windlass.os_build.failure import what
 from windlass.os_build.identity import build_name, inputs_of
 from windlass.os_build.log import clean
@@ -98,8 +99,15 @@ class Lines:
         click.echo(clean(line.decode(errors="replace")), err=True)
 
 
-def start(inputs: Inputs, apply_by: str, *, authfile: Path | None, deadlines: Deadlines) -> StartBuild:
-    """The request to the builder on this machine."""
+def start(
+    inputs: Inputs,
+    apply_by: str,
+    *,
+    authfile: Path | None,
+    deadlines: Deadlines,
+    lent: Mapping[str, Path | None],
+) -> StartBuild:
+    """The request to the builder on this machine; `lent`: folders by the path in RUN steps."""
     request = inputs.request
     identity = inputs_of(request, applied_by=apply_by)
     name = build_name(request.pool, identity)
@@ -118,7 +126,13 @@ def start(inputs: Inputs, apply_by: str, *, authfile: Path | None, deadlines: De
         pull=auths,
         push=auths,
         deadlines=deadlines,
+        environment=Environment(egress=request.egress, containers=inputs.context.containers),
+        lent={at: _files(folder) for at, folder in lent.items() if folder is not None},
     )
+
+
+def _files(folder: Path) -> Files:
+    return Files({each.name: each.read_bytes() for each in sorted(folder.iterdir()) if each.is_file()})
 
 
 def _complaint(state: BuildState) -> str:

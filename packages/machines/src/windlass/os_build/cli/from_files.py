@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from windlass.api.core import ConfigMap
-from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool, PoolConfiguration
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool, PoolConfiguration
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.api.meta import NamedReference
 from windlass.capability.conventions.exit_codes import Exit
@@ -18,6 +18,7 @@ from windlass.capability.documents import Document, Interest, Undecodable, read_
 from windlass.kube.foreign import harmless
 from windlass.os_build import constants
 from windlass.os_build.cli.given import Choices
+from windlass.os_build.environment import CONTROLLER_CONFIG, Egress, certificates_in, egress_of
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered
 from windlass.os_build.inputs.lint import lint_user_part
 from windlass.os_build.machine_os import request as machine_os
@@ -55,10 +56,14 @@ class Inputs(Struct, frozen=True):
     context: Context
 
 
-def inputs(choices: Choices, *, push: str | None = None) -> Inputs:
-    """Read the files. `push` is where to push, empty: where the files say; None: nothing is pushed. Raises Wrong."""
+def inputs(choices: Choices, *, push: str | None = None, authorities: Path | None = None) -> Inputs:
+    """Read the files. `push` is where to push, empty: where the files say; None: nothing is pushed.
+
+    `authorities`: certificates of registries, as a file or a folder of *.crt. Raises Wrong.
+    """
     documents = _read(choices.sources)
     request = _request(choices, documents, push=push)
+    request = structs.replace(request, egress=_egress(documents, choices.trust_bundle, authorities))
     machine_config = _find(documents, "MachineConfig", request.config)
     if machine_config is None:
         raise Wrong(
@@ -77,7 +82,12 @@ def inputs(choices: Choices, *, push: str | None = None) -> Inputs:
 
 def _read(sources: tuple[str, ...]) -> list[Document]:
     interest = Interest(
-        cluster_scoped=(MachineConfigPool.RESOURCE, MachineConfig.RESOURCE, MachineOSConfig.RESOURCE),
+        cluster_scoped=(
+            MachineConfigPool.RESOURCE,
+            MachineConfig.RESOURCE,
+            MachineOSConfig.RESOURCE,
+            ControllerConfig.RESOURCE,
+        ),
         in_namespaces=((constants.NAMESPACE, ConfigMap.RESOURCE),),
     )
     documents, problems = read_inputs(sources, stdin=sys.stdin.buffer, interest=interest)
@@ -133,6 +143,25 @@ def _target(push: str) -> Target:
         return Target.parse(push)
     except ValueError as error:
         raise Wrong(f"--push: {error}") from None
+
+
+def _egress(documents: Sequence[Document], trust_bundle: Path | None, authorities: Path | None) -> Egress:
+    """By the ControllerConfig, if it is among the documents; a trust bundle that is given replaces that one's."""
+    found = _find(documents, "ControllerConfig", CONTROLLER_CONFIG)
+    try:
+        bundle = _certificates(trust_bundle)
+        options = Egress(trust_bundle=bundle, authorities=_certificates(authorities))
+        egress = egress_of(_decoded(found, ControllerConfig) if found else None, options=options)
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+    return structs.replace(egress, trust_bundle=bundle or egress.trust_bundle)
+
+
+def _certificates(path: Path | None) -> str:
+    try:
+        return certificates_in(path) if path else ""
+    except (OSError, ValueError) as error:
+        raise Wrong(f"{path}: {error}") from None
 
 
 def _user_part(file: Path) -> str:

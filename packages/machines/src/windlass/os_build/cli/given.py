@@ -17,6 +17,7 @@ class Choices(Struct, frozen=True, kw_only=True):
     base: str
     containerfile: Path | None
     apply_by: str
+    trust_bundle: Path | None = None
 
 
 def options(*, apply_by: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -27,9 +28,23 @@ def options(*, apply_by: str) -> Callable[[Callable[..., int]], Callable[..., in
 def _with_options(default: str, function: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(function)
     def command(
-        *, sources: tuple[str, ...], pool: str, base: str, containerfile: Path | None, apply_by: str, **others: Any
+        *,
+        sources: tuple[str, ...],
+        pool: str,
+        base: str,
+        containerfile: Path | None,
+        apply_by: str,
+        trust_bundle: Path | None,
+        **others: Any,
     ) -> int:
-        choices = Choices(sources=sources, pool=pool, base=base, containerfile=containerfile, apply_by=apply_by)
+        choices = Choices(
+            sources=sources,
+            pool=pool,
+            base=base,
+            containerfile=containerfile,
+            apply_by=apply_by,
+            trust_bundle=trust_bundle,
+        )
         return function(choices, **others)
 
     taken: Callable[..., int] = command
@@ -39,6 +54,12 @@ def _with_options(default: str, function: Callable[..., int]) -> Callable[..., i
             type=click.Path(path_type=Path, dir_okay=False, exists=True),
             metavar="FILE",
             help="The user's part, in place of that of the MachineOSConfig or ConfigMap.",
+        ),
+        click.option(
+            "--trust-bundle",
+            type=click.Path(path_type=Path, dir_okay=False, exists=True),
+            metavar="FILE",
+            help="Certificates in PEM that the image trusts. [default: those of the ControllerConfig, if it is given]",
         ),
         click.option("--base", default="", metavar="IMAGE", help="The base image, in place of spec.osImageURL."),
         click.option(

@@ -16,7 +16,7 @@ from windlass.capability.planning import ClusterListing
 from windlass.capability.planning.decider import about_first_watch, add_indexes
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.plan import Outcome, Plan
-from windlass.kube.control.seen import Present, read, seen
+from windlass.kube.control.seen import ForbiddenKind, Present, read, seen
 from windlass.kube.control.source import Mailbox
 from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
@@ -105,8 +105,25 @@ class Builders:
             return Plan()
 
         inquiry = controller.asker(now=lambda: datetime.now(UTC)).inquiry(pool)
-        await inquiry.decide(await controller.observe(pool, Outcome()), decide)
+        seen = await controller.observe(pool, Outcome())
+        if isinstance(seen.controller_config, ForbiddenKind):
+            # Whoever may see pools need not see it: it has a pull secret.
+            await inquiry.decide(replace(seen, controller_config=None), decide)
+            if _looks_like_another(found[-1][0]):
+                complaints.warn(
+                    "ControllerConfigs may not be listed with these rights: if the cluster has a trust bundle, the "
+                    f"build of pool {pool} only seems to be of other inputs than are asked for"
+                )
+            return found[-1]
+        await inquiry.decide(seen, decide)
         return found[-1]
+
+
+def _looks_like_another(facts: PoolFacts) -> bool:
+    """There is an image or a build, and none of what is asked for."""
+    recorded = facts.pool.metadata.annotations.get(IMAGE_INPUTS, "") if isinstance(facts.pool, Present) else ""
+    there = [each for each in (recorded, *(build.inputs for build in facts.builds)) if each]
+    return bool(there) and facts.inputs is not None and not any(facts.inputs.satisfied_by(each) for each in there)
 
 
 async def pools(api: ReadApi) -> list[Present[MachineConfigPool]]:

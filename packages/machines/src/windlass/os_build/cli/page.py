@@ -172,6 +172,8 @@ class _Page:
             "Push Secret": asked.push_secret,
             "Backend": backend if asked.backend else f"{backend} (the default here)",
             "Rebuild": asked.rebuild or NOTHING,
+            "Proxy": asked.egress.shown_proxy,
+            "Trust Bundle": f"{count} certificates" if (count := asked.egress.bundled) else "",
             "Containerfile": f"{len(lines)} lines" if lines else NOTHING,
         }
         yield from indented(facts(asks))
@@ -275,4 +277,6 @@ def _request_tree(request: Request) -> dict[str, Any]:
         "backend": str(request.backend) if request.backend else None,
         "containerfile": request.containerfile,
         "rebuild": request.rebuild,
+        "proxy": request.egress.shown_proxy,
+        "trustBundle": request.egress.bundled,
     }

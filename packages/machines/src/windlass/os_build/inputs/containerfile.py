@@ -3,7 +3,8 @@
 | stage | by ignition | as a tree |
 |---|---|---|
 | `extract` | unpacks the MachineConfig | |
-| `configs`, from the base image | the MachineConfig; Ignition applies it; packages; labels | units; the tree; labels |
+| `configs`, from the base image | the MachineConfig; Ignition applies it; packages | units; the tree |
+| the same | the trust bundle, if there is one; labels | the same |
 | the user's part | continues `configs`, or begins with `FROM configs AS final` | the same |
 
 Stages, paths and labels are the operator's. We differ in this: the MachineConfig is plain gzip, without base64; the
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from windlass.os_build.constants import NAMESPACE, OS_IMAGES
+from windlass.os_build.environment import BUNDLE
 from windlass.os_build.inputs.extensions import DEFAULT, MOUNT, Wanted, script
 from windlass.os_build.inputs.machine_config import Rendered
 from windlass.os_build.inputs.tree import CURRENT_CONFIG
@@ -26,6 +28,7 @@ MACHINE_CONFIG: Final = "machineconfig.json.gz"
 INSTALL_SCRIPT: Final = "extensions.sh"
 UNITS_SCRIPT: Final = "units.sh"
 APPLY_SCRIPT: Final = "ignition.sh"
+_ANCHORS: Final = "/etc/pki/ca-trust/source/anchors"
 _PULLSPEC: Final = re.compile(r"[\w.:/@\[\]-]+", re.ASCII)
 
 APPLY: Final = f"""\
@@ -116,6 +119,12 @@ def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: s
         "releaseversion": release(rendered, request),
         "baseOSContainerImage": base,
     }
+    if request.egress.trust_bundle:
+        # Before the user's part, whose commands may need it. Not every base image has the program.
+        lines += [
+            f"COPY {BUNDLE} {_ANCHORS}/{BUNDLE}",
+            "RUN if command -v update-ca-trust > /dev/null; then update-ca-trust; fi",
+        ]
     text = "\n".join([*lines, *(f"LABEL {key}={_quoted(value)}" for key, value in labels.items() if value), ""])
     if not request.containerfile.strip():
         return text

@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from windlass.os_build.environment import BUNDLE
 from windlass.os_build.inputs import base_units
 from windlass.os_build.inputs.containerfile import (
     MACHINE_CONFIG,
@@ -19,6 +20,7 @@ from windlass.os_build.inputs.containerfile import (
     release,
     scripts,
 )
+from windlass.os_build.inputs.containers import container_files
 from windlass.os_build.inputs.contents import decoded, is_remote
 from windlass.os_build.inputs.extensions import Wanted
 from windlass.os_build.inputs.lint import lint_user_part
@@ -46,9 +48,13 @@ class ApplyBy(StrEnum):
 
 
 class Context(Struct, frozen=True):
-    """The files of a build by name, all in one folder; `Containerfile` is one of them."""
+    """The files of a build by name, all in one folder; `Containerfile` is one of them.
+
+    containers  what the rendered MachineConfig says about registries (`inputs.containers`): for the builder itself
+    """
 
     files: Mapping[str, bytes]
+    containers: Mapping[str, bytes] = {}
 
     @property
     def containerfile(self) -> str:
@@ -79,22 +85,26 @@ def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch
         base = base_image(config, request)
         if isinstance(base, Problem):
             return base
-        if apply_by is ApplyBy.TREE:
-            return _as_tree(request, config, wanted, base=base)
-        return _by_ignition(request, config, wanted, base=base)
+        make = _as_tree if apply_by is ApplyBy.TREE else _by_ignition
+        context = make(request, config, wanted, base=base)
+        if isinstance(context, Problem):
+            return context
+        trust = {BUNDLE: bundle.encode()} if (bundle := request.egress.trust_bundle) else {}
+        return Context({**context.files, **trust}, container_files(config.config))
     except Invalid as invalid:
         return Problem("MachineConfigInvalid", f"MachineConfig {request.config}: {invalid}")
 
 
-def fits_config_map(context: Context) -> Problem | None:
-    """Why one ConfigMap cannot hold the context; None if it can."""
-    size = sum(len(name.encode()) + len(data) for name, data in context.files.items())
+def fits_config_map(context: Context, *, beside: int = 0) -> Problem | None:
+    """Why one ConfigMap cannot hold the context, with so many bytes beside it; None if it can."""
+    every = {**context.files, **context.containers}
+    size = beside + sum(len(name.encode()) + len(data) for name, data in every.items())
     if size <= CONFIG_MAP_LIMIT:
         return None
-    largest = max(context.files, key=lambda name: len(context.files[name]))
+    largest = max(every, key=lambda name: len(every[name]))
     return Problem(
         "ContextTooLarge",
-        f"the build context has {size} bytes ({largest}: {len(context.files[largest])}), and a ConfigMap holds "
+        f"the build context has {size} bytes ({largest}: {len(every[largest])}), and a ConfigMap holds "
         f"{CONFIG_MAP_LIMIT}: set imageBuilderType to local, or remove files from the MachineConfigs of the pool",
     )
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from windlass.api.core import ConfigMap, Event, Secret
-from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
@@ -20,7 +20,6 @@ from windlass.kube.control.permissions import (
     writes,
 )
 from windlass.kube.control.question import KUBERNETES
-from windlass.kube.control.seen import IndexedReader
 from windlass.kube.object import Object
 from windlass.os_build.builder import Backend, builds_of
 from windlass.os_build.constants import (
@@ -32,7 +31,7 @@ from windlass.os_build.constants import (
     OS_IMAGES,
 )
 from windlass.os_build.pool.decide import decide
-from windlass.os_build.pool.observe import BY_CONFIG, BY_NAME, BY_POOL, config_of, pool_observer, pool_of
+from windlass.os_build.pool.observe import BY_CONFIG, BY_NAME, BY_POOL, PoolReader, config_of, pool_observer, pool_of
 from windlass.os_build.pool.questions import (
     MATERIALS,
     MEMORY,
@@ -58,7 +57,7 @@ READ_CONFIG_MAPS: Final = frozenset({BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTA
 
 
 def pool_controller(
-    reader: IndexedReader,
+    reader: PoolReader,
     backends: Mapping[BackendName, Backend],
     registries: Registries,
     *,
@@ -106,6 +105,7 @@ def pool_controller(
                 indexes={BY_NAME: _own_name},
             ),
             Watch(Secret, all_pools, namespace=namespace, indexes={BY_NAME: _own_name}, metadata_only=True),
+            Watch(ControllerConfig, all_pools, cache_only=True, optional=True, when=_says_else),
             Watch(
                 MachineOSConfig,
                 pool_of,
@@ -151,6 +151,14 @@ def _of_machine_os_configs() -> tuple[Permission, ...]:
         writes(MachineOSBuild, "patch", subresource="status"),
         blocks_deletion_of(MachineOSConfig),
     )
+
+
+def _says_else(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    """Its status changes each time that the operator renders."""
+    if old is None or new is None:
+        return True
+    before, after = old.glimpse(ControllerConfig), new.glimpse(ControllerConfig)
+    return before is None or after is None or before.spec != after.spec
 
 
 def _every(_: Object[Any]) -> tuple[str, ...]:

@@ -25,13 +25,13 @@ The result is written before its builder is removed, so a crash between the two 
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from windlass.api.core import Event, Pod
+from windlass.api.core import ConfigMap, Event, Pod, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
-from windlass.kube.control.question import Listed
+from windlass.kube.control.question import Indexed, Listed
 from windlass.kube.control.refused import LONGEST
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
 from windlass.kube.shorten import shortened
@@ -39,6 +39,7 @@ from windlass.os_build import log
 from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
 from windlass.os_build.constants import BUILDER_CONFIG, EVENT_SOURCE, NAMESPACE
 from windlass.os_build.credentials import Secrets
+from windlass.os_build.environment import Environment, Lent, lent, loans_of
 from windlass.os_build.failure import OBSTACLES, failure_text
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.machine_os import report as machine_os
@@ -48,7 +49,8 @@ from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
 from windlass.os_build.pool.facts import facts_of
-from windlass.os_build.pool.questions import Answered, Rendered, Unfit, current_secrets
+from windlass.os_build.pool.observe import BY_NAME
+from windlass.os_build.pool.questions import Answered, Borrowed, Rendered, Unfit, current_secrets
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, Timing
@@ -61,6 +63,7 @@ WAITING: Final = frozenset({"NotRendered", "NotRead"})
 """Problems that pass without anybody's doing."""
 MISSING: Final = "MachineConfigMissing"
 """MachineConfigs are not watched, so nothing tells when it is there."""
+_KINDS: Final[Mapping[str, type[Any]]] = {"Secret": Secret, "ConfigMap": ConfigMap}
 _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 
@@ -258,9 +261,18 @@ class _Decision:
             build_condition = BuildCondition(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
         event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
-        return Plan.of(*self._reported(build_condition, event, build=build)).then(
+        renewed = self._renewed(build)
+        return Plan.of(*renewed, *self._reported(build_condition, event, build=build)).then(
             WaitFor(f"build {build.name} to end", limit)
         )
+
+    def _renewed(self, build: BuildState) -> tuple[Action, ...]:
+        """A token may expire before the image is pushed, and its Secret have another one by then."""
+        backend = self._backends[build.backend]
+        if backend.mounts_secrets or build.ending or build.secrets.partition(";")[0] == self._seen.versions:
+            return ()
+        secrets = current_secrets(self._seen, self._request, self._seen.versions)
+        return () if isinstance(secrets, Problem) else backend.renew(build, secrets)
 
     def _lost(self, build: BuildState, when: datetime) -> Plan:
         if self._now >= when:
@@ -294,6 +306,8 @@ class _Decision:
             if context.reason == MISSING:
                 return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
             return plan
+        egress, lent = self._request.egress, self._lent()
+        environment = Environment(egress=egress, containers=context.containers, lent=lent)
         order = Order(
             name=due.name,
             inputs=str(self._seen.inputs),
@@ -304,6 +318,10 @@ class _Decision:
             secrets=secrets,
             deadlines=self._seen.deadlines,
             tag=self._report.tag,
+            environment=environment,
+            lent_files={}
+            if self._backends[due.backend].mounts_secrets
+            else self._seen.need(Borrowed(environment.lent)),
         )
         return Plan.of(*self._backends[due.backend].start(order))
 
@@ -322,6 +340,17 @@ class _Decision:
                 text = f"{where}: the entry {found.without_auth[0]} has no auth, and builders read nothing else"
                 return Problem("SecretInvalid", f"{text}: add the base64 of USER:PASSWORD, as `oc registry login` does")
         return None
+
+    def _lent(self) -> tuple[Lent, ...]:
+        """What there is to lend, from the caches."""
+        pool = self._seen.name
+        asked: dict[tuple[str, str], Indexed[Any]] = {
+            (loan.kind, name): Indexed(_KINDS[loan.kind], BY_NAME, name)
+            for loan in loans_of(pool)
+            for name in loan.names
+        }
+        self._seen.need_all(asked.values())
+        return lent(pool, lambda kind, name: bool(self._seen.need(asked[kind, name])))
 
     def _context(self, backend: BackendName) -> Context | Problem:
         """The context, or why there is none. A megabyte that was found unfit is not rendered again."""
@@ -342,6 +371,7 @@ class _Decision:
             secret=self._request.push_secret,
             versions=self._seen.versions,
             auths=secrets.push,
+            egress=self._request.egress,
         )
         return Call(target=target(self._pool), request=probe, why="a build whose image cannot be pushed is wasted")
 

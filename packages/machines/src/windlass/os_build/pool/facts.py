@@ -9,16 +9,17 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from windlass.api.core import ConfigMap, Secret
-from windlass.api.machineconfiguration import MachineConfigPool, RenderedMachineConfig
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool, RenderedMachineConfig
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.control.plan import Create, Outcome
 from windlass.kube.control.question import Confirmed, Indexed, Live
 from windlass.kube.control.refused import LONGEST, remedy
-from windlass.kube.control.seen import Absent, Present, metadata_of
+from windlass.kube.control.seen import Absent, ForbiddenKind, Present, Unreadable, metadata_of
 from windlass.kube.shorten import shortened
 from windlass.os_build import log
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import ARCHITECTURE, BUILDER_CONFIG
+from windlass.os_build.environment import Egress, egress_of
 from windlass.os_build.identity import Inputs, inputs_of
 from windlass.os_build.machine_os.claim import Claim, image_to_take
 from windlass.os_build.machine_os.name import build_name
@@ -26,6 +27,7 @@ from windlass.os_build.machine_os.rebuild import build_of_current_image, needs_r
 from windlass.os_build.machine_os.request import requested as requested_by_config
 from windlass.os_build.pool.observe import BY_NAME
 from windlass.os_build.pool.questions import (
+    Authorities,
     Manifest,
     ManifestAnswer,
     Meaning,
@@ -38,7 +40,7 @@ from windlass.os_build.pool.questions import (
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Denied, Found, NotAsked
-from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, requested
+from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, placement_in, requested
 
 
 def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], settings: Settings) -> PoolFacts:
@@ -58,7 +60,7 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
         return facts
     match seen.config:
         case None if opted_in(pool.object):
-            request = requested(pool.object, _given(seen, settings))
+            request = _in_environment(seen, requested(pool.object, _given(seen, settings)), settings)
             if isinstance(request, Problem):
                 return replace(facts, request=request)
             inputs = inputs_of(request, applied_by=settings.apply_by)
@@ -68,6 +70,10 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
         case Present() as config if settings.machine_os_configs:
             facts = replace(facts, claimed=config.metadata.name)
             asked = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+            placement = placement_in(_given(seen, settings))
+            if isinstance(asked, Request):
+                asked = placement if isinstance(placement, Problem) else replace(asked, placement=placement)
+            asked = _in_environment(seen, asked, settings)
             if isinstance(asked, Problem):
                 return replace(facts, request=asked, claim=Claim(config=config, name=asked))
             claim = _claim(seen, config, pool, asked)
@@ -79,6 +85,33 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
         case found:
             # It is for another process; or, as the API server validates it, of a version that is not known here.
             return replace(facts, claimed=found.metadata.name)
+
+
+def _in_environment(seen: PoolSnapshot, request: Request | Problem, settings: Settings) -> Request | Problem:
+    """The request with the way to the outside that the ControllerConfig and the settings describe."""
+    if isinstance(request, Problem):
+        return request
+    options, config = settings.egress, seen.controller_config
+    if settings.registry_ca is not None:
+        certificates = seen.need(Authorities(settings.registry_ca))
+        if isinstance(certificates, Problem):
+            return certificates
+        options = replace(options, authorities=certificates)
+    if isinstance(config, ForbiddenKind):
+        # Without it, a build would lack the trust bundle, and be another one.
+        text = f"ControllerConfigs may not be listed: {config.why}: apply the present manifests of this process"
+        return Problem("EnvironmentInvalid", text)
+    if isinstance(config, Unreadable):
+        return Problem("EnvironmentInvalid", f"ControllerConfig {config.metadata.name} cannot be read: {config.why}")
+    egress = _egress(config.object if config else None, options)
+    return egress if isinstance(egress, Problem) else replace(request, egress=egress)
+
+
+def _egress(config: ControllerConfig | None, options: Egress) -> Egress | Problem:
+    try:
+        return egress_of(config, options=options)
+    except ValueError as error:
+        return Problem("EnvironmentInvalid", str(error))
 
 
 def _given(seen: PoolSnapshot, settings: Settings) -> Given:
@@ -203,7 +236,9 @@ def _registry_has(facts: PoolFacts, claim: Claim, request: Request) -> ManifestA
     repository, _, digest = image.partition("@")
     if any(build.digest == digest for build in facts.builds):
         return Found(digest)
-    return facts.need(Manifest(Target.parse(repository), digest, push_credentials(request, facts.versions)))
+    return facts.need(
+        Manifest(Target.parse(repository), digest, push_credentials(request, facts.versions), request.egress)
+    )
 
 
 def _silent_since(facts: PoolFacts, claim: Claim) -> datetime | None:

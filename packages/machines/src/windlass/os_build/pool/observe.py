@@ -2,20 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct, field
 
 from windlass.api.core import ConfigMap
-from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.api.meta import K
 from windlass.kube.control.plan import Outcome
+from windlass.kube.control.population import Population
 from windlass.kube.control.rounds import Observe
-from windlass.kube.control.seen import IndexedReader, Present, Unreadable, read
+from windlass.kube.control.seen import ForbiddenKind, IndexedReader, NotServedKind, Present, Unreadable, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
 from windlass.os_build.builder import Backend, BuildState
 from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTAINERFILES, OS_IMAGES
+from windlass.os_build.environment import CONTROLLER_CONFIG
 from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.request import BackendName, Given
 
@@ -54,8 +57,16 @@ def config_of(found: Object[Any]) -> tuple[str, ...]:
     return (shown.spec.config.name,) if shown is not None and shown.spec.config.name else ()
 
 
+class PoolReader(IndexedReader, Protocol):
+    """Reads objects, and tells whether all of a kind may be listed."""
+
+    async def see_all(
+        self, kind: type[K], *, namespace: str | None = None, metadata_only: bool = False
+    ) -> Population[K] | NotServedKind | ForbiddenKind: ...
+
+
 def pool_observer(
-    reader: IndexedReader, backends: Mapping[BackendName, Backend], *, settings: Settings
+    reader: PoolReader, backends: Mapping[BackendName, Backend], *, settings: Settings
 ) -> Observe[str, PoolSnapshot]:
     """Takes snapshots of pools."""
 
@@ -82,7 +93,14 @@ def pool_observer(
             builds=tuple(builds),
             unserved=unserved,
             last=last,
+            controller_config=await controller_config(),
         )
+
+    async def controller_config() -> Present[ControllerConfig] | Unreadable | ForbiddenKind | None:
+        found = await reader.see_all(ControllerConfig)
+        if not isinstance(found, Population):
+            return found if isinstance(found, ForbiddenKind) else None
+        return next((each for each in found if each.metadata.name == CONTROLLER_CONFIG), None)
 
     def config_on(pool: str) -> Present[MachineOSConfig] | Unreadable | None:
         with suppress(NotServed):

@@ -3,22 +3,27 @@
 | system | questions | answered by |
 |---|---|---|
 | registry | `Answered`, `Manifest` | the carrier of probes |
-| build-materials | `Credentials`, `Rendered`, `Meaning` | objects that no cache holds: they are secret, or megabytes |
+| build-materials | `Credentials`, `Borrowed`, `Rendered`, `Meaning` | objects that no cache holds |
+| the same | `Authorities` | a file of this machine |
 | memory | `Wanted`, `Refused`, `Unfit`, `Untold` | the question: a rule notes a fact, and later attempts know it |
 
 A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
 """
 
 import asyncio
+import base64
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from windlass.api.core import Secret
+from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import MachineConfig, RenderedMachineConfig
 from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.seen import Absent, Present, Reader
 from windlass.os_build.constants import ARCHITECTURE
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
+from windlass.os_build.environment import Egress, Files, Lent, certificates_in
 from windlass.os_build.inputs.context import Context, rendered
 from windlass.os_build.pool.snapshot import Settings
 from windlass.os_build.pullspec import Target
@@ -58,6 +63,23 @@ class Credentials(Question[Auths | Problem], frozen=True):
     versions: str
 
 
+class Authorities(Question[str | Problem], frozen=True):
+    """The certificates of registries that are in the file or folder `path` now, in PEM."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+    FREE: ClassVar[bool] = True
+
+    path: Path
+
+
+class Borrowed(Question[Mapping[str, Files]], frozen=True):
+    """The files of what is lent to a build, by path."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+
+    lent: tuple[Lent, ...]
+
+
 class Manifest(Question[ManifestAnswer], frozen=True):
     """Whether the registry has an image, as it tells the user of the push Secret."""
 
@@ -66,6 +88,7 @@ class Manifest(Question[ManifestAnswer], frozen=True):
     target: Target
     reference: str
     push: Credentials
+    egress: Egress = Egress()
 
 
 class Rendered(Question[Context | Problem], frozen=True):
@@ -121,7 +144,10 @@ class Untold(_Note[None], frozen=True, eq=False):
     """The registry does not tell whether it has this image."""
 
 
-QUESTIONS: Final = (Answered, Credentials, Manifest, Rendered, Meaning, Wanted, Refused, Unfit, Untold)
+QUESTIONS: Final = (
+    *(Answered, Authorities, Borrowed, Credentials, Manifest, Rendered, Meaning),
+    *(Wanted, Refused, Unfit, Untold),
+)
 
 
 def push_credentials(request: Request, versions: str) -> Credentials:
@@ -146,7 +172,17 @@ class Registries(Protocol):
 
     def answered(self, *, target: str, versions: str) -> Answer | None: ...
 
-    async def manifest(self, target: Target, reference: str, login: Login | None, *, origin: str) -> ManifestAnswer: ...
+    async def manifest(
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
+    ) -> ManifestAnswer: ...
+
+
+def _authorities(path: Path) -> str | Problem:
+    # Read each time: it may be a mount of a ConfigMap, whose certificates are rotated.
+    try:
+        return certificates_in(path)
+    except (OSError, ValueError) as error:
+        return Problem("EnvironmentInvalid", f"--registry-ca {path}: {error}: correct the file, or remove it")
 
 
 class MemoryAnswerer:
@@ -163,8 +199,12 @@ class MaterialsAnswerer:
         self._reader = reader
         self._settings = settings
 
-    async def answer(self, question: Credentials | Rendered | Meaning, /) -> Any:
+    async def answer(self, question: Credentials | Borrowed | Rendered | Meaning | Authorities, /) -> Any:
         match question:
+            case Authorities(path):
+                return _authorities(path)
+            case Borrowed(lent):
+                return {each.at: Files(await self._files(each)) for each in lent}
             case Credentials():
                 return await self.credentials(question)
             case Rendered(request):
@@ -172,6 +212,18 @@ class MaterialsAnswerer:
             case Meaning(name):
                 found = await self._reader.see(RenderedMachineConfig, name, live=True)
                 return found.object if isinstance(found, Present) else None
+
+    async def _files(self, lent: Lent) -> Mapping[str, bytes]:
+        """The files of one object; none if it is gone meanwhile."""
+        if lent.kind == "Secret":
+            secret = await self._reader.see(Secret, lent.name, namespace=self._settings.namespace, live=True)
+            data = secret.object.data if isinstance(secret, Present) else {}
+            return {name: base64.b64decode(text) for name, text in data.items()}
+        found = await self._reader.see(ConfigMap, lent.name, namespace=self._settings.namespace, live=True)
+        if not isinstance(found, Present):
+            return {}
+        binary = {name: base64.b64decode(text) for name, text in found.object.binary_data.items()}
+        return {name: text.encode() for name, text in found.object.data.items()} | binary
 
     async def credentials(self, question: Credentials) -> Auths | Problem:
         namespace, name = self._settings.namespace, question.secret
@@ -207,10 +259,10 @@ class RegistryAnswerer:
         match question:
             case Answered(target, versions):
                 return self._registries.answered(target=target, versions=versions)
-            case Manifest(target=target, reference=reference, push=asked):
+            case Manifest(target=target, reference=reference, push=asked, egress=egress):
                 push = await self._materials.credentials(asked)
                 if isinstance(push, Problem):
                     return NotAsked(push.text)
                 login = push.login(target.host, target.path)
                 origin = f"Secret {self._namespace}/{asked.secret}"
-                return await self._registries.manifest(target, reference, login, origin=origin)
+                return await self._registries.manifest(target, reference, login, origin=origin, egress=egress)

@@ -275,7 +275,7 @@ def _by_registry(seen: PoolFacts, build: BuildState) -> Situation:
     """Its backend does not tell the digest."""
     assert isinstance(seen.request, Request)
     reference, push = build.image.rpartition(":")[2], push_credentials(seen.request, seen.versions)
-    found = seen.need(Manifest(seen.request.target, reference, push))
+    found = seen.need(Manifest(seen.request.target, reference, push, seen.request.egress))
     return Finished(build, found.digest) if isinstance(found, Found) else Unconfirmed(build, found.text)
 
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.question import Asking
-from windlass.kube.control.seen import Absent, Present, Seen, Unreadable
+from windlass.kube.control.seen import Absent, ForbiddenKind, Present, Seen, Unreadable
 from windlass.os_build import constants
 from windlass.os_build.builder import BuildState, Deadlines
+from windlass.os_build.environment import Egress
 from windlass.os_build.identity import Inputs
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.machine_os.claim import Claim
@@ -53,6 +55,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     namespace           of ConfigMaps and Secrets
     machine_os_configs  serve MachineOSConfigs too, in the place of the Machine Config Operator's builder
     max_builds          so many builds run in the cluster at a time; 0: all that are due
+    egress              how the world outside is reached where no ControllerConfig says that
+    registry_ca         a file, or a folder of *.crt, with CAs of registries that builders and this process trust
     """
 
     namespace: str = constants.NAMESPACE
@@ -61,6 +65,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_builds: int = LIMIT
     timing: Timing = Timing()
     deadlines: Deadlines = Deadlines()
+    egress: Egress = Egress()
+    registry_ca: Path | None = None
 
 
 class PoolSnapshot(Asking, frozen=True, kw_only=True):
@@ -73,6 +79,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     builds     builder objects of the pool, of all backends
     unserved   the backends whose kinds this cluster lacks, and the API server's words
     last       the outcome of the round before
+    controller_config  the Machine Config Operator's; None: there is none
     """
 
     name: str
@@ -83,6 +90,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     builds: tuple[BuildState, ...] = ()
     unserved: Mapping[BackendName, str] = {}
     last: Outcome = Outcome()
+    controller_config: Present[ControllerConfig] | Unreadable | ForbiddenKind | None = None
 
 
 class Refusal(Struct, frozen=True):

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.plan import Request
 from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, Kind, NotAsked
 from windlass.os_build.registry.registry import Registry
@@ -31,17 +32,19 @@ class ProbeUpload(Request, frozen=True, kw_only=True):
     target    the repository, as text
     secret    names the Secret with the credentials, for people
     versions  which state of the Secrets it is (`Secrets.versions`), and whatever else is a reason to ask again
+    egress    the proxy, and the certificates that are trusted
     """
 
     SYSTEM: ClassVar[str] = SYSTEM
     SECONDS: ClassVar[float] = 10.0
-    SECRET: ClassVar[frozenset[str]] = frozenset({"auths"})
+    SECRET: ClassVar[frozenset[str]] = frozenset({"auths", "egress"})
 
     pool: str
     target: str
     secret: str
     versions: str
     auths: Auths
+    egress: Egress = Egress()
 
 
 class RegistryCarrier:
@@ -80,17 +83,19 @@ class RegistryCarrier:
                 return known
             target = Target.parse(request.target)
             login = request.auths.login(target.host, target.path)
-            answer = await self._registry.may_push(target, login, origin=f"Secret {request.secret}")
+            answer = await self._registry.may_push(
+                target, login, origin=f"Secret {request.secret}", egress=request.egress
+            )
             self._answers[key] = self._clock.monotonic(), answer
             if len(self._answers) > _REMEMBERED:
                 del self._answers[next(iter(self._answers))]
             return answer
 
     async def manifest(
-        self, target: Target, reference: str, login: Login | None, *, origin: str
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
     ) -> Found | Gone | Denied | NotAsked:
         """Is the manifest there? It is asked each time."""
-        return await self._registry.manifest(target, reference, login, origin=origin)
+        return await self._registry.manifest(target, reference, login, origin=origin, egress=egress)
 
     def doubt(self, request: ProbeUpload, /) -> None:
         """Ask again next time."""

@@ -15,6 +15,7 @@ from typing import Final
 from yarl import URL
 
 from windlass.os_build.credentials import Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Reply, shown
 from windlass.os_build.registry.wire import BODY, NoAnswer, Wire
@@ -29,10 +30,11 @@ _PARAMETER: Final = re.compile(r'(?<![A-Za-z_-])([A-Za-z_-]+)=(?:"((?:[^"\\]|\\.
 class Conversation:
     """The requests of one question about `target`. `actions` are those of the scope: `pull`, or `pull,push`."""
 
-    def __init__(self, wire: Wire, target: Target, *, login: Login | None, actions: str) -> None:
+    def __init__(self, wire: Wire, target: Target, *, login: Login | None, actions: str, egress: Egress) -> None:
         self.root = wire.api(target)
         self._wire = wire
         self._login = login
+        self._egress = egress
         self._scope = f"repository:{target.path}:{actions}"
         self._authorization = ""
 
@@ -61,7 +63,7 @@ class Conversation:
             headers = {"Accept": accept or "application/json"}
             if self._authorization and url.origin() == self.root.origin():
                 headers["Authorization"] = self._authorization
-            reply = await self._wire.send(method, url, headers=headers, most=most)
+            reply = await self._wire.send(method, url, headers=headers, egress=self._egress, most=most)
             if reply.status not in (301, 302, 303, 307, 308):
                 return reply
             if method not in ("GET", "HEAD") and reply.status not in (307, 308):
@@ -78,10 +80,11 @@ class Conversation:
         try:
             if self._login is not None and self._login.identity_token:
                 form = asked | {"grant_type": "refresh_token", "refresh_token": self._login.identity_token}
-                reply = await self._wire.send("POST", realm, headers={}, form=form)
+                reply = await self._wire.send("POST", realm, headers={}, egress=self._egress, form=form)
             else:
                 headers = {} if self._login is None else {"Authorization": _basic(self._login)}
-                reply = await self._wire.send("GET", realm.update_query(asked), headers=headers)
+                url = realm.update_query(asked)
+                reply = await self._wire.send("GET", url, headers=headers, egress=self._egress)
         except NoAnswer as error:
             raise NoAnswer(f"its token service {realm.host}: {error}") from error
         if reply.status in (401, 403):

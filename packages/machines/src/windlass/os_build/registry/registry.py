@@ -12,11 +12,11 @@ import asyncio
 import hashlib
 from collections.abc import Collection
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from windlass.os_build.credentials import Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import DIGEST, Target
 from windlass.os_build.registry.answers import (
     Answer,
@@ -33,6 +33,7 @@ from windlass.os_build.registry.answers import (
 from windlass.os_build.registry.conversation import Conversation, location
 from windlass.os_build.registry.wire import NoAnswer, Wire
 
+NOTHING: Final = Egress()
 SECONDS: Final = 9.0
 """For a question: less than a Call may take, so that its carrier can say what has happened."""
 _CANCEL_SECONDS: Final = 2.0
@@ -51,15 +52,15 @@ _MANIFEST_TYPES: Final = ", ".join(
 class Registry:
     """All registries, by their hosts.
 
-    authorities  a file, or a folder of *.crt, with certificates that are trusted beside the system's
     insecure     hosts, with or without port, that are asked by plain HTTP
     seconds      for a question with all its requests
+
+    `egress` of a question is its proxy, and the certificates that are trusted beside the system's. Mirrors have no
+    part: questions are about the repository that images are pushed to, and nothing is pushed to a mirror.
     """
 
-    def __init__(
-        self, *, authorities: Path | None = None, insecure: Collection[str] = (), seconds: float = SECONDS
-    ) -> None:
-        self._wire = Wire(authorities=authorities, insecure=insecure)
+    def __init__(self, *, insecure: Collection[str] = (), seconds: float = SECONDS) -> None:
+        self._wire = Wire(insecure=insecure)
         self._seconds = seconds
 
     async def __aenter__(self) -> Self:
@@ -70,9 +71,9 @@ class Registry:
     ) -> None:
         await self._wire.close()
 
-    async def may_push(self, target: Target, login: Login | None, *, origin: str) -> Answer:
+    async def may_push(self, target: Target, login: Login | None, *, origin: str, egress: Egress = NOTHING) -> Answer:
         """Begin an upload and cancel it. `origin` says where the credentials are from, for people."""
-        conversation = Conversation(self._wire, target, login=login, actions="pull,push")
+        conversation = Conversation(self._wire, target, login=login, actions="pull,push", egress=egress)
         try:
             async with asyncio.timeout(self._seconds):
                 begun = await conversation.ask("POST", conversation.root / "blobs/uploads/")
@@ -89,10 +90,10 @@ class Registry:
             return not_asked(target, f"no answer within {self._seconds:g} s")
 
     async def manifest(
-        self, target: Target, reference: str, login: Login | None, *, origin: str
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress = NOTHING
     ) -> Found | Gone | Denied | NotAsked:
         """Is the manifest there? `reference` is a tag or a digest; `origin` as in `may_push`."""
-        conversation = Conversation(self._wire, target, login=login, actions="pull")
+        conversation = Conversation(self._wire, target, login=login, actions="pull", egress=egress)
         image = f"{target}{'@' if DIGEST.fullmatch(reference) else ':'}{reference}"
         url = conversation.root / "manifests" / reference
         try:

@@ -2,21 +2,25 @@
 
 import ssl
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Final
-from urllib.request import getproxies, proxy_bypass
+from urllib.request import getproxies
 
 import aiohttp
 from yarl import URL
 
+from windlass.api.machineconfiguration import Proxy
 from windlass.kube.client.connections import Connections
 from windlass.os_build.credentials import DOCKER_HUB
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Reply, shown
+from windlass.os_build.registry.route import proxy_of
 
 BODY: Final = 64 * 1024
 """Bytes of an answer that are read: enough for errors and tokens."""
 _CONNECTIONS: Final = 16
+_CONTEXTS: Final = 8
+"""Sets of certificates that are remembered: each takes a megabyte and 10 ms to make."""
 _KEEP: Final = 5.0
 """Seconds: for the requests of one question. A registry may close an older connection just when it is used."""
 
@@ -28,15 +32,9 @@ class NoAnswer(Exception):
 class Wire:
     """The connections to all registries; see `Registry` for the options."""
 
-    def __init__(self, *, authorities: Path | None, insecure: Collection[str]) -> None:
+    def __init__(self, *, insecure: Collection[str]) -> None:
         self._insecure = frozenset(insecure)
-        self._tls = ssl.create_default_context()
-        if authorities is not None:
-            for file in sorted(authorities.glob("*.crt")) if authorities.is_dir() else [authorities]:
-                try:
-                    self._tls.load_verify_locations(file)
-                except ssl.SSLError:
-                    raise ValueError(f"{file} holds no certificate in PEM: correct or remove it") from None
+        self._contexts: dict[str, ssl.SSLContext] = {}
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -57,6 +55,7 @@ class Wire:
         url: URL,
         *,
         headers: Mapping[str, str],
+        egress: Egress,
         form: Mapping[str, str] | None = None,
         most: int = BODY,
     ) -> Reply:
@@ -75,7 +74,13 @@ class Wire:
             )
         try:
             async with self._session.request(
-                method, url, headers=headers, data=form, ssl=self._tls, proxy=_proxy(url), allow_redirects=False
+                method,
+                url,
+                headers=headers,
+                data=form,
+                ssl=self._tls(egress, url),
+                proxy=proxy_of(url, _proxy(egress)),
+                allow_redirects=False,
             ) as response:
                 body = b""
                 while more := await response.content.read(most + 1 - len(body)):
@@ -84,13 +89,32 @@ class Wire:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NoAnswer(_said(error)) from error
 
+    def _tls(self, egress: Egress, url: URL) -> ssl.SSLContext:
+        """The certificates that are trusted when `url` is asked, beside the system's."""
+        of_host = dict(egress.registries)
+        trusted = egress.trusted + (of_host.get(url.authority) or of_host.get(url.host or "") or "")
+        if (context := self._contexts.get(trusted)) is None:
+            context = ssl.create_default_context()
+            if trusted:
+                try:
+                    context.load_verify_locations(cadata=trusted)
+                except ssl.SSLError as error:
+                    raise NoAnswer(f"the certificates that are to be trusted cannot be read: {error.reason}") from error
+            while len(self._contexts) >= _CONTEXTS:
+                del self._contexts[next(iter(self._contexts))]
+            self._contexts[trusted] = context
+        return context
+
     def _may_be_plain(self, url: URL) -> bool:
         return bool({url.host, url.authority} & self._insecure)
 
 
-def _proxy(url: URL) -> str | None:
-    """A proxy for plain HTTP could answer in the registry's name, so there is none."""
-    return getproxies().get("https") if url.scheme == "https" and not proxy_bypass(url.host or "") else None
+def _proxy(egress: Egress) -> Proxy:
+    """The given proxy, else that of this process."""
+    if egress.proxy != Proxy():
+        return egress.proxy
+    ours = getproxies()
+    return Proxy(https_proxy=ours.get("https", ""), no_proxy=ours.get("no", ""))
 
 
 async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

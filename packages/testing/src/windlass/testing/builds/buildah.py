@@ -6,6 +6,7 @@
 
 It needs root or subordinate user IDs (`tools/install-builder`). A Pod's script runs here, outside any container: its
 volumes are folders, and the mount paths among its arguments and the values of its environment become those folders.
+Volumes below its home folder are links in the home folder of the run. A Build's volumes are mounted for its RUN steps.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from windlass.api.build import Build
+from windlass.api.build import Build, BuildVolume
 from windlass.api.core import ConfigMap, Pod, Secret
 from windlass.kube.errors import NotFound
 from windlass.kube.object import Object
@@ -47,7 +48,13 @@ class Buildah:
         message.touch()
         places = {**await mounted(self._api, pod, home / "volumes"), _MESSAGE: message}
         [container] = pod.tree()["spec"]["containers"]
-        given = {each["name"]: _placed(each["value"], places) for each in container["env"]}
+        variables = {each["name"]: each["value"] for each in container["env"]}
+        for path, folder in places.items():
+            if path.startswith(f"{variables.get('HOME', '')}/") and any(folder.iterdir()):
+                link = home / path[len(variables["HOME"]) + 1 :]
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(folder)
+        given = {name: _placed(value, places) for name, value in variables.items()}
         command = [_placed(each, places) for each in container["command"]]
         code, log = await self._run(command, home, given)
         return Ended(exit_code=code, message=message.read_text() or log[-2048:])
@@ -66,8 +73,17 @@ class Buildah:
             _written(context / name, content)
         pull = await self._authfile(docker.pull_secret.name, namespace, home / "pull.json")
         push = await self._authfile(output.push_secret.name, namespace, home / "push.json")
+        lent = await self._volumes(docker.volumes, namespace, home / "lent")
         labels = [f"--label={label.name}={label.value}" for label in output.image_labels]
-        bud = ["bud", "--isolation=chroot", "--layers=false", f"--authfile={pull}", *labels, f"--tag={output.to.name}"]
+        bud = [
+            "bud",
+            "--isolation=chroot",
+            "--layers=false",
+            f"--authfile={pull}",
+            *labels,
+            *lent,
+            f"--tag={output.to.name}",
+        ]
         code, log = await self._run(["buildah", *bud, f"--file={context}/Dockerfile", str(context)], home)
         if code:
             return Built(reason="DockerBuildFailed", message="Docker build strategy has failed.", log=_end(log))
@@ -79,6 +95,19 @@ class Buildah:
             text = "Failed to push the image to the registry."
             return Built(reason="PushImageToRegistryFailed", message=text, log=_end(log))
         return Built(digest=digest.read_text())
+
+    async def _volumes(self, volumes: Iterable[BuildVolume], namespace: str, into: Path) -> list[str]:
+        """The options that mount a Build's volumes; OpenShift mounts them read-only."""
+        options = []
+        for volume in volumes:
+            folder = into / volume.name
+            folder.mkdir(parents=True)
+            source = {"secret": volume.source.secret, "configMap": volume.source.config_map}
+            given = {kind: found for kind, found in source.items() if found is not None}
+            for name, content in (await _files(self._api, given, namespace)).items():
+                _written(folder / name, content)
+            options += [f"--volume={folder}:{mount.destination_path}:ro" for mount in volume.mounts]
+        return options
 
     def _home(self, name: str) -> Path:
         """A new folder with its own storage and its list of registries."""
@@ -165,7 +194,7 @@ async def mounted(api: Api, pod: Object[Pod], into: Path) -> dict[str, Path]:
         folder.mkdir(parents=True)
         for source in _sources(volumes[mount["name"]]):
             for name, content in (await _files(api, source, namespace)).items():
-                (folder / name).write_bytes(content)
+                _written(folder / name, content)
     return folders
 
 

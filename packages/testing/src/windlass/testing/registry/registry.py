@@ -12,7 +12,7 @@ import socket
 import ssl
 import tempfile
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -45,13 +45,22 @@ class Registry:
     host      127.0.0.1 and the port
     images    what was pushed
     behind    the Unix socket of the program, which knows no users
+    names     more names in its certificate, for clients that reach it through a proxy
     ca_file   the certificate of its authority, in the folder `certificates`; only with `tls`, which needs `trustme`
     """
 
-    def __init__(self, *, auth: Auth | str = Auth.BASIC, users: Mapping[str, User] = USERS, tls: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        auth: Auth | str = Auth.BASIC,
+        users: Mapping[str, User] = USERS,
+        tls: bool = False,
+        names: Sequence[str] = (),
+    ) -> None:
         self._auth = Auth(auth)
         self._users = dict(users)
         self._with_tls = tls
+        self._names = names
 
     def __enter__(self) -> Self:
         self._held = HeldPorts(1)
@@ -188,7 +197,7 @@ class Registry:
         authority = trustme.CA()
         authority.cert_pem.write_to_path(self.ca_file)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        authority.issue_cert(_HOST, "localhost").configure_cert(context)
+        authority.issue_cert(_HOST, "localhost", *self._names).configure_cert(context)
         return context
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:

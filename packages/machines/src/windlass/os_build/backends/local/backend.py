@@ -16,8 +16,9 @@ from windlass.kube.control.permissions import Declaration, calls
 from windlass.kube.control.plan import Action, Call, Target
 from windlass.kube.control.source import Detach, Mailbox, Source, Wake
 from windlass.os_build.backends.local.builds import Builds
-from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, StartBuild
+from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, RenewCredentials, StartBuild
 from windlass.os_build.builder import BuildState, Cause, Order
+from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.request import BackendName, Problem, Request
 
@@ -46,7 +47,7 @@ class LocalBackend:
     usual = False
     mounts_secrets = False
     watches: tuple[Watch[str], ...] = ()
-    permissions: tuple[Declaration, ...] = (calls(StartBuild, CancelBuild, RemoveBuild),)
+    permissions: tuple[Declaration, ...] = (calls(StartBuild, RenewCredentials, CancelBuild, RemoveBuild),)
 
     def __init__(self, builds: Builds, mailbox: Mailbox[str]) -> None:
         self._builds = builds
@@ -74,8 +75,14 @@ class LocalBackend:
             pull=order.secrets.pull,
             push=order.secrets.push,
             deadlines=order.deadlines,
+            environment=order.environment,
+            lent=order.lent_files,
         )
         return (Call(target=order.pool, request=request, why=f"{order.request.config} has no image yet"),)
+
+    def renew(self, state: BuildState, secrets: Secrets) -> tuple[Action, ...]:
+        request = RenewCredentials(name=state.name, pull=secrets.pull, push=secrets.push, secrets=secrets.state)
+        return (Call(target=_pool(state), request=request, why="its Secrets have changed since it began"),)
 
     def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
         if state.is_over:

@@ -29,7 +29,7 @@ from windlass.os_build import log as logs
 from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment, images_of
 from windlass.os_build.backends.local.process import Keeper, Place
 from windlass.os_build.backends.local.records import Folder, empty, locked, swept
-from windlass.os_build.backends.local.requests import StartBuild
+from windlass.os_build.backends.local.requests import RenewCredentials, StartBuild
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.pullspec import DIGEST
 from windlass.os_build.request import BackendName
@@ -241,6 +241,18 @@ class Builds:
                     await build.begun.wait()
         return build.state
 
+    def renew(self, request: RenewCredentials) -> None:
+        """Give a build that is not over these credentials: what it asks a registry for next is asked with them.
+
+        Raises OSError.
+        """
+        if (build := self._builds.get(request.name)) is None:
+            return
+        build.request = structs.replace(build.request, pull=request.pull, push=request.push, secrets=request.secrets)
+        build.folder.renew(build.request)
+        build.state = structs.replace(build.state, secrets=request.secrets)
+        self._changed(build.request.pool)
+
     async def cancel(self, name: str) -> None:
         """Stop a build; it stays as a failed one. No process of the build runs afterwards."""
         if (build := self._builds.get(name)) is not None:
@@ -307,7 +319,7 @@ class Builds:
         build.state = structs.replace(build.state, phase=Phase.RUNNING, started=self._now(), note="")
         build.begun.set()
         self._changed(request.pool)
-        place = Place(folder.path, environment(temporary=folder.temporary))
+        place = Place(folder.path, environment(temporary=folder.temporary, given=folder.given))
         for doing, argv, seconds in self._steps(build, slot):
             ended = await slot.keeper.run(argv, place=place, seconds=seconds, output=self._output)
             if ended.overdue:
@@ -331,9 +343,12 @@ class Builds:
             image=request.image,
             auth=folder.pull if request.pull else None,
             used=images_of(request.context.containerfile),
+            given=folder.given,
         )
         auth = folder.push if request.push else None
-        pushed = self._buildah.push(slot.folder, image=request.image, auth=auth, digest=folder.digest)
+        pushed = self._buildah.push(
+            slot.folder, image=request.image, auth=auth, digest=folder.digest, given=folder.given
+        )
         return [("build", made, request.deadlines.build), ("push", pushed, request.deadlines.push)]
 
     def _failed(self, build: _Build, failed: Failed) -> BuildState:

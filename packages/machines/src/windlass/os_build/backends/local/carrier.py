@@ -1,7 +1,13 @@
 """Carries requests to the builder on this machine."""
 
 from windlass.os_build.backends.local.builds import Builds
-from windlass.os_build.backends.local.requests import BuilderRequest, CancelBuild, RemoveBuild, StartBuild
+from windlass.os_build.backends.local.requests import (
+    BuilderRequest,
+    CancelBuild,
+    RemoveBuild,
+    RenewCredentials,
+    StartBuild,
+)
 from windlass.os_build.builder import BuildState
 
 
@@ -15,6 +21,8 @@ class LocalCarrier:
         match request:
             case StartBuild():
                 return await self._builds.start(request)
+            case RenewCredentials():
+                self._builds.renew(request)
             case CancelBuild():
                 await self._builds.cancel(request.name)
             case RemoveBuild():

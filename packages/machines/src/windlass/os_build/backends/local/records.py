@@ -3,6 +3,7 @@
     DIR/lock                            held by the one process that uses DIR
     DIR/builds/NAME/context/            the files of the build
                     pull.json, push.json    credentials, readable by this user only
+                    containers/, trust/, home/, lent/   its environment (`environment`), as far as it has one
                     tmp/                buildah's temporary files
                     outcome.json        the `BuildState` of a build that is over: written last, and at once
                     log                 the end of the log of one that failed
@@ -28,8 +29,12 @@ from msgspec import structs
 
 from windlass.kube import decoding
 from windlass.os_build import log as logs
+from windlass.os_build.backends.local.buildah import NOTHING, Given
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.builder import BuildState
+from windlass.os_build.credentials import Auths
+from windlass.os_build.environment import variables
+from windlass.os_build.inputs.containers import POLICY, REGISTRIES, REGISTRIES_FOLDER
 
 _OUTCOME: Final = "outcome.json"
 _PATIENCE: Final = 3.5
@@ -50,6 +55,7 @@ class Folder:
         self.push = path / "push.json"
         self.temporary = path / "tmp"
         self.digest = path / "digest"
+        self.given = NOTHING
         self._trash = trash
 
     def prepare(self, request: StartBuild) -> None:
@@ -63,11 +69,61 @@ class Folder:
             file.write_bytes(data)
             # The mode becomes part of the image, so it may not depend on the umask.
             file.chmod(0o644)
+        self.given = self._given(request)
         for secret, auths in ((self.pull, request.pull), (self.push, request.push)):
             if auths is not None:
-                descriptor = os.open(secret, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                with open(descriptor, "wb") as opened:
-                    opened.write(auths.document)
+                _write_secret(secret, auths)
+
+    def renew(self, request: StartBuild) -> None:
+        """Replace the credentials, if the build has begun. Raises OSError."""
+        for secret, auths in ((self.pull, request.pull), (self.push, request.push)):
+            if secret.exists() and auths is not None:
+                # Renamed into place: buildah may be reading it.
+                _write_secret(_new(secret), auths)
+                _new(secret).rename(secret)
+
+    def _given(self, request: StartBuild) -> Given:
+        """Write the environment of the build."""
+        wanted = request.environment
+        files = {f"containers/{name}": data for name, data in wanted.containers.items()}
+        home = self.path / "home"
+        of_user = {
+            **wanted.certificates,
+            **{path: data for path, data in wanted.containers.items() if path.startswith("registries.d/")},
+        }
+        files |= {f"home/.config/containers/{path}": data for path, data in of_user.items()}
+        if trusted := wanted.egress.trusted:
+            files["trust/trusted.crt"] = trusted.encode()
+        lent = {at: self.path / "lent" / str(number) for number, at in enumerate(sorted(request.lent))}
+        files |= {
+            f"lent/{folder.name}/{name}": data
+            for at, folder in lent.items()
+            for name, data in request.lent[at].content.items()
+        }
+        for name, data in files.items():
+            file = self.path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            # A step may run as any user.
+            file.chmod(0o644)
+            file.parent.chmod(0o755)
+        if of_user and not request.pull:  # then credentials are this user's, and buildah finds them by the home folder
+            (home / ".docker").symlink_to(Path.home() / ".docker")
+
+        def given(name: str) -> Path | None:
+            return (
+                self.path / "containers" / name if any(f"{name}/" in f"{each}/" for each in wanted.containers) else None
+            )
+
+        return Given(
+            registries=given(REGISTRIES),
+            registries_folder=given(REGISTRIES_FOLDER),
+            policy=given(POLICY),
+            lent=lent,
+            proxy=variables(wanted.egress.proxy),
+            trust=self.path / "trust" if trusted else None,
+            home=home if of_user else None,
+        )
 
     def finish(self, state: BuildState, *, log: str) -> None:
         """Leave the state, and the log if there is one, and remove everything else. Raises OSError."""
@@ -97,12 +153,23 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def _strip(self) -> None:
-        for file in (self.pull, self.push, self.digest):
+        for file in (self.pull, self.push, _new(self.pull), _new(self.push), self.digest):
             file.unlink(missing_ok=True)
-        shutil.rmtree(self.context, ignore_errors=True)
+        for folder in ("context", "containers", "trust", "home", "lent"):
+            shutil.rmtree(self.path / folder, ignore_errors=True)
         # These may be gigabytes: they are moved away at once, and deleted later.
         with contextlib.suppress(FileNotFoundError):
             self.temporary.rename(self._trash / f"{self.path.name}-{time.monotonic_ns()}")
+
+
+def _new(file: Path) -> Path:
+    return file.with_suffix(".new")
+
+
+def _write_secret(file: Path, auths: Auths) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as opened:
+        opened.write(auths.document)
 
 
 def empty(trash: Path) -> None:

@@ -1,11 +1,13 @@
 """Requests to the builder on this machine. They print themselves: Secrets by name, files by size."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
 from windlass.kube.control.merge import FieldChange, changes
 from windlass.kube.control.plan import Request
 from windlass.os_build.builder import Deadlines
 from windlass.os_build.credentials import Auths
+from windlass.os_build.environment import Environment, Files
 from windlass.os_build.inputs.context import Context
 
 BUILDAH: Final = "buildah"
@@ -24,7 +26,7 @@ class StartBuild(BuilderRequest, frozen=True, kw_only=True):
     """Start a build, unless there is one of this name. Fields as in `builder.Order` and `builder.BuildState`.
 
     `pull_secret`, `push_secret`: the names of the Secrets, for people. `pull`, `push`: what is in them; None: the
-    credentials of the user who runs this process.
+    credentials of the user who runs this process. `lent`: files by the path in RUN steps.
     """
 
     pool: str
@@ -40,6 +42,8 @@ class StartBuild(BuilderRequest, frozen=True, kw_only=True):
     push: Auths | None
     owner: str = ""
     deadlines: Deadlines = Deadlines()
+    environment: Environment = Environment()
+    lent: Mapping[str, Files] = {}
 
     def diff(self) -> tuple[FieldChange, ...]:
         shown = {
@@ -50,8 +54,19 @@ class StartBuild(BuilderRequest, frozen=True, kw_only=True):
             "context": repr(self.context),
             "pullSecret": self.pull_secret,
             "pushSecret": self.push_secret,
+            **({"lent": ", ".join(sorted(self.lent))} if self.lent else {}),
         }
         return tuple(changes({}, shown))
+
+
+class RenewCredentials(BuilderRequest, frozen=True, kw_only=True):
+    """Give a build that is not over these credentials; `secrets` is their version."""
+
+    SECRET: ClassVar[frozenset[str]] = frozenset({"pull", "push"})
+
+    pull: Auths
+    push: Auths
+    secrets: str
 
 
 class CancelBuild(BuilderRequest, frozen=True, kw_only=True):
