@@ -14,7 +14,7 @@ from tests.api.os_build.pool.cluster import Cluster
 from tests.api.os_build.pool.stage import HANDS, STEP, Hands, Stage, at_work
 from tests.waiting import eventually
 from windlass.api.build import Build
-from windlass.api.core import ConfigMap, Secret
+from windlass.api.core import ConfigMap, Event, Secret
 from windlass.os_build.constants import BUILD_LABEL, CONTAINERFILES, OS_IMAGES, RESULT
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.request import BackendName
@@ -79,6 +79,10 @@ async def test_the_pool_follows_its_build_and_the_digest_replaces_the_tag(stage:
         kind = "Build"
     else:
         [pod] = await eventually(lambda: PlayedPods(cluster.client, namespace=cluster.namespace).of(name))
+        about = {"kind": "Pod", "name": pod.name, "namespace": cluster.namespace}
+        warning = {"involvedObject": about, "type": "Warning", "reason": "FailedMount", "message": "no Secret"}
+        await cluster.put(Event, f"{pod.name}.1", warning)
+        await cluster.until("worker", "BuilderNotStarted", text="FailedMount: no Secret")
         await PlayedPods(cluster.client, namespace=cluster.namespace).wait(pod, reason="ImagePullBackOff")
         await cluster.until("worker", "BuilderImageUnavailable", text="ImagePullBackOff")
         kind = "Job"

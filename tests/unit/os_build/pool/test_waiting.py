@@ -116,7 +116,9 @@ async def test_a_pod_that_pulls_a_large_image_is_no_trouble(world: World) -> Non
     build = await begun(world)
     world.builders.wait(build, None)
     for _ in range(3):
-        await world.settle()
+        ending = await world.settle()
+        assert isinstance(ending.next, RequeueAfter), "an Event may come later"
+        assert ending.next.seconds <= TIMING.patience
         world.pass_time(300)
     assert said(world)[0] in ("", "BuildPending")
     assert warnings(world) == []

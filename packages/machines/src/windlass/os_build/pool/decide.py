@@ -228,7 +228,9 @@ class _Decision:
             return self._underway(build).then(self._at(told_at, f"look whether {build.name} has started"))
         obstacle, text = (waits.obstacle, waits.text) if waits.obstacle else self._by_events(waits)
         if obstacle is None:
-            return None
+            return self._underway(build).then(
+                RequeueAfter(self._timing.patience, f"look whether {build.name} has started")
+            )
         said = f"Build {build.name} of {self._request.config} has not started: {text}. {OBSTACLES[obstacle]}"
         event = self._event(obstacle, said, occasion=f"{build.name} {obstacle}", warning=True)
         actions = self._report.waits(BuildCondition(PENDING, obstacle, said), build)
