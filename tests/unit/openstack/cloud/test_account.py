@@ -727,6 +727,10 @@ UNREADABLE = [
     pytest.param(b'{"flavors": 5, "limits": 5, "quota": [], "port": 5}', id="other types"),
     pytest.param(b'{"flavors": [], "flavors_links": [5], "limits": {}, "quota": {"port": 5}}', id="other fields"),
     pytest.param(b'{"flavors": [5], "limits": {"absolute": {"maxTotalInstances": "many"}}}', id="other values"),
+    pytest.param(
+        b'{"flavors": 5, "limits": {"absolute": {}}, "quota": {"port": {"limit":5, "used": 1e308, "reserved": 1e308}}}',
+        id="numbers without a sum",
+    ),
     pytest.param(b"\xff", id="no JSON"),
 ]
 

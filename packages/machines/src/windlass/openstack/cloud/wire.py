@@ -31,8 +31,8 @@ class Http(Struct, frozen=True):
     microversion: str = ""
 
 
-UNREADABLE: Final = (Malformed, AttributeError, LookupError, TypeError, ValueError)
-"""The errors of code that reads an answer with other content than was asked for: no JSON, or other types."""
+UNREADABLE: Final = (Malformed, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""The errors of code that reads an answer with other content than was asked for: no JSON, other types or values."""
 
 
 class Answer(Protocol):
