@@ -3237,6 +3237,12 @@ _IN_THE_CLOUD = (
         ("except (OSError, ValueError, TooLong, AddressRefused) as", "except (OSError, ValueError, AddressRefused) as"),
     ),
     *_in(
+        "openstack/cloud/trimming.py",
+        "openstack/cloud/test_trimming.py",
+        ("            self._due = False\n        if", "            pass\n        if"),
+        ("            self._due = True\n", ""),
+    ),
+    *_in(
         "openstack/cloud/transport.py",
         "openstack/cloud/test_session.py",
         ("    return any(isinstance(each, (*unsent, *unusable", "    return any(isinstance(each, (*unsent"),
