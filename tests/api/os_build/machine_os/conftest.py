@@ -57,6 +57,7 @@ async def account(build_plane: ControlPlane, cluster: Claimed) -> ClusterConfig:
     await build_plane.apply(*(renamed(each, namespace) for each in documents if each["kind"] != "Namespace"))
     user = ours.service_account.user
     await allowed(build_plane.blocking.rest, user, "create", "configmaps", namespace=namespace)
+    await allowed(build_plane.blocking.rest, user, "list", "controllerconfigs.machineconfiguration.openshift.io")
     identity = config.load(
         kubeconfig=await build_plane.service_account_kubeconfig(namespace, ours.service_account.name)
     )

@@ -37,6 +37,7 @@ def install(plane: BlockingAccess, folder: Path, *, namespace: str) -> Path:
     plane.apply(*read_manifests([rights(folder)]))
     until_allowed(plane.rest, USER, "create", "builds.build.openshift.io", namespace=namespace)
     until_allowed(plane.rest, USER, "patch", "machineconfigpools.machineconfiguration.openshift.io/status")
+    until_allowed(plane.rest, USER, "list", "controllerconfigs.machineconfiguration.openshift.io")
     return plane.service_account_kubeconfig(HOME, NAME)
 
 
