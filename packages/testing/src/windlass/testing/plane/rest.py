@@ -52,9 +52,13 @@ class Rest:
                 if kept is None:
                     raise
                 # The server closed the connection, or is another one by now.
+                kept.close()
                 response = self._connect().ask(method, path, content, headers, seconds=seconds)
             answer = response.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as problem:
+            # At once: the error may be in a cycle of references, and with it the connection.
+            if (failed := getattr(self._of_thread, "line", None)) is not None:
+                failed.close()
             self._of_thread.line = None
             raise Unreachable(f"{method} {self._url}{path}: {problem}") from problem
         if response.status >= 400:
@@ -91,8 +95,10 @@ class _Line:
         self._connection.request(method, path, content, headers)
         return self._connection.getresponse()
 
-    def __del__(self) -> None:
+    def close(self) -> None:
         self._connection.close()
+
+    __del__ = close
 
 
 def _refused(request: str, response: http.client.HTTPResponse, text: str) -> Refused:
