@@ -112,6 +112,33 @@ async def test_events_of_the_pod_tell_what_it_does_not(world: World, event: str,
     assert f'has not started: {event}: secret "push" not found. ' in message
 
 
+@pytest.mark.parametrize(
+    ("reason", "at"),
+    [
+        pytest.param("FailedScheduling", "2026-11-22T12:00:30Z", id="a Node was found since"),
+        pytest.param("FailedMount", "2026-11-22T11:55:00Z", id="it did not come again"),
+    ],
+)
+async def test_an_event_of_what_is_over_is_no_trouble(world: World, reason: str, at: str) -> None:
+    build = await begun(world)
+    world.builders.wait(build, None)
+    world.api.load(
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": "e", "namespace": NAMESPACE},
+            "involvedObject": {"kind": "Pod", "name": f"{build}-pod", "namespace": NAMESPACE},
+            "type": "Warning",
+            "reason": reason,
+            "message": "no longer",
+            "lastTimestamp": at,
+        }
+    )
+    world.pass_time(60)
+    await world.settle()
+    assert said(world)[0] in ("", "BuildPending")
+
+
 async def test_a_pod_that_pulls_a_large_image_is_no_trouble(world: World) -> None:
     build = await begun(world)
     world.builders.wait(build, None)

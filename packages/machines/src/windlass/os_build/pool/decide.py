@@ -64,6 +64,8 @@ WAITING: Final = frozenset({"NotRendered", "NotRead"})
 MISSING: Final = "MachineConfigMissing"
 """MachineConfigs are not watched, so nothing tells when it is there."""
 _KINDS: Final[Mapping[str, type[Any]]] = {"Secret": Secret, "ConfigMap": ConfigMap}
+LATE: Final = timedelta(minutes=5)
+"""An Event that has not come again for so long tells what is over: the kubelet tries a mount every two minutes."""
 _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 
@@ -239,11 +241,22 @@ class _Decision:
         )
 
     def _by_events(self, waits: Waits) -> tuple[Obstacle | None, str]:
-        """What the Events of the object say; a Pod without one may be pulling a large image."""
+        """What the late Events of the object say; a Pod without one may be pulling a large image.
+
+        What a scheduler said once is over: the Pod itself tells whether it is scheduled now.
+        """
         about, kind = waits.about, waits.about.kind.RESOURCE.kind
         chosen = f"involvedObject.kind={kind},involvedObject.name={about.name},type=Warning"
         found = self._seen.need(Listed(Event, field_selector=chosen, namespace=about.namespace))
-        warnings = [each.object for each in found if isinstance(each, Present)]
+        since = self._now - LATE
+        warnings = [
+            each.object
+            for each in found
+            if isinstance(each, Present)
+            and each.object.reason != "FailedScheduling"
+            and each.object.last_seen
+            and datetime.fromisoformat(each.object.last_seen) >= since
+        ]
         last = max(warnings, key=lambda event: event.last_seen, default=None)
         if last is not None:
             text = shortened(" ".join(log.clean(f"{last.reason}: {last.message}").split()), LONGEST)
