@@ -186,7 +186,8 @@ def test_a_job_refers_to_objects_so_nothing_of_them_is_read() -> None:
     assert JobBackend.mounts_secrets
 
 
-async def test_a_builder_that_cannot_read_secrets_gets_those_that_are_renewed_while_it_builds() -> None:
+async def building() -> tuple[World, str]:
+    """A build that runs, of a builder that cannot read Secrets."""
     world = World()
     world.refers = False
     world.restart()
@@ -194,6 +195,11 @@ async def test_a_builder_that_cannot_read_secrets_gets_those_that_are_renewed_wh
     await world.settle()
     [name] = world.builders.builds
     world.builders.run(name)
+    return world, name
+
+
+async def test_a_builder_that_cannot_read_secrets_gets_those_that_are_renewed_while_it_builds() -> None:
+    world, name = await building()
     await world.settle()
     before = world.builders.builds[name].secrets
     await world.api.patch(
@@ -214,13 +220,7 @@ async def test_a_builder_that_cannot_read_secrets_gets_those_that_are_renewed_wh
 
 
 async def test_a_secret_that_is_broken_while_a_build_runs_does_not_end_it() -> None:
-    world = World()
-    world.refers = False
-    world.restart()
-    world.add_pool()
-    await world.settle()
-    [name] = world.builders.builds
-    world.builders.run(name)
+    world, name = await building()
     await world.api.patch(
         Secret, "push", {"data": {".dockerconfigjson": "eA=="}}, type=PatchType.MERGE, namespace=NAMESPACE
     )

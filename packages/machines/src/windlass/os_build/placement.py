@@ -13,7 +13,7 @@ An option is given once for each entry; a key has entries with commas between th
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
@@ -135,8 +135,3 @@ def placement_of(data: Mapping[str, str]) -> Placement:
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
     return Placement(**found)
-
-
-def every(read: Callable[[str], T], texts: Iterable[str]) -> tuple[T, ...]:
-    """The values of an option that may be repeated. Raises ValueError."""
-    return tuple(map(read, texts))

@@ -38,7 +38,7 @@ from windlass.kube.shorten import shortened
 from windlass.os_build import log
 from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
 from windlass.os_build.constants import BUILDER_CONFIG, EVENT_SOURCE, NAMESPACE
-from windlass.os_build.credentials import Secrets
+from windlass.os_build.credentials import Secrets, same_versions
 from windlass.os_build.environment import Environment, Lent, lent, loans_of
 from windlass.os_build.failure import OBSTACLES, failure_text
 from windlass.os_build.inputs.context import Context
@@ -284,7 +284,7 @@ class _Decision:
     def _renewed(self, build: BuildState) -> tuple[Action, ...]:
         """A token may expire before the image is pushed, and its Secret have another one by then."""
         backend = self._backends[build.backend]
-        if backend.mounts_secrets or build.ending or build.secrets.partition(";")[0] == self._seen.versions:
+        if backend.mounts_secrets or build.ending or same_versions(build.secrets, self._seen.versions):
             return ()
         secrets = current_secrets(self._seen, self._request, self._seen.versions)
         return () if isinstance(secrets, Problem) else backend.renew(build, secrets)
