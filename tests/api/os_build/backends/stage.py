@@ -13,6 +13,7 @@ from tests.authorizer import allowed
 from tests.waiting import eventually
 from windlass.api.core import ConfigMap
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.meta import KubernetesObject
 from windlass.capability.manifests import rights
 from windlass.kube import config
 from windlass.kube.client import Client
@@ -21,6 +22,7 @@ from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declaration, Declared
 from windlass.kube.control.plan import Action, Outcome, Plan, Target
 from windlass.kube.control.reader import CacheReader
+from windlass.kube.errors import AlreadyExists, Forbidden
 from windlass.kube.process.manager import Manager
 from windlass.kube.process.tasks import end
 from windlass.kube.verbs import Api, ApiRequest
@@ -76,8 +78,11 @@ class Unused(Api):
 class Stage:
     """`client` may do everything; `backend` looks, and `apply` writes, as the capability's ServiceAccount."""
 
-    def __init__(self, client: Client, namespace: str, *, backend: Backend, executor: Executor) -> None:
+    def __init__(
+        self, client: Client, namespace: str, *, ours: Client | None, backend: Backend, executor: Executor
+    ) -> None:
         self.client = client
+        self._ours = ours
         self.namespace = namespace
         self.backend = backend
         self._executor = executor
@@ -86,6 +91,8 @@ class Stage:
         """A new MachineConfigPool. Pools are cluster-scoped: its name begins with that of the namespace."""
         body = {"metadata": {"name": f"{self.namespace}-{name}"}, "spec": {"configuration": {}}}
         made = await self.client.create(MachineConfigPool, body)
+        if self._ours is not None:
+            await until_owner(self._ours, MachineConfigPool, namespace=self.namespace)
         return Target(MachineConfigPool, made.name, uid=made.uid)
 
     async def tried(self, *actions: Action) -> Outcome:
@@ -171,7 +178,9 @@ async def at_work(
         try:
             await manager.filled.wait()
             executor = Executor(limited, ledger=reader, permits=Declared(full))
-            yield Stage(client, namespace, backend=backend, executor=executor)
+            # One with fewer rights may never own.
+            owner = limited if granted == full else None
+            yield Stage(client, namespace, ours=owner, backend=backend, executor=executor)
         finally:
             manager.shut_down()
             await end(running)
@@ -185,3 +194,20 @@ def renamed(document: Any, namespace: str) -> Any:
     if "roleRef" in document:
         renamed["roleRef"] = {**document["roleRef"], "name": f"{namespace}-{document['roleRef']['name']}"}
     return renamed
+
+
+async def until_owner(ours: Client, kind: type[KubernetesObject], *, namespace: str) -> None:
+    """Admission of owner references learns of a new kind some seconds after the API server serves it."""
+    owner = {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, "name": "nobody", "uid": "none"}
+    body = {"metadata": {"name": "owned", "ownerReferences": [{**owner, "blockOwnerDeletion": True}]}}
+
+    async def taken() -> bool:
+        try:
+            await ours.create(ConfigMap, body, namespace=namespace)
+        except AlreadyExists:
+            return True
+        except Forbidden:
+            return False
+        return True
+
+    await eventually(taken, what=f"admission to know {kind.RESOURCE.plural}")

@@ -7,18 +7,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.os_build.backends.stage import renamed
+from tests.api.os_build.backends.stage import renamed, until_owner
 from tests.api.os_build.machine_os.claimed import Claimed
 from tests.api.os_build.pool.stage import JobHands
 from tests.authorizer import allowed
-from tests.waiting import eventually
-from windlass.api.core import ConfigMap
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.capability.manifests import rights
 from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.kube.config import ClusterConfig
-from windlass.kube.errors import AlreadyExists, Forbidden
 from windlass.os_build.installation import installation
 from windlass.os_build.pool.snapshot import Settings
 from windlass.os_build.settings import OsBuildSettings
@@ -61,23 +58,9 @@ async def account(build_plane: ControlPlane, cluster: Claimed) -> ClusterConfig:
     identity = config.load(
         kubeconfig=await build_plane.service_account_kubeconfig(namespace, ours.service_account.name)
     )
-    await eventually(lambda: _may_be_owner(identity, namespace), what="admission to know MachineOSConfigs")
+    async with Client(identity) as client:
+        await until_owner(client, MachineOSConfig, namespace=namespace)
     return identity
-
-
-async def _may_be_owner(ours: ClusterConfig, namespace: str) -> bool:
-    """Admission of owner references learns of a new kind some seconds after the API server serves it."""
-    kind = MachineOSConfig.RESOURCE
-    owner = {"apiVersion": kind.api_version, "kind": kind.kind, "name": "nobody", "uid": "none"}
-    body = {"metadata": {"name": "owned", "ownerReferences": [{**owner, "blockOwnerDeletion": True}]}}
-    async with Client(ours) as client:
-        try:
-            await client.create(ConfigMap, body, namespace=namespace)
-        except AlreadyExists:
-            return True
-        except Forbidden:
-            return False
-    return True
 
 
 @pytest.fixture
