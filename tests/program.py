@@ -66,12 +66,15 @@ class Program:
         """None while it runs; negative if a signal ended it."""
         return await asyncio.to_thread(self._processes.exit_code, "windlass")
 
-    async def figures(self) -> dict[str, float]:
-        """What it shows on /metrics: values by name, and by labels as they are written there."""
+    async def scrape(self) -> str:
+        """What it shows on /metrics, as text."""
         async with ClientSession() as session, session.get(f"{self.metrics}/metrics") as answer:
             assert answer.status == 200
-            lines = (await answer.text()).splitlines()
-        parts = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+            return await answer.text()
+
+    async def figures(self) -> dict[str, float]:
+        """What it shows on /metrics: values by name, and by labels as they are written there."""
+        parts = (line.rpartition(" ") for line in (await self.scrape()).splitlines() if not line.startswith("#"))
         return {name: float(value) for name, _, value in parts}
 
     def close(self) -> None:

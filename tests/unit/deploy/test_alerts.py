@@ -13,6 +13,7 @@ from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME
 from windlass.openstack import metrics as openstack_metrics
 from windlass.openstack.installation import HOME as OPENSTACK_HOME
 from windlass.openstack.service import OWN_LEASE
+from windlass.os_build import counters as build_counters
 from windlass.os_build import metrics as build_metrics
 from windlass.os_build.installation import HOME as OS_BUILD_HOME
 from windlass.os_build.service import OWN_LEASE as OS_BUILD_LEASE
@@ -21,7 +22,7 @@ from windlass.update_status.reading.kept import HOME, LEASE
 
 ROOT = Path(__file__).parents[3]
 RULES = sorted((ROOT / "deploy").glob("*/components/alerts/prometheus-rule.yaml"))
-DOCUMENTED = (runtime_metrics, sync_metrics, openstack_metrics, build_metrics, update_metrics)
+DOCUMENTED = (runtime_metrics, sync_metrics, openstack_metrics, build_metrics, build_counters, update_metrics)
 KNOWN = "".join(str(module.__doc__) for module in DOCUMENTED)
 
 Tree = dict[str, Any]

@@ -13,6 +13,7 @@ from windlass.os_build.builder import Cause
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.metrics import BuildFigures
 
+STATES = ("none", "pending", "building", "succeeded", "failed", "interrupted")
 BEGAN = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
 
 
@@ -50,16 +51,15 @@ async def scraped(*steps: str) -> Any:
 )
 async def test_one_state_is_1(steps: tuple[str, ...], state: str) -> None:
     value = await scraped(*steps)
-    states = ("none", "pending", "building", "succeeded", "failed")
-    assert [each for each in states if value("ocl_build_state", {"pool": "worker", "state": each})] == [state]
+    assert [each for each in STATES if value("ocl_build_state", {"pool": "worker", "state": each})] == [state]
     assert value("ocl_build_state", {"pool": "infra", "state": "none"}) is None, "a pool that is not opted in"
-    assert value("ocl_active_builds") == (state == "building")
+    assert value("ocl_active_builds", {"pool": "worker"}) == (state == "building")
 
 
 async def test_times_are_those_of_the_conditions() -> None:
-    assert (await scraped())("ocl_build_queue_duration_seconds", {"pool": "worker"}) == 7
+    assert (await scraped())("windlass_os_build_waiting_seconds", {"pool": "worker"}) == 7
     value = await scraped("run")
-    assert value("ocl_build_queue_duration_seconds", {"pool": "worker"}) == 0
+    assert value("windlass_os_build_waiting_seconds", {"pool": "worker"}) == 0
     assert value("ocl_build_start_timestamp_seconds", {"pool": "worker"}) == BEGAN + 30
     value = await scraped("run", "succeed")
     assert value("ocl_build_end_timestamp_seconds", {"pool": "worker", "state": "succeeded"}) == BEGAN + 60
@@ -87,13 +87,12 @@ async def test_a_pool_with_a_machine_os_config_has_the_same_figures_and_those_of
     registry = CollectorRegistry()
     registry.register(BuildFigures(world.api.listing, present=lambda: world.now().timestamp() + 7))
     value = registry.get_sample_value
-    states = ("none", "pending", "building", "succeeded", "failed")
-    assert [each for each in states if value("ocl_build_state", {"pool": "worker", "state": each})] == [state]
-    assert value("ocl_build_queue_duration_seconds", {"pool": "worker"}) == (12 if state == "pending" else 0)
-    assert value("ocl_active_builds") == (state == "building")
+    assert [each for each in STATES if value("ocl_build_state", {"pool": "worker", "state": each})] == [state]
+    assert value("windlass_os_build_waiting_seconds", {"pool": "worker"}) == (12 if state == "pending" else 0)
+    assert value("ocl_active_builds", {"pool": "worker"}) == (state == "building")
     assert value("mco_mosc_count") == 1
     nodes = ("ocl_layered_nodes_count", "ocl_rollout_total_nodes", "ocl_rollout_updated_nodes")
-    assert [value(each, {"pool": "worker"}) for each in nodes] == [3, 3, 2]
+    assert [value(each, {"pool": "worker"}) for each in nodes] == [3 if state == "succeeded" else 0, 3, 2]
 
 
 async def test_a_build_that_something_holds_back_waits_from_its_creation_on() -> None:
@@ -102,4 +101,4 @@ async def test_a_build_that_something_holds_back_waits_from_its_creation_on() ->
     await world.settle()
     registry = CollectorRegistry()
     registry.register(BuildFigures(world.api.listing, present=lambda: world.now().timestamp() + 900))
-    assert registry.get_sample_value("ocl_build_queue_duration_seconds", {"pool": "worker"}) == 900
+    assert registry.get_sample_value("windlass_os_build_waiting_seconds", {"pool": "worker"}) == 900

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from tests.unit.os_build.fake import SYSTEM, FakeBackend, FakeBuilders
 from windlass.api.core import ConfigMap, Event, Secret
 from windlass.api.machineconfiguration import GROUP, ControllerConfig, MachineConfig, MachineConfigPool
@@ -21,6 +23,7 @@ from windlass.model import MemoryApi
 from windlass.model.reader import LaggingReader
 from windlass.os_build.builder import Backend
 from windlass.os_build.constants import BUILDER_CONFIG, IMAGE, LAYERING, NAMESPACE
+from windlass.os_build.counters import BuildCounters
 from windlass.os_build.credentials import Login
 from windlass.os_build.environment import Egress
 from windlass.os_build.inputs.context import ApplyBy
@@ -81,6 +84,7 @@ class World:
         self.refers = True
         self.machine_os_configs = machine_os_configs
         self.max_builds = max_builds
+        self.counters = BuildCounters()
         self.process = Process(self)
         self.api.load(
             secret("pull", {"auths": {}}),
@@ -144,6 +148,7 @@ class World:
         return await self.process.settle(*names)
 
     def restart(self) -> None:
+        self.counters = BuildCounters()
         self.process = Process(self)
 
 
@@ -156,7 +161,7 @@ class Process:
         self._api = api or world.api
         self.reader = LaggingReader(world.api)
         self._systems = systems or {SYSTEM: world.builders, "registry": self.registries}
-        self.controller = pool_controller(
+        controller = pool_controller(
             self.reader,
             world.backends(self.reader),
             self.registries,
@@ -169,6 +174,7 @@ class Process:
                 registry_ca=world.registry_ca,
             ),
         )
+        self.controller = structs.replace(controller, observe=world.counters.observing(controller.observe))
         self.asker = self.controller.asker(now=world.now)
         self.reader.only(self.controller)
         for watch in self.controller.watches:

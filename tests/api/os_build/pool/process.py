@@ -51,16 +51,16 @@ def behind(kubeconfig: Path, url: str) -> Path:
 
 
 def running(
-    kubeconfig: Path, folder: Path, *arguments: str, registry: str, builds: Path | None
+    kubeconfig: Path, folder: Path, *arguments: str, registry: str, builds: Path | None, metrics: bool = False
 ) -> AbstractAsyncContextManager[Program]:
-    """A process that is ready. `builds` is the folder of builds on this machine, if any."""
+    """A process that is ready. `builds` is the folder of builds on this machine, if any; `metrics`: it shows them."""
     argv = [
         *(*_PROGRAM, f"--kubeconfig={kubeconfig}", "run", "os-build"),
         *("--apply-by=tree", "--debounce=0s", f"--insecure-registry={registry}"),
         *((f"--local-builds={builds}",) if builds else ()),
         *arguments,
     ]
-    return program.running(argv, folder)
+    return program.running(argv, folder, metrics=metrics)
 
 
 def alive(folder: Path) -> list[str]:

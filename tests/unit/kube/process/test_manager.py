@@ -169,7 +169,7 @@ def test_a_lost_lease_stops_the_work_keeps_the_caches_and_competes_again(world: 
             await manager.start(world.controller())
             async with running(manager):
                 await until(lambda: world.seen == ["widgets:a"])
-                assert master() == 1
+                assert (master(), manager.term) == (1, 1)
                 world.leases.fail_next("", Lease, TransportError("no route"), times=9)
                 await until(lambda: not manager.leading)
                 assert master() == 0
@@ -177,6 +177,7 @@ def test_a_lost_lease_stops_the_work_keeps_the_caches_and_competes_again(world: 
                 await until(lambda: manager.leading)
                 await until(lambda: world.seen == ["widgets:a", "widgets:a", "widgets:b"])
                 assert world.server.requests["stream"] == 1, "the cache went on"
+                assert manager.term == 2
 
     world.run(scenario())
 

@@ -82,12 +82,14 @@ class Failed(Struct, frozen=True, kw_only=True):
     step       the instruction that failed, as the builder prints it; may be empty
     exit_code  of that instruction or of the builder; None if unknown
     tail       the last lines of the log, safe to show (`windlass.os_build.log`)
+    pushing    it failed while it pushed the image, as far as the backend tells
     """
 
     cause: Cause
     step: str = ""
     exit_code: int | None = None
     tail: str = ""
+    pushing: bool = False
 
     @property
     def transient(self) -> bool:

@@ -160,7 +160,8 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     if found := _STEP.search(error):
         cause = _cause(error[found.start("why") :], doing) or Cause.CONTAINERFILE
         return Failed(cause=cause, step=_step(found), exit_code=exit_code, tail=tail)
-    return Failed(cause=_cause(error, doing) or Cause.UNKNOWN, exit_code=exit_code, tail=tail)
+    cause = _cause(error, doing) or Cause.UNKNOWN
+    return Failed(cause=cause, exit_code=exit_code, tail=tail, pushing=doing == "push")
 
 
 def overdue(log: str) -> Failed:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from windlass.capability.service import Frame, Make, ProcessSettings, Steady
 from windlass.kube.client import Client
@@ -32,6 +32,7 @@ from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.constants import EVENT_SOURCE
+from windlass.os_build.counters import BuildCounters
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.questions import Registries
@@ -61,7 +62,13 @@ class Local(Struct, frozen=True):
         return cls(Builds(local.folder, slots=local.slots, buildah=buildah, changed=mailbox.post), mailbox)
 
 
-def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | None = None) -> Make:
+def maker(
+    settings: OsBuildSettings,
+    registries: Registries,
+    *,
+    local: Local | None = None,
+    counters: BuildCounters | None = None,
+) -> Make:
     """Makes the controller, over the builders of the cluster and, with `local`, those of this machine."""
 
     def make(reader: Any) -> Controller[Any, Any]:
@@ -69,6 +76,8 @@ def maker(settings: OsBuildSettings, registries: Registries, *, local: Local | N
         own = None if local is None else LocalBackend(local.builds, local.mailbox)
         backends = backends_of(reader, namespace=namespace, placement=settings.placement, local=own)
         made = pool_controller(reader, backends, registries, settings=settings.pools)
+        if counters is not None:
+            made = structs.replace(made, observe=counters.observing(made.observe))
         return reporting(made, ByEvent(EVENT_SOURCE, _pool))
 
     return make
@@ -88,7 +97,6 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     """Its own Lease is in `home`."""
     registries = RegistryCarrier(Registry(insecure=settings.insecure))
     local = Local.of(settings)
-    make = maker(settings, registries, local=local)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     if local is not None:
         systems[BUILDAH] = LocalCarrier(local.builds)
@@ -98,9 +106,12 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
         return Election(client, name, namespace=namespace, identity=f"windlass_{own_identity()}", times=times)
 
     def work(manager: Manager, _: Any, process: ProcessSettings) -> Steady:
+        counters = None
         if manager.metrics:
+            counters = BuildCounters(term=lambda: manager.term, leads=lambda: manager.leading)
             manager.metrics.registry.register(BuildFigures(manager.pool.ledger.cached))
-        return Steady(manager, (make,), process)
+            manager.metrics.registry.register(counters)
+        return Steady(manager, (maker(settings, registries, local=local, counters=counters),), process)
 
     @asynccontextmanager
     async def holding() -> AsyncIterator[None]:

@@ -118,6 +118,7 @@ class Manager:
         self._stopped_writes = StoppedWrites(clock)
         self._entries: dict[str, _Entry] = {}
         self._leads, self._runs = Toggle(), Toggle()
+        self._term = 0
         self._stopping = asyncio.Event()
         self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._log = Logger(__name__)
@@ -134,6 +135,11 @@ class Manager:
     def leading(self) -> bool:
         """Controllers that need leadership may work now."""
         return self._leads.on
+
+    @property
+    def term(self) -> int:
+        """How often this process has begun to lead."""
+        return self._term
 
     # controllers
 
@@ -247,6 +253,7 @@ class Manager:
     async def _lead(self) -> None:
         election = self._election
         if election is None:
+            self._term += 1
             self._leads.turn_on()
             await asyncio.Event().wait()
             return
@@ -254,6 +261,7 @@ class Manager:
         while True:
             await election.acquire()
             self._count_leading(election, leads=True)
+            self._term += 1
             self._leads.turn_on()
             try:
                 await election.keep()
