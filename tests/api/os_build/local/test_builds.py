@@ -187,6 +187,16 @@ async def test_a_store_keeps_the_base_of_its_last_build_and_nothing_else(worksho
         await until(lambda: workshop.images() == [[workshop.base, other]])
 
 
+async def test_a_store_that_was_left_for_a_build_which_is_cancelled_is_tidied(workshop: Workshop) -> None:
+    first, second = workshop.request("ENV a=b"), workshop.request(f"RUN {workshop.sleep}")
+    async with workshop.open() as builds:
+        await builds.start(first)
+        await builds.start(second)
+        await workshop.over(builds, first.name)
+        await builds.remove(second.name)
+        await until(lambda: workshop.images() == [[workshop.base]] and workshop.processes() == [])
+
+
 async def test_builds_that_are_over_survive_a_restart_until_they_are_removed(workshop: Workshop) -> None:
     done, failed = workshop.request("ENV a=b"), workshop.request("RUM true")
     async with workshop.open() as builds:

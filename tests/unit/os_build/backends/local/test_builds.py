@@ -30,6 +30,12 @@ UNREADABLE = f"""case "$*" in
   *" push "*) echo sha256:{"0" * 64} >"$DIGEST" ;;
 esac"""
 
+QUEUED = f"""case "$*" in
+  *" build "*) mkdir -p "$2/vfs-images"; echo '[{{"id": "built"}}]' >"$2/vfs-images/images.json" ;;
+  *" push "*) echo sha256:{"0" * 64} >"$DIGEST" ;;
+esac
+for word; do case $word in build|rmi) echo "$word" >>"${{0%/*}}/commands"; break ;; esac; done"""
+
 
 async def started(builds: Builds, phase: Phase) -> BuildState:
     (call,) = LocalBackend(builds, Mailbox()).start(order("worker"))
@@ -63,3 +69,16 @@ async def test_a_store_whose_images_cannot_be_listed_is_removed_instead_of_growi
     async with opened(tmp_path, UNREADABLE) as builds:
         assert (await started(builds, Phase.SUCCEEDED)).digest
         await until(lambda: list((tmp_path / "builds" / "slots").iterdir()) == [])
+
+
+async def test_while_builds_wait_a_store_is_tidied_after_each_fourth_of_them_and_after_the_last(tmp_path: Path) -> None:
+    pools = [f"pool-{number}" for number in range(6)]
+    async with opened(tmp_path, QUEUED) as builds:
+        for pool in pools:
+            (call,) = LocalBackend(builds, Mailbox()).start(order(pool))
+            assert isinstance(call, Call)
+            assert isinstance(call.request, StartBuild)
+            await builds.start(call.request)
+        await until(lambda: all(builds.states(pool)[0].is_over for pool in pools))
+        await until(lambda: (tmp_path / "commands").read_text().split()[-1] == "rmi")
+    assert "".join(word[0] for word in (tmp_path / "commands").read_text().split()) == "bbbbrbbr"
