@@ -1,6 +1,7 @@
 """The commands that pages tell people to type: lines of blocks and code in sentences, continued lines joined.
 
 `blocks` has them as people type them: a block whole, with its loops and functions, and a command in a sentence alone.
+`session` has each command with what the page answers: `tests.shell` types it, `tests.answers` compares.
 """
 
 import re
@@ -67,14 +68,36 @@ def blocks(page: Path) -> list[Block]:
     ]
 
 
+class Turn(Struct, frozen=True):
+    """A command after a prompt, its continued lines with it, and the lines that the page answers."""
+
+    command: str
+    answer: tuple[str, ...] = ()
+
+
+def session(page: Path, heading: str) -> list[Turn]:
+    """All that is typed below a heading, in the order of the page."""
+    text = page.read_text(encoding="utf-8")
+    begin = text.index(f"\n{heading}\n")
+    end = _HEADING.search(text, begin + len(heading) + 1)
+    below = text[begin : end.start() if end else None]
+    return [turn for match in _BLOCK.finditer(below) for turn in _turns(textwrap.dedent(match[0]).strip("\n"))]
+
+
+def _turns(block: str) -> list[Turn]:
+    """Of a block, what comes after each prompt; none if the block is no session."""
+    found: list[Turn] = []
+    for line in block.splitlines():
+        last = found[-1] if found else Turn("")
+        if line.startswith(_PROMPT):
+            found.append(Turn(line.removeprefix(_PROMPT)))
+        elif last.command.endswith("\\"):
+            found[-1] = Turn(f"{last.command}\n{line}")
+        elif found:
+            found[-1] = Turn(last.command, (*last.answer, line.rstrip()))
+    return found
+
+
 def _asked(block: str) -> str:
     """Of a session, what was typed after each prompt."""
-    if not block.startswith(_PROMPT):
-        return block
-    typed: list[str] = []
-    for line in block.splitlines():
-        if line.startswith(_PROMPT):
-            typed.append(line.removeprefix(_PROMPT))
-        elif typed and typed[-1].endswith("\\"):
-            typed[-1] += f"\n{line}"
-    return "\n".join(typed)
+    return "\n".join(turn.command for turn in _turns(block)) if block.startswith(_PROMPT) else block
