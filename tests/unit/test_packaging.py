@@ -115,17 +115,27 @@ def run(absent: str, command: list[str], folder: Path) -> "subprocess.CompletedP
 
 
 @pytest.mark.parametrize(
-    ("name", "refused"),
-    [("windlass-2.1.dist-info", True), ("windlass-2.1.egg-info", True), ("windlass_machines-0.1.0.dist-info", False)],
+    "init",
+    ["from windlass.api import Windlass", "from windlass import kube", '"""Ours, from before it had this name."""'],
 )
-def test_it_refuses_to_start_beside_the_other_program_of_its_name(tmp_path: Path, name: str, refused: bool) -> None:
-    (tmp_path / name).mkdir()
-    command = [sys.executable, "-m", "windlass", "version"]
-    done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False)
-    assert (done.returncode, name in done.stderr) == ((1, True) if refused else (0, False))
-    if refused:
-        assert done.stderr.startswith(f"error: {tmp_path / name} is of a distribution named windlass")
-        assert "pip uninstall windlass" in done.stderr
+@pytest.mark.parametrize("command", [["-m", "windlass", "version"], ["-c", "import windlass.kube.client"]])
+def test_it_refuses_to_start_in_the_folder_of_the_other_program_of_its_name(
+    init: str, command: list[str], tmp_path: Path
+) -> None:
+    both = tmp_path / "windlass"
+    both.mkdir()
+    for each in (file for source in SOURCES for file in (source / "windlass").iterdir() if file.name != "__pycache__"):
+        (both / each.name).symlink_to(each)
+    argv = [sys.executable, *command]
+    beside = {"PYTHONPATH": str(tmp_path)}
+    alone = subprocess.run(argv, env=beside, capture_output=True, text=True, check=False)
+    assert (alone.returncode, alone.stderr) == (0, "")
+    (both / "__init__.py").write_text(init)
+    said = subprocess.run(argv, env=beside, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (1, "")
+    (sentence,) = said.stderr.splitlines()
+    assert sentence.startswith(f"error: {both / '__init__.py'} is of a distribution named windlass")
+    assert "pip uninstall windlass" in sentence
 
 
 def test_each_part_of_the_program_has_types() -> None:

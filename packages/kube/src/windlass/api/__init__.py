@@ -10,3 +10,14 @@ those of the Go type, so that both encode to the same JSON:
 Decoding ignores fields that a type does not declare. Objects are therefore never written back from these types:
 writes are patches against what the API server sent (see `windlass.kube.control.plan`).
 """
+
+import sys
+
+_init: str | None = getattr(sys.modules["windlass"], "__file__", None)
+if _init is not None:  # ours has none, as distributions share it: another distribution has written into the same folder
+    # An ImportError would end in a traceback through that other program, and neither of the two can run here.
+    sys.exit(
+        f"error: {_init} is of a distribution named windlass, which shares the files of this program: an AI framework "
+        "from PyPI, or this program from before it was called windlass-machines. Run `pip uninstall windlass`, and "
+        "install Windlass again from its checkout, or give each an environment"
+    )
