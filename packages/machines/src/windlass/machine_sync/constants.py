@@ -4,7 +4,10 @@ They must not change, because objects on clusters have them: finalizers, labels,
 OpenShift's own sync controller, so that runbooks, dashboards and a change of controller keep working.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+NAME: Final = "machine-sync"
+"""Of the capability."""
 
 MACHINE_API_NAMESPACE = "openshift-machine-api"
 CLUSTER_API_NAMESPACE = "openshift-cluster-api"

@@ -1,20 +1,18 @@
 """Machine sync as a capability: the value that `windlass run`, `plan` and `manifests` use."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from windlass.capability.installation import HOME, Installation, account
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.kube.control.permissions import Declaration
 from windlass.machine_sync.activation import SERVED
-from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.constants import NAME, Namespaces
 
 if TYPE_CHECKING:
     from windlass.capability.manifests.policy import Policy
     from windlass.capability.planning import Planner
     from windlass.capability.service import Frame
-
-NAME: Final = "machine-sync"
 
 
 def installation(
