@@ -3365,7 +3365,7 @@ _IN_THE_CLOUD = (
         "openstack/cloud/test_waiting.py",
         ("return PARTLY if any(self.answers.values()) and not self.failures else 1", "return PARTLY"),
         ("if self.answers.keys() - {SERVICE} and all(", "if self.answers and all("),
-        ("return cloud.within < cloud.room and not full", "return cloud.within < cloud.room"),
+        ("return cloud.within < cloud.most and not full", "return cloud.within < cloud.most"),
         ("        if self._waiters >= WAITERS or not cloud.within:\n", "        if not cloud.within:\n"),
         ("            self._within.subtract(counted)\n", ""),
         ("            limit.reschedule(None)\n", "            pass\n"),

@@ -14,10 +14,10 @@ from windlass.kube.control.seen import Present
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.openstack.demo import COLUMNS
 from windlass.openstack.demo import expectations as expect
-from windlass.openstack.demo.scene import BASTION, Held, Scene, Write
+from windlass.openstack.demo.scene import BASTION, CloudResource, Scene, Write
 from windlass.openstack.demo.story import lost_machine
 
-INITIAL = frozenset({Held("security group", "workers", "g")})
+INITIAL = frozenset({CloudResource("security group", "workers", "g")})
 SYNCHRONIZED = {"type": "Synchronized", "status": "True", "reason": "ResourceSynchronized", "message": "ok"}
 WAITS = {
     "type": "Progressing",
@@ -57,8 +57,8 @@ def instance(name: str, ready: str = "True", *conditions: dict[str, Any]) -> Pre
     return present(OpenStackServer, name, {**READY, "status": ready}, *conditions)
 
 
-def server(name: str, status: str = "ACTIVE") -> Held:
-    return Held("server", name, f"id-of-{name}", status)
+def server(name: str, status: str = "ACTIVE") -> CloudResource:
+    return CloudResource("server", name, f"id-of-{name}", status)
 
 
 def scene(*names: str) -> Scene:
@@ -79,7 +79,7 @@ def scene(*names: str) -> Scene:
         ),
         (replace(scene(M), project=INITIAL | {server(M, "BUILD")}), "the server w-m is BUILD"),
         (
-            replace(scene(M), project=INITIAL | {Held("server", M, "another", "ACTIVE")}),
+            replace(scene(M), project=INITIAL | {CloudResource("server", M, "another", "ACTIVE")}),
             "w-m has provider ID 'openstack:///id-of-w-m', but its server is another",
         ),
         (
@@ -160,7 +160,7 @@ def test_a_loss_is_told_in_every_object(now: Scene, said: str) -> None:
     [
         (having(scene(), mirror(M)), "Machine.machine.openshift.io/v1beta1 w-m is left"),
         (having(scene(), instance(BASTION)), "demo-bastion is left"),
-        (replace(scene(), project=INITIAL | {Held("port", "m-0", "p")}), "the project still has port m-0"),
+        (replace(scene(), project=INITIAL | {CloudResource("port", "m-0", "p")}), "the project still has port m-0"),
         (replace(scene(), project=frozenset()), "the project has lost security group workers"),
         (having(scene(), present(OpenStackCluster, "demo")), "Cluster demo is left: Deleting is not set"),
     ],
@@ -210,7 +210,7 @@ def test_a_machine_changes_hands_on_its_server_and_only_the_new_side_writes(now:
 
 
 def test_a_machine_that_has_another_server_has_not_changed_hands() -> None:
-    other = Moment(replace(BEFORE.before, project=INITIAL | {Held("server", M, "other", "ACTIVE")}), M)
+    other = Moment(replace(BEFORE.before, project=INITIAL | {CloudResource("server", M, "other", "ACTIVE")}), M)
     found = missing(expect.handed_over(CLUSTER_API), MOVED, other)
     assert found == "its server is id-of-w-m, and was other"
 
@@ -219,7 +219,10 @@ def with_bastion(ident: str, flavor: str, *, ip: str = "203.0.113.9", leads_to: 
     """A cluster whose bastion has this server and flavor, and is ready."""
     ready = {"type": "BastionReady", "status": "True", "reason": "Ready", "message": ""}
     found = present(OpenStackCluster, "demo", ready, READY, status={"bastion": {"id": ident, "floatingIP": ip}})
-    held = {Held("server", BASTION, ident, "ACTIVE", flavor), Held("floating IP", ip, f"f-{ip}", "", leads_to or ident)}
+    held = {
+        CloudResource("server", BASTION, ident, "ACTIVE", flavor),
+        CloudResource("floating IP", ip, f"f-{ip}", "", leads_to or ident),
+    }
     return having(Scene(project=INITIAL | held, at_first=INITIAL), found)
 
 

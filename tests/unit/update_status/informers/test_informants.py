@@ -58,7 +58,7 @@ async def tells(world: World, *namespaces: str, reader: Any = None) -> tuple[Inf
     every = tuple(found.readable) if isinstance(found, Population) else ()
     status = stored.object.status if isinstance(stored, Present) else UpdateStatusStatus()
     informants = Informants(every=every, heard=world.feed.heard, namespaces=namespaces)
-    return informants.told(status, now=of_datetime(world.clock.now()))
+    return informants.insights(status, now=of_datetime(world.clock.now()))
 
 
 def test_what_an_informer_answered_is_in_the_report_under_its_own_name() -> None:

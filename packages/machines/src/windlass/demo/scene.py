@@ -65,7 +65,7 @@ class Scene(Struct, frozen=True, kw_only=True):
         """A condition that has to have this status, and this reason if one is given."""
         said = self.condition(kind, name, type)
         if said.get("status") != status or reason not in ("", said.get("reason")):
-            raise Missing(f"{_named(kind, name)}: {type} is {told(said)}")
+            raise Missing(f"{_named(kind, name)}: {type} is {condition_text(said)}")
         return said
 
     def needs_api_server(self) -> None:
@@ -86,7 +86,7 @@ class Scene(Struct, frozen=True, kw_only=True):
         return self.leaders[0]
 
 
-def told(condition: Mapping[str, Any]) -> str:
+def condition_text(condition: Mapping[str, Any]) -> str:
     """Status, reason and message of a condition, for people."""
     return (
         "{status} {reason}: {message}".format_map({"reason": "", "message": "", **condition})

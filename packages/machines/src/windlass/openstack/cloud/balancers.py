@@ -226,28 +226,28 @@ def _decoded(answer: Answer, envelope: str, kind: type[T]) -> T:
 def after(parts: Parts, request: PartOfBalancer, body: bytes) -> Parts:
     """The parts once `request` has been answered with `body`. Raises Malformed or KeyError if that says nothing."""
 
-    def told(envelope: str, kind: type[T]) -> T:
+    def decoded(envelope: str, kind: type[T]) -> T:
         found: dict[str, T] = read_json(body, dict[str, kind])  # type: ignore[valid-type]
         return found[envelope]
 
     match request:
         case CreateListener():
-            return replace(parts, listeners=(*parts.listeners, told("listener", Listener)))
+            return replace(parts, listeners=(*parts.listeners, decoded("listener", Listener)))
         case ChangeListener():
-            return replace(parts, listeners=_with(parts.listeners, told("listener", Listener)))
+            return replace(parts, listeners=_with(parts.listeners, decoded("listener", Listener)))
         case CreatePool():
-            made, of = told("pool", Pool), request.body.get("listener_id")
+            made, of = decoded("pool", Pool), request.body.get("listener_id")
             led = tuple(replace(each, default_pool_id=made.id) if each.id == of else each for each in parts.listeners)
             return replace(parts, listeners=led, pools=(*parts.pools, made))
         case CreateMonitor():
-            monitor = told("healthmonitor", HealthMonitor)
+            monitor = decoded("healthmonitor", HealthMonitor)
             watched = _changed(parts.pools, request.body["pool_id"], health_monitor=monitor)
             return replace(parts, pools=watched, monitors=(*parts.monitors, monitor))
         case ChangeMonitor():
-            return replace(parts, monitors=_with(parts.monitors, told("healthmonitor", HealthMonitor)))
+            return replace(parts, monitors=_with(parts.monitors, decoded("healthmonitor", HealthMonitor)))
         case CreateMember(pool=pool):
             there = (each for one in parts.pools if one.id == pool for each in one.members)
-            return replace(parts, pools=_changed(parts.pools, pool, members=[*there, told("member", Member)]))
+            return replace(parts, pools=_changed(parts.pools, pool, members=[*there, decoded("member", Member)]))
         case DeleteMember(pool=pool, id=which):
             left = [each for one in parts.pools if one.id == pool for each in one.members if each.id != which]
             return replace(parts, pools=_changed(parts.pools, pool, members=left))

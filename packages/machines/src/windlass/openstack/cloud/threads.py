@@ -180,17 +180,17 @@ class Threads:
     def _work(self, jobs: "queue.SimpleQueue[_Job]") -> None:
         while True:
             job = jobs.get()
-            tell: Callable[[Any], None]
+            settle: Callable[[Any], None]
             try:
-                tell, result = job.done.set_result, job.call()
+                settle, result = job.done.set_result, job.call()
             except BaseException as error:
-                tell, result = job.done.set_exception, error
+                settle, result = job.done.set_exception, error
             with self._lock:  # before anybody is told, who may have the next call for this thread
                 self._count(job, -1)
                 self._idle.append(jobs)
                 self._dispatch()
-            tell(result)
-            del job, tell, result  # a thread that waits for its next call keeps no answer
+            settle(result)
+            del job, settle, result  # a thread that waits for its next call keeps no answer
 
 
 async def ended(done: "Future[Any]") -> None:
@@ -198,11 +198,11 @@ async def ended(done: "Future[Any]") -> None:
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[None] = loop.create_future()
 
-    def tell(_: object) -> None:
+    def wake(_: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(_end, waiter)
 
-    done.add_done_callback(tell)
+    done.add_done_callback(wake)
     await waiter
 
 

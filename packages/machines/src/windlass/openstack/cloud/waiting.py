@@ -61,13 +61,13 @@ class _Cloud(Struct):
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def room(self) -> int | None:
+    def most(self) -> int | None:
         """How many may be within; None: all who want."""
         if self.answers.keys() - {SERVICE} and all(self.answers.values()):  # a token alone says nothing of the others
             return None
         return PARTLY if any(self.answers.values()) and not self.failures else 1
 
-    def tell(self) -> None:
+    def wake(self) -> None:
         """Wake all who wait."""
         self.changed.set()
         self.changed = asyncio.Event()
@@ -94,7 +94,7 @@ class Waiting:
             failure = NotSent(SERVICE, str(why.fault), retry_after=min(max(silent, PATIENCE), _LONGEST_PAUSE))
             failure.why = why
             raise failure
-        counted = self._counts(cloud, tenant) if cloud.room is not None else ()
+        counted = self._counts(cloud, tenant) if cloud.most is not None else ()
         self._within.update(counted)
         if not cloud.within:
             cloud.silent = self._clock()
@@ -104,7 +104,7 @@ class Waiting:
         finally:
             cloud.within -= 1
             self._within.subtract(counted)
-            cloud.tell()
+            cloud.wake()
 
     async def _room(self, cloud: _Cloud, tenant: str) -> bool:
         """Wait for it, if somebody is within whose answer may come."""
@@ -123,11 +123,11 @@ class Waiting:
             self._waiters -= 1
 
     def _admits(self, cloud: _Cloud, tenant: str) -> bool:
-        if cloud.room is None:
+        if cloud.most is None:
             return True
         limits = {"fresh": FRESH, "failed": FAILED}
         full = any(self._within[each] >= limits.get(each, OF_TENANT) for each in self._counts(cloud, tenant))
-        return cloud.within < cloud.room and not full
+        return cloud.within < cloud.most and not full
 
     def _counts(self, cloud: _Cloud, tenant: str) -> tuple[str, ...]:
         return ("failed" if cloud.failures else "fresh", *((f"tenant {tenant}",) if tenant else ()))
@@ -190,7 +190,7 @@ class Place:
             del cloud.asked[name], cloud.answers[name]
         for limit in cloud.limits:
             limit.reschedule(None)
-        cloud.tell()
+        cloud.wake()
 
 
 def is_silence(failure: CloudFailure) -> bool:

@@ -8,11 +8,11 @@ from typing import Final
 from windlass.api import capi, capo, mapi
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_server import OpenStackServer
-from windlass.demo.scene import told
+from windlass.demo.scene import condition_text
 from windlass.demo.story import Missing, need
 from windlass.machine_sync.constants import CLUSTER_API, MACHINE_API
 from windlass.machine_sync.conversion.metadata import INSTANCE_STATE
-from windlass.openstack.demo.scene import BASTION, CLUSTER, Expectation, Held, Moment, Scene
+from windlass.openstack.demo.scene import BASTION, CLUSTER, CloudResource, Expectation, Moment, Scene
 
 FAILING_SECONDS: Final = 10.0
 """How long Neutron answers 503."""
@@ -51,7 +51,7 @@ def neutron_is_told_of(scene: Scene, moment: Moment) -> str:
     need(new, "there is no OpenStackServer of a fourth machine")
     said = scene.needs_condition(OpenStackServer, new[0], "Progressing", reason="TransientError")
     message = str(said["message"])
-    need("503" in message and "Next attempt at" in message, f"Progressing of {new[0]}: {told(said)}")
+    need("503" in message and "Next attempt at" in message, f"Progressing of {new[0]}: {condition_text(said)}")
     return f"{new[0]}: Progressing={said['status']} {said['reason']}: {'. '.join(message.splitlines())}"
 
 
@@ -184,7 +184,7 @@ def project_is_as_before(scene: Scene, _: Moment) -> str:
         need(not scene.of(kind), f"{kind.RESOURCE} {', '.join(scene.of(kind))} is left")
     deleting = scene.condition(OpenStackCluster, CLUSTER, "Deleting")
     left = [*scene.of(capi.Cluster), *scene.of(OpenStackCluster)]
-    need(not left, f"Cluster {CLUSTER} is left: Deleting is {told(deleting)}")
+    need(not left, f"Cluster {CLUSTER} is left: Deleting is {condition_text(deleting)}")
     for word, found in (("still has", scene.project - scene.at_first), ("has lost", scene.at_first - scene.project)):
         names = ", ".join(f"{one.kind} {one.name or one.id}" for one in sorted(found))
         need(not found, f"the project {word} {names}")
@@ -192,7 +192,7 @@ def project_is_as_before(scene: Scene, _: Moment) -> str:
     return f"no object is left, and the project has what it had at first: {names}"
 
 
-def _bastion(scene: Scene) -> tuple[Held, Held]:
+def _bastion(scene: Scene) -> tuple[CloudResource, CloudResource]:
     """The ACTIVE server of the bastion and the floating IP that leads to it, both as its status names them."""
     scene.needs_condition(OpenStackCluster, CLUSTER, "BastionReady")
     status = need(scene.needs(OpenStackCluster, CLUSTER).object.status.bastion, "the cluster has no bastion")

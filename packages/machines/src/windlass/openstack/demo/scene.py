@@ -21,7 +21,7 @@ POOL: Final = "demo-pool"
 """The MachineSet of the Machine API."""
 
 
-class Held(Struct, frozen=True, order=True):
+class CloudResource(Struct, frozen=True, order=True):
     """Something that the project has, `status` as its service says it: ACTIVE, or empty for what has none.
 
     `detail`: of a server the name of its flavor, of a floating IP the ID of the server that it leads to.
@@ -61,16 +61,16 @@ class Scene(Machines, frozen=True, kw_only=True):
     Windlass so far.
     """
 
-    project: frozenset[Held] = frozenset()
-    at_first: frozenset[Held] = frozenset()
+    project: frozenset[CloudResource] = frozenset()
+    at_first: frozenset[CloudResource] = frozenset()
     writes: frozenset[Write] = frozenset()
 
     @property
-    def servers(self) -> dict[str, Held]:
+    def servers(self) -> dict[str, CloudResource]:
         """The servers by name, as Nova lists them."""
         return {one.name: one for one in self.project if one.kind == "server"}
 
-    def held(self, kind: str, name: str = "") -> Held | None:
+    def held(self, kind: str, name: str = "") -> CloudResource | None:
         """What the project has of this kind, and of this name if one is given."""
         return next((one for one in sorted(self.project) if one.kind == kind and name in ("", one.name)), None)
 
@@ -84,13 +84,13 @@ class Scene(Machines, frozen=True, kw_only=True):
 
     # what expectations ask for
 
-    def needs_active(self, kind: str, name: str = "") -> Held:
+    def needs_active(self, kind: str, name: str = "") -> CloudResource:
         """Something ACTIVE that the project has to have."""
         found = need(self.held(kind, name), f"the project has no {kind} {name}".rstrip())
         need(found.status == "ACTIVE", f"the {kind} {found.name} is {found.status}")
         return found
 
-    def needs_machine(self, row: MachineRow, authority: str) -> Held:
+    def needs_machine(self, row: MachineRow, authority: str) -> CloudResource:
         """A machine that runs under this authority, on its ACTIVE server."""
         self.needs_running(row, authority)
         server = self.needs_active("server", row.name)

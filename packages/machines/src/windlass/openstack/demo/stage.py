@@ -24,7 +24,7 @@ from windlass.kube.verbs import PatchType
 from windlass.machine_sync import installation as machine_sync
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE
 from windlass.openstack import installation as openstack
-from windlass.openstack.demo.scene import BASTION, CLUSTER, Held, Scene, Write
+from windlass.openstack.demo.scene import BASTION, CLUSTER, CloudResource, Scene, Write
 from windlass.openstack.service import OWN_LEASE
 from windlass.testing import cloud, crds
 from windlass.testing.binaries import MACHINE_API, PARTS, obtain
@@ -196,7 +196,7 @@ class Stage(stage.Stage[Scene]):
         seen = self._seen
         return replace(scene, project=seen.project, at_first=seen.at_first, writes=seen.writes)
 
-    def _list(self) -> frozenset[Held]:
+    def _list(self) -> frozenset[CloudResource]:
         """What the project has. It is looked at as an administrator, who sees all of it."""
         admin = self._cloud.admin
         found = leftovers.find(admin, self._project)
@@ -207,7 +207,9 @@ class Stage(stage.Stage[Scene]):
         details |= {
             one.id: (one.port_details or {}).get("device_id", "") for one in admin.network.ips(project_id=self._project)
         }
-        return frozenset(Held(one.kind, one.name, one.id, one.status, details.get(one.id, "")) for one in found)
+        return frozenset(
+            CloudResource(one.kind, one.name, one.id, one.status, details.get(one.id, "")) for one in found
+        )
 
     def _log(self) -> frozenset[Write]:
         """The writes of Windlass, from the logs of the services."""

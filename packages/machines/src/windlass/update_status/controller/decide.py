@@ -75,7 +75,7 @@ def _report(seen: UpdateStatusSnapshot, before: UpdateStatusStatus, now: Moment)
         alerts=alerts.found,
         alerts_trouble=alerts.trouble,
         records=tuple(seen.records.readable) if isinstance(seen.records, Population) else (),
-        informed=seen.informants.told(before, now=now) if seen.informants else (),
+        informed=seen.informants.insights(before, now=now) if seen.informants else (),
     )
     report = _assessed(sources, now)
     if isinstance(report, Unknown) or not report.updating:

@@ -25,7 +25,7 @@ class Informants(Struct, frozen=True, kw_only=True):
     heard: Mapping[str, Heard] = {}
     namespaces: Sequence[str] = ()
 
-    def told(self, status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, ...]:
+    def insights(self, status: UpdateStatusStatus, *, now: Moment) -> tuple[Informed, ...]:
         """What each told last. The answers in `status` count until an informer answers this process."""
         asked = candidates(self.every, self.namespaces)[:MOST_ENABLED]
         return informed(asked, self.heard, informed_of(status, now=now), now=now)

@@ -22,7 +22,7 @@ _SAME: Final = (
 _EVERYWHERE: Final = (None, "0.0.0.0/0", "::/0")
 
 
-def told(cloud: Services, group: Tree) -> Tree:
+def rendered(cloud: Services, group: Tree) -> Tree:
     rules = [each for each in cloud.security_group_rules.values() if each["security_group_id"] == group["id"]]
     return {**group, "security_group_rules": rules}
 
@@ -41,7 +41,7 @@ def _create_group(cloud: Services, project: str, asked: Any) -> Answer:
     for family in ("IPv4", "IPv6"):
         rule = {"security_group_id": which, "direction": "egress", "ethertype": family, "description": None}
         _add(cloud, project, rule)
-    return 201, {"security_group": told(cloud, cloud.security_groups[which])}
+    return 201, {"security_group": rendered(cloud, cloud.security_groups[which])}
 
 
 def _delete_group(cloud: Services, project: str, asked: Any, which: str) -> Answer:

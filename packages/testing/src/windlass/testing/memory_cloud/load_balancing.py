@@ -251,20 +251,23 @@ def _delete(cloud: Services, project: str, asked: Any, kind: str, which: str) ->
 def _status(cloud: Services, project: str, asked: Any, which: str) -> Answer:
     balancer = cloud.owned("loadbalancers", project, which)
 
-    def told(each: Tree, *names: str) -> Tree:
+    def rendered(each: Tree, *names: str) -> Tree:
         return {name: each[name] for name in ("id", "name", "provisioning_status", "operating_status", *names)}
 
     def pool(each: Tree) -> Tree:
         members = [one for one in cloud.members.values() if one["pool_id"] == each["id"]]
-        monitors = [told(one, "type") for one in cloud.healthmonitors.values() if one["pool_id"] == each["id"]]
-        shown = {**told(each), "members": [told(one, "address", "protocol_port") for one in members]}
+        monitors = [rendered(one, "type") for one in cloud.healthmonitors.values() if one["pool_id"] == each["id"]]
+        shown = {**rendered(each), "members": [rendered(one, "address", "protocol_port") for one in members]}
         return {**shown, **({"health_monitor": monitors[0]} if monitors else {})}
 
     def listener(each: Tree) -> Tree:
-        return {**told(each), "pools": [pool(one) for one in cloud.pools.values() if one["listener_id"] == each["id"]]}
+        return {
+            **rendered(each),
+            "pools": [pool(one) for one in cloud.pools.values() if one["listener_id"] == each["id"]],
+        }
 
     listeners = [listener(each) for each in cloud.listeners.values() if each["loadbalancer_id"] == which]
-    return 200, {"statuses": {"loadbalancer": {**told(balancer), "listeners": listeners}}}
+    return 200, {"statuses": {"loadbalancer": {**rendered(balancer), "listeners": listeners}}}
 
 
 def _versions(cloud: Services, project: str, asked: Any) -> Answer:

@@ -53,9 +53,9 @@ def _visible(cloud: Services, project: str, key: str, each: Tree) -> bool:
 def _told(cloud: Services, key: str, each: Tree) -> Tree:
     match key:
         case "ports":
-            return ports.told(cloud, each)
+            return ports.rendered(cloud, each)
         case "security_groups":
-            return groups.told(cloud, each)
+            return groups.rendered(cloud, each)
     return each
 
 

@@ -10,7 +10,7 @@ from windlass.testing.memory_cloud.services import Answer, Routes, Services, Tre
 _OF_DEVICES: Final = ("network:router_interface", "network:router_gateway", "network:floatingip")
 
 
-def told(cloud: Services, port: Tree) -> Tree:
+def rendered(cloud: Services, port: Tree) -> Tree:
     trunk = next((one for one in cloud.trunks.values() if one["port_id"] == port["id"]), None)
     details = {"trunk_details": {"trunk_id": trunk["id"], "sub_ports": trunk["sub_ports"]}} if trunk else {}
     return {**port, **details}
