@@ -328,3 +328,21 @@ def test_each_rule_of_what_is_never_done_names_tests_that_exist() -> None:
             tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
             functions = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef))
             assert name in {each.name for each in functions}, f"{file} has no {name}"
+
+
+def test_each_defence_names_tests_that_exist() -> None:
+    """A table's head names the folder of its tests; other paths are from the root."""
+    folder, defended = Path("."), 0
+    for line in (DOCS / "security.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            if head := re.search(r"test in `([\w/]+)` \|$", line):
+                folder = Path(head[1])
+            elif folder != Path(".") and not line.startswith("|-"):
+                named = re.findall(r"`([\w/]+\.py)`", line.rstrip(" |").rpartition("|")[2])
+                defended += bool(named)
+                missing = [each for each in named if not any((ROOT / at / each).exists() for at in (folder, "."))]
+                assert named, f"names no test: {line}"
+                assert not missing, line
+        else:
+            folder = Path(".")
+    assert defended > 15
