@@ -35,7 +35,8 @@ lowest: .venv/ready ## three minutes: the unit tests of the runtime with the low
 	.lowest/bin/python -m pytest -n 2 --dist loadfile tests/unit/kube
 
 explore: .venv/ready ## hours: the same tests with new seeds, 20 times the examples, large fleets, all recorded rows
-	env -u CI WINDLASS_EXPLORE=$${WINDLASS_EXPLORE:-$$(date +%s)} $(RUN)python -m pytest $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
+	@seed=$${WINDLASS_EXPLORE:-$$(date +%s)}; echo "to draw the same again: make explore WINDLASS_EXPLORE=$$seed"; \
+	env -u CI WINDLASS_EXPLORE=$$seed $(RUN)python -m pytest --hypothesis-seed=$$seed $(PARALLEL) $(if $(ONLY),--only $(ONLY)) $(PYTEST_ARGS)
 
 mutate: .venv/ready ## break the program on purpose and see that a test notices (WORDS="lease queue" chooses)
 	@$(RUN)python -m tests.mutations $(WORDS)
