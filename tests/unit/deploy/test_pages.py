@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 import click
 import pytest
 
-from tests.house import ROOT, source
+from tests.house import ROOT, SOURCES, source
 from windlass.api import update, update_insights, update_record
 from windlass.capability.conventions.options import cluster_options, program_options
 from windlass.cli.capabilities import CAPABILITIES
@@ -346,3 +346,20 @@ def test_each_defence_names_tests_that_exist() -> None:
         else:
             folder = Path(".")
     assert defended > 15
+
+
+def expanded(path: str) -> list[str]:
+    """`a/{b,c}.py` as a shell reads it."""
+    before, brace, rest = path.partition("{")
+    inside, _, after = rest.partition("}")
+    return [whole for one in inside.split(",") for whole in expanded(f"{before}{one}{after}")] if brace else [path]
+
+
+def test_what_moved_is_where_the_map_says() -> None:
+    table = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("\n## Where things were\n")[2]
+    now = " ".join(line.strip("| ").split(" | ")[1] for line in table.splitlines() if line.startswith("| `"))
+    paths = (each for path in re.findall(r"`([\w/{},]+/[\w/{},]+\.py)`", now) for each in expanded(path))
+    named = [path for path in paths if not path.startswith("C/")]  # C is any capability
+    files = [file.as_posix() for sources in SOURCES for file in sources.rglob("*.py")]
+    assert len(named) > 20
+    assert [each for each in named if not any(file.endswith(f"/{each}") for file in files)] == []
