@@ -257,6 +257,14 @@ def test_what_a_dump_lacks_is_a_warning_and_exit_code_1(files: Files, capsys: py
     assert "warning: alerts: not among the files\n" in said.err
 
 
+def test_files_of_which_no_report_can_be_made_are_exit_code_2(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", f"--from={files.folder / 'x-cv.yaml'}"]) == Exit.UNREADABLE
+    assert "it lacks ClusterOperators; found: 1 ClusterVersion. " in capsys.readouterr().err
+
+    assert main(["status", f"--from={files.folder / 'nowhere'}"]) == Exit.UNREADABLE
+    assert capsys.readouterr().err == f"error: {files.folder / 'nowhere'}: No such file or directory\n"
+
+
 @pytest.mark.parametrize("option", ["--watch", "--wait", "--wait=5s"])
 def test_files_cannot_be_watched(files: Files, option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert status(files, option) == Exit.USAGE

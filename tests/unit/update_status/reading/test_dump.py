@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -249,11 +250,87 @@ def test_an_operator_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
         read(tmp_path / "all.yaml")
 
 
-def test_without_a_cluster_version_there_is_no_report(tmp_path: Path) -> None:
-    (tmp_path / "all.yaml").write_text(dump_all([OPERATOR]))
+LACKING = [
+    ((OPERATOR,), "it lacks ClusterVersion version; found: 1 ClusterOperator."),
+    ((VERSION, NODE), "it lacks ClusterOperators; found: 1 ClusterVersion, 1 Node."),
+    ((NODE, POOL, {**NODE, "metadata": {"name": "b"}}), "ClusterVersion version and ClusterOperators; found: 2 Node, "),
+    ((), "it lacks ClusterVersion version and ClusterOperators; found: no object of a cluster."),
+    (({"metadata": {"name": "version"}},), "found: 1 objects without a kind."),
+]
 
-    with pytest.raises(Problem, match="no cluster version information available"):
+
+@pytest.mark.parametrize(("trees", "told"), LACKING)
+def test_without_what_a_report_needs_the_error_says_what_was_found(
+    tmp_path: Path, trees: tuple[Tree, ...], told: str
+) -> None:
+    (tmp_path / "all.yaml").write_text(dump_all(trees))
+
+    with pytest.raises(Problem) as raised:
         read(tmp_path / "all.yaml")
+
+    assert str(raised.value).startswith(f"no report can be made of {tmp_path}/all.yaml: it lacks ")
+    assert told in str(raised.value)
+    assert "oc get clusterversion,clusteroperators" in str(raised.value)
+
+
+def test_a_must_gather_that_arrives_as_an_archive_is_read_like_its_directory(gathering: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "mg.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(
+            gathering, arcname="must-gather.local.4711", filter=lambda one: None if "mg.tar" in one.name else one
+        )
+    whole, unpacked = read(packed), read(gathering)
+
+    assert whole.sources == unpacked.sources
+    assert whole.now == unpacked.now
+    assert rfc3339_nano(whole.now) == "2024-02-27T15:00:00.25Z"
+
+
+def test_a_healthy_gathering_at_rest_has_no_gap_although_it_lacks_the_image_of_an_operator(gathering: Path) -> None:
+    image = next(gathering.glob("*/namespaces/openshift-machine-config-operator/apps/deployments.yaml"))
+    image.unlink()
+    (pools,) = gathering.glob(f"*/cluster-scoped-resources/{MC}/machineconfigpools")
+    (pools / "worker.yaml").write_text(dump_all([made(f"{MC}/v1", "MachineConfigPool", "worker")]))
+    version = next(gathering.glob("*/cluster-scoped-resources/config.openshift.io/clusterversions/version.yaml"))
+    assert assess(read(gathering).sources, now=WALL).gaps != ()
+
+    version.write_text(dump_all([{**VERSION, "status": {"conditions": [condition("Progressing", "False")]}}]))
+
+    assert assess(read(gathering).sources, now=WALL).gaps == ()
+
+
+INSIGHTS = {
+    "version.json": VERSION,
+    "clusteroperator/etcd.json": OPERATOR,
+    "machineconfigpools/master.json": POOL,
+    "machineconfigs/rendered-a.json": CONFIG,
+    "node/master-0.json": NODE,
+}
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["with-kinds", "without-kinds"])
+def test_an_archive_of_the_insights_operator_is_read_by_the_places_of_its_files(tmp_path: Path, named: bool) -> None:
+    config = tmp_path / "config"
+    for name, tree in INSIGHTS.items():
+        (config / name).parent.mkdir(parents=True, exist_ok=True)
+        (config / name).write_text(
+            json.dumps(tree if named else {key: tree[key] for key in tree if key not in ("kind", "apiVersion")})
+        )
+    related = config / "clusteroperator/operator.openshift.io/etcd/cluster.json"
+    related.parent.mkdir(parents=True)
+    related.write_text(json.dumps({"metadata": {"name": "cluster"}}))
+    (config / "alerts.json").write_text("[1, 2]")
+    (config / "running_containers.json").write_text("nothing that is JSON: [")
+    packed = tmp_path / "insights-2026-11-01.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(config, arcname="config")
+
+    for source in (tmp_path, packed):
+        sources = read(source).sources
+        assert sources.cluster_version.metadata.name == "version"
+        assert [one.metadata.name for one in sources.operators] == ["etcd"]
+        assert sources.nodes_known
+        assert sources.versions == {"rendered-a": "4.15.0"}
 
 
 def test_input_that_cannot_be_read_is_named(tmp_path: Path) -> None:

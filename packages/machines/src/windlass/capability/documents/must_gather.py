@@ -9,6 +9,8 @@ layouts:
 `oc adm inspect` writes lists too, as `<plural>.yaml` in the directory of the group. Beside the two directories there
 are texts, logs, pages, and the discovery data of the API server (`aggregated-discovery-api.yaml`). Any other manifest
 there was added by the user, such as the Infrastructure that a gathering lacks, and is read with the rest.
+
+Archives of the Insights Operator have a third layout, which `insights` knows.
 """
 
 import re
@@ -19,6 +21,7 @@ from typing import Final
 from msgspec import Struct
 
 from windlass.api.meta import Resource
+from windlass.capability.documents.insights import Identity, insights_files, is_insights
 
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 """The files that are read from a directory."""
@@ -52,6 +55,12 @@ class Interest(Struct, frozen=True):
         everywhere = dict.fromkeys((*self.namespaced, *other.namespaced))
         return Interest(self.groups | other.groups, tuple(kinds), tuple(placed), tuple(everywhere))
 
+    @property
+    def identities(self) -> frozenset[Identity]:
+        """apiVersion and kind of all that is read."""
+        placed = (kind for _, kind in self.in_namespaces)
+        return frozenset((one.api_version, one.kind) for one in (*self.cluster_scoped, *placed, *self.namespaced))
+
 
 def files(directory: Path, interest: Interest) -> Iterator[Path]:
     """The files to read in `directory` and those below it, in the order of their names. Raises OSError."""
@@ -59,6 +68,9 @@ def files(directory: Path, interest: Interest) -> Iterator[Path]:
     if _is_gathered(children, interest):
         yield from _of_interest(directory, interest)
         yield from filter(_was_added, children)
+        return
+    if is_insights(directory):
+        yield from insights_files(directory, interest.identities)
         return
     for child in children:
         if child.is_dir():

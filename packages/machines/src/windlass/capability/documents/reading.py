@@ -11,7 +11,7 @@ import codecs
 import copy
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
@@ -20,6 +20,8 @@ import yaml
 from msgspec import Struct
 
 from windlass.api.meta import without_nulls
+from windlass.capability.documents.archive import archive_kind
+from windlass.capability.documents.insights import Identity, identity_by_place
 from windlass.capability.documents.must_gather import Interest, files
 from windlass.capability.documents.yaml_dialect import Excessive, as_json, load_all
 from windlass.kube import decoding
@@ -29,6 +31,8 @@ from windlass.kube.yaml_composer import Cut
 T = TypeVar("T")
 
 LARGEST_INPUT: Final = 256 * 2**20
+
+_NOTHING_SAID: Final[Identity] = ("", "")
 
 
 class UnreadableInput(Exception):
@@ -110,10 +114,6 @@ class _Envelope(Struct, rename="camel", frozen=True, gc=False):
     items: list[msgspec.Raw] | None = None
 
 
-_Identity = tuple[str, str]
-"""apiVersion and kind."""
-_NOTHING_SAID: Final[_Identity] = ("", "")
-
 _BETWEEN = re.compile(r"(?:\s|^---(?=\s|$))*", re.MULTILINE)
 # Braces or brackets, then something that JSON cannot have there: a plain or single-quoted scalar of YAML.
 _YAML_FLOW = re.compile(r"\s*[\[{]+\s*[^\s\[{\"\]}]")
@@ -127,28 +127,31 @@ _CUT_TEXT: Final = CUT.decode()
 _ENVELOPE = decoding.decoder(_Envelope)
 
 
-def read_path(path: Path, *, interest: Interest) -> Iterator[Document]:
+def read_path(path: Path, *, interest: Interest, shown: Callable[[Path], str] = str) -> Iterator[Document]:
     """The documents of a file, or of the files of a directory and those below it, in the order of their names.
 
-    Of the output of `oc adm must-gather`, only files of `interest` and manifests added beside them are read.
+    Of the output of `oc adm must-gather`, only files of `interest` and manifests added beside them are read. `shown`
+    names a file in errors and as the source of its documents.
     """
     try:
         for file in files(path, interest) if path.is_dir() else (path,):
             with file.open("rb") as opened:
-                yield from read_stream(opened, str(file))
+                yield from read_stream(opened, shown(file), identity_by_place(file))
     except OSError as error:
         raise UnreadableInput(error.filename or str(path), 0, error.strerror or str(error)) from None
 
 
-def read_stream(stream: BinaryIO, source: str = "stdin") -> Iterator[Document]:
-    """The documents of an open stream."""
+def read_stream(stream: BinaryIO, source: str = "stdin", identity: Identity = _NOTHING_SAID) -> Iterator[Document]:
+    """The documents of an open stream. `identity`: apiVersion and kind of objects that have neither."""
     data = stream.read(LARGEST_INPUT + 1)
     if len(data) > LARGEST_INPUT:
         raise UnreadableInput(source, 0, f"larger than {LARGEST_INPUT // 2**20} MiB: split it")
-    yield from read(source, data)
+    if kind := archive_kind(data):
+        raise UnreadableInput(source, 0, f"a {kind} archive inside another input: give the archive itself, by its name")
+    yield from read(source, data, identity)
 
 
-def read(source: str, data: bytes) -> Iterator[Document]:
+def read(source: str, data: bytes, identity: Identity = _NOTHING_SAID) -> Iterator[Document]:
     """The documents in `data`; `source` names it in errors. Raises UnreadableInput.
 
     >>> [document.name for document in read("two.yaml", b"kind: A\\nmetadata: {name: x}\\n---\\nkind: B\\n")]
@@ -158,7 +161,7 @@ def read(source: str, data: bytes) -> Iterator[Document]:
     start = data.lstrip()
     if start[:1] in (b"{", b"["):
         try:
-            documents = list(_unpacked(source, 1 + data[: len(data) - len(start)].count(b"\n"), data))
+            documents = list(_unpacked(source, 1 + data[: len(data) - len(start)].count(b"\n"), data, identity))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             documents = list(_slowly(source, data))
         yield from documents
@@ -167,7 +170,7 @@ def read(source: str, data: bytes) -> Iterator[Document]:
 
 
 def _unpacked(
-    source: str, line: int, body: bytes | msgspec.Raw, listed: _Identity = _NOTHING_SAID
+    source: str, line: int, body: bytes | msgspec.Raw, listed: Identity = _NOTHING_SAID
 ) -> Iterator[Document]:
     """The one object that `body` (JSON) is, or the items of a list. Raises msgspec's errors."""
     envelope = _ENVELOPE.decode(body)
@@ -189,12 +192,12 @@ def _unpacked(
     )
 
 
-def _items_of(kind: str, api_version: str) -> _Identity:
+def _items_of(kind: str, api_version: str) -> Identity:
     """The kind of list items that do not state theirs: the items of a MachineList are Machines."""
     return (api_version, kind.removesuffix("List")) if kind != "List" else _NOTHING_SAID
 
 
-def _identity(api_version: str, kind: str, listed: _Identity) -> _Identity:
+def _identity(api_version: str, kind: str, listed: Identity) -> Identity:
     return (api_version, kind) if api_version or kind else listed
 
 
@@ -240,7 +243,7 @@ def _from_yaml(source: str, text: str) -> Iterator[Document]:
         raise UnreadableInput(source, line, f"invalid YAML: {error}") from None
 
 
-def _from_tree(source: str, line: int, tree: Any, listed: _Identity = _NOTHING_SAID) -> Iterator[Document]:
+def _from_tree(source: str, line: int, tree: Any, listed: Identity = _NOTHING_SAID) -> Iterator[Document]:
     if isinstance(tree, list):
         for item in tree:
             yield from _from_tree(source, line, item, listed)

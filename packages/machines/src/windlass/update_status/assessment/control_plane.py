@@ -49,7 +49,7 @@ def assess_control_plane(sources: Sources) -> tuple[ControlPlane, list[str]]:
         baseline=USUAL,
         operators=tuple(operators),
     )
-    if isinstance(sources.operator_image, Unknown):
+    if isinstance(sources.operator_image, Unknown) and progressing.status != "False":
         gaps.append(f"whether {MACHINE_CONFIG_OPERATOR} runs the image of the target: {sources.operator_image.reason}")
     if history:
         plane = _by_history(plane, history, gaps)

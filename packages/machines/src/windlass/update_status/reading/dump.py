@@ -1,4 +1,4 @@
-"""Reads must-gathers, other dumps of a cluster, and files.
+"""Reads must-gathers, archives of the Insights Operator, other dumps of a cluster, and files.
 
 The moment of the report is the beginning of the gathering, which `oc` writes into a file `timestamp`, or the last
 transition of a condition if that is later or there is no such file. Alerts are those of a must-gather's
@@ -6,6 +6,7 @@ transition of a condition if that is later or there is no such file. Alerts are 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -20,11 +21,21 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, 
 from windlass.api.meta import K
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update_record import UpdateRecord
-from windlass.capability.documents import Document, Interest, Undecodable, UnreadableInput, read_inputs, read_path
+from windlass.capability.documents import (
+    Document,
+    Input,
+    Interest,
+    Undecodable,
+    UnreadableInput,
+    open_inputs,
+    read_opened,
+    read_path,
+)
+from windlass.kube.foreign import one_line
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
-from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
+from windlass.update_status.reading import Reading
 from windlass.update_status.reading.alerts import alerts_of_rules, read_alerts
 from windlass.update_status.reading.building import Read, image_of, lost_configs, sources_of
 from windlass.update_status.reading.clock import last_transition
@@ -50,27 +61,35 @@ _OF_DRAINS: Final = Interest(namespaced=(Pod.RESOURCE, PodDisruptionBudget.RESOU
 """The part that is read too if a node drains for long."""
 
 _MISSING: Final = "not among the files"
+_MOST_KINDS: Final = 8
+"""Kinds that an error names."""
 _WRITTEN: Final = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?) ([+-]\d\d)(\d\d)")
 """How Go writes a time: `2023-11-21 15:04:15.123456789 +0000 UTC m=+0.12`."""
 
 
 def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Reading:
-    """The sources in files and directories. Of an object that several inputs have, the last counts.
+    """The sources in files, directories and tar archives. Of an object that several inputs have, the last counts.
 
-    Raises Problem. `wall` is the moment if the files tell of none.
+    Raises Problem, UnreadableDump if that is about the files. `wall` is the moment if the files tell of none.
     """
-    documents, problems = read_inputs(inputs, stdin=stdin, interest=INTEREST)
+    with open_inputs(inputs) as opened:
+        return _read_dump(opened, stdin=stdin, wall=wall)
+
+
+def _read_dump(inputs: Sequence[Input], *, stdin: BinaryIO, wall: Moment) -> Reading:
+    documents, problems = read_opened(inputs, stdin=stdin, interest=INTEREST)
     if problems:
-        raise Problem("; ".join(problems))
+        raise UnreadableDump("; ".join(problems))
     found = _Found(documents)
     version = {one.metadata.name: one for one in found.must(ClusterVersion)}.get(CLUSTER_VERSION)
-    if version is None:
-        raise Problem(NO_CLUSTER_VERSION)
+    operators = found.must(ClusterOperator)
+    if version is None or not operators:
+        raise UnreadableDump(_lacking(inputs, documents, version=version is not None, operators=bool(operators)))
     nodes, configs = Read(found.known(Node)), found.each(MachineConfig)
     found.gaps += lost_configs(nodes.objects, {config.metadata.name for config in configs}, _MISSING)
     sources = sources_of(
         version,
-        Read(found.must(ClusterOperator)),
+        Read(operators),
         pools=Read(found.known(MachineConfigPool)),
         nodes=nodes,
         configs=Read(configs),
@@ -82,7 +101,7 @@ def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Readin
     now = wall if now == ZERO else now
     report = assess(sources, now=now)
     if nodes_that_wait := long_drains(report, now=now) if report.updating else ():
-        found.add(read_inputs([one for one in inputs if Path(one).is_dir()], stdin=stdin, interest=_OF_DRAINS)[0])
+        found.add(read_opened(_directories(inputs), stdin=stdin, interest=_OF_DRAINS)[0])
         workload = Workload(nodes=nodes_that_wait, pods=found.known(Pod), budgets=found.known(PodDisruptionBudget))
         sources = structs.replace(sources, workload=workload)
     sources = structs.replace(sources, gaps=tuple(found.gaps))
@@ -91,6 +110,23 @@ def read_dump(inputs: Sequence[str], *, stdin: BinaryIO, wall: Moment) -> Readin
     elif report.updating:
         sources = structs.replace(sources, gaps=(*sources.gaps, f"alerts: {_MISSING}"))
     return Reading(sources=sources, now=now, wall=now)
+
+
+def _lacking(inputs: Sequence[Input], documents: Iterable[Document], *, version: bool, operators: bool) -> str:
+    """The sentence that says which kinds are missing, what is there instead, and what would help."""
+    missing = [*(() if version else ("ClusterVersion version",)), *(() if operators else ("ClusterOperators",))]
+    counted = Counter(one.kind or "objects without a kind" for one in documents)
+    there = ", ".join(f"{count} {kind}" for kind, count in counted.most_common(_MOST_KINDS)) or "no object of a cluster"
+    names = ", ".join(one_line(one.name) for one in inputs)
+    return (
+        f"no report can be made of {names}: it lacks {' and '.join(missing)}; found: {there}. "
+        "Name a must-gather, an archive of the Insights Operator, or files with the output of "
+        "`oc get clusterversion,clusteroperators,machineconfigpools,nodes -o yaml`"
+    )
+
+
+class UnreadableDump(Problem):
+    """The files cannot be read, or lack what every report needs."""
 
 
 class _Found:
@@ -132,7 +168,7 @@ def _decoded(document: Document, kind: type[K]) -> K:
     try:
         found = document.decode(kind)
     except Undecodable as error:
-        raise Problem(f"{document.place}: {kind.RESOURCE.kind} {document.name}: {error}") from None
+        raise UnreadableDump(f"{document.place}: {kind.RESOURCE.kind} {document.name}: {error}") from None
     check_times(found, source=document.place)
     return found
 
@@ -144,7 +180,7 @@ def _operator_image(deployments: Iterable[Deployment]) -> Known[str]:
     return Unknown(f"Deployment {MCO_NAMESPACE}/{MCO_DEPLOYMENT}: {_MISSING}")
 
 
-def _alerts(documents: Iterable[Document], inputs: Iterable[str]) -> tuple[tuple[Alert, ...], str] | None:
+def _alerts(documents: Iterable[Document], inputs: Iterable[Input]) -> tuple[tuple[Alert, ...], str] | None:
     """The alerts of the last file that has any, and the line that says what is wrong with it."""
     found: tuple[tuple[Alert, ...], str] | None = None
     gathered = [document for path in _monitoring(inputs) for document in _read(path)]
@@ -160,7 +196,7 @@ def _alerts(documents: Iterable[Document], inputs: Iterable[str]) -> tuple[tuple
     return found
 
 
-def _monitoring(inputs: Iterable[str]) -> Iterator[Path]:
+def _monitoring(inputs: Iterable[Input]) -> Iterator[Path]:
     for directory in _roots(inputs):
         for name in ("rules.json", "alerts.json"):
             if (path := directory / "monitoring" / "prometheus" / name).is_file():
@@ -175,7 +211,7 @@ def _read(path: Path) -> list[Document]:
         return []
 
 
-def _gathered(inputs: Iterable[str]) -> Moment:
+def _gathered(inputs: Iterable[Input]) -> Moment:
     """When the gathering began; ZERO if the files do not tell."""
     began: list[Moment] = []
     for directory in _roots(inputs):
@@ -187,9 +223,17 @@ def _gathered(inputs: Iterable[str]) -> Moment:
     return max(began, default=ZERO)
 
 
-def _roots(inputs: Iterable[str]) -> Iterator[Path]:
-    """The directories that may be the root of a gathering: those given, and those directly in them."""
-    for one in inputs:
-        if Path(one).is_dir():
-            yield Path(one)
-            yield from sorted(child for child in Path(one).iterdir() if child.is_dir())
+def _directories(inputs: Iterable[Input]) -> list[Input]:
+    return [one for one in inputs if one.path is not None and one.path.is_dir()]
+
+
+def _roots(inputs: Iterable[Input]) -> Iterator[Path]:
+    """The directories that may be the root of a gathering: those given, and those directly in them.
+
+    An archive holds the directory that would have been given.
+    """
+    for one in _directories(inputs):
+        assert one.path is not None
+        yield one.path
+        for below in ("*", "*/*") if one.is_archive else ("*",):
+            yield from (child for child in sorted(one.path.glob(below)) if child.is_dir())

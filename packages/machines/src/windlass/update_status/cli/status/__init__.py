@@ -38,7 +38,7 @@ VERBS = {"history": "Show how long updates took, and what went wrong."}
     "sources",
     multiple=True,
     metavar="FILE|DIR|-",
-    help="Read a must-gather, another dump or files instead of the cluster; may be repeated.",
+    help="Read a must-gather, an archive of one, another dump or files instead of the cluster; may be repeated.",
 )
 @click.option(
     "--from-api", is_flag=True, help="Show the UpdateStatus that a controller keeps, even if the controller is gone."

@@ -38,6 +38,12 @@ class StatusRequest(NamedTuple):
         return self.form != "text"
 
 
+class UnreadableFiles(click.ClickException):
+    """The files of `--from` are not what a report can be made of."""
+
+    exit_code = Exit.UNREADABLE
+
+
 def once(settings: Settings, request: StatusRequest) -> Exit:
     """`windlass status`. Raises KubeErrors that concern everything."""
     try:
@@ -80,9 +86,12 @@ def _look(settings: Settings, request: StatusRequest) -> StatusInspection:
     if request.sources:
         import sys
 
-        from windlass.update_status.reading.dump import read_dump
+        from windlass.update_status.reading.dump import UnreadableDump, read_dump
 
-        return inspection.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
+        try:
+            return inspection.of(read_dump(request.sources, stdin=sys.stdin.buffer, wall=wall))
+        except UnreadableDump as problem:
+            raise UnreadableFiles(str(problem)) from None
 
     import asyncio
 
