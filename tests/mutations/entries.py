@@ -283,6 +283,13 @@ _SEEING = (
         "kube/cache/reflector.py",
         "kube/cache/test_reflector.py",
         ("if isinstance(error, Gone | _Rewound) or", "if"),
+        ("if isinstance(error, Gone) and self._relists == 1:", "if False:"),
+        ("if isinstance(error, Gone) and self._relists == 1:", "if isinstance(error, Gone):"),
+        ("self._refusals = self._refusals + 1 if answered else 0", "self._refusals += 1"),
+        (
+            "else UNREACHABLE.delay(self._failures, self._random)",
+            "else self._backoff.delay(self._failures, self._random)",
+        ),
         ('raise TransportError("the stream ended before the list was complete")', "return"),
         ("if self._silences >= _SILENT_WATCHES_BEFORE_LIST:", "if False:"),
         ("self._refused_watches >= _REFUSED_WATCHES_BEFORE_LIST", "False"),

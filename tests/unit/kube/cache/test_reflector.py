@@ -293,6 +293,43 @@ async def test_while_the_server_is_down_attempts_grow_rarer_and_then_it_goes_on_
         assert follower.reflector.pulse.error == ""
 
 
+@scenario
+async def test_after_a_long_outage_it_follows_again_within_seconds(server: ScriptedServer) -> None:
+    """Attempts without an answer are never far apart, and what the server answers first is forgiven."""
+    refused = TransportError("connection refused")
+    starting = api_error(Status("Failure", "not ready", "ServiceUnavailable", 503))
+    async with following(server) as follower:
+        await follower.watches()
+        server.put("a")
+        server.compact()
+        server.fail(*[refused] * 200, starting, starting)
+        server.cut(RESET)
+        began = follower.loop.time()
+        await until(lambda: follower.reflector.pulse.failures == 201, within=900)
+        assert follower.loop.time() - began > 300
+        await follower.catches_up(within=5)
+        assert follower.reflector.pulse.lists == 2
+
+
+@scenario
+async def test_a_version_that_is_too_old_is_followed_by_a_list_at_once(server: ScriptedServer) -> None:
+    async with following(server) as follower:
+        await follower.watches()
+        server.put("a")
+        server.cut(GONE)
+        await follower.catches_up(within=0.1)
+    assert FollowStage.BACKING_OFF not in follower.stages
+
+
+@scenario
+async def test_a_server_whose_lists_expire_each_time_is_listed_ever_more_rarely(server: ScriptedServer) -> None:
+    server.streams_lists = False
+    server.refuse_watches(GONE)
+    async with following(server) as follower:
+        await follower.rest(900)
+        assert 5 <= follower.reflector.pulse.lists <= 40
+
+
 def test_each_cause_of_an_outage_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     def refused(seconds: int) -> KubeError:
         return TransportError(f"GET https://api:6443/widgets?watch=1&timeoutSeconds={seconds}: connection refused")

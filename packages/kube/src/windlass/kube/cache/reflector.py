@@ -9,7 +9,7 @@ network ends it; only cancelling does.
        │ the version is too old,               │ any error, in any stage
        │ or history went back                  v
        └──────────────────────────────── BACKING_OFF ──> WATCHING
-         growing, jittered, not before Retry-After
+         growing, jittered, not before Retry-After; short while there is no answer at all
 
     any stage, kind unknown ──> NOT_SERVED (asked again once in a while) ──> LISTING
 
@@ -17,9 +17,10 @@ network ends it; only cancelling does.
 |---|---|
 | the server has WatchList | one stream is list and watch: no pages in memory, one round trip |
 | it refuses WatchList (400, 422), does not know it, or it failed three times | list in pages, then watch |
-| 410 at any stage | list again; what differs is announced, nothing else |
+| 410 at any stage | list again, at once the first time; what differs is announced, nothing else |
 | a watch is refused three times, by anything but 429 | list again: the server may refuse this version for ever |
-| the API server restarts | watch on from the version reached; if that is gone, 410 |
+| the API server restarts | try every 2 to 3 s; watch on from the version reached; if that is gone, 410 |
+| it answers again, with errors | back off from the shortest pause: failures without an answer do not count |
 | nothing comes for `inactivity` seconds | restart the watch: the connection may be dead; opening is a sign of life |
 | silence twice in a row | list again: the server may be waiting for a version that never comes |
 | a watch broke off, or ended early | ask which version the server is at: etcd may have been restored meanwhile |
@@ -68,7 +69,9 @@ from windlass.kube.logger import Logger
 from windlass.kube.object import NamespacedName, Object
 
 RECONNECT = Exponential(0.2).at_most(30.0).jittered(0.5)
-"""Between attempts while a server does not answer: an API server restarts within seconds."""
+"""Between attempts that a server answers with errors."""
+UNREACHABLE = Exponential(0.2).at_most(2.0).jittered(0.5)
+"""Between attempts without an answer: they cost a server nothing, and a longer pause would outlast its restart."""
 NOT_SERVED = Exponential(1.0).at_most(15.0).jittered(0.5)
 """Between checks whether a kind is served yet."""
 
@@ -180,7 +183,8 @@ class Reflector(Generic[K]):
         self._error = ""
         self._warned_of: set[str] = set()
         self._forbidden = False
-        self._failures = self._failed_lists = self._old_lists = 0
+        self._failures = self._refusals = self._failed_lists = self._old_lists = 0
+        self._answered = False
         self._silences = self._refused_watches = self._relists = self._late_events = 0
         self._lists = self._watches = self._skipped = 0
 
@@ -224,6 +228,7 @@ class Reflector(Generic[K]):
             self._enter(FollowStage.STOPPED)
 
     async def _step(self) -> None:
+        self._answered = False
         match self._stage:
             case FollowStage.LISTING if not self._streams_lists or self._failed_lists >= _PATIENCE_WITH_STREAMING:
                 await self._list()
@@ -377,7 +382,7 @@ class Reflector(Generic[K]):
     def _well(self) -> None:
         if self._failures > 1:
             self._log.info("following again", after_failures=self._failures)
-        self._error, self._failures = "", 0
+        self._error, self._failures, self._refusals = "", 0, 0
         self._warned_of.clear()
 
     def _leave_out(self, error: DecodeError) -> None:
@@ -385,6 +390,7 @@ class Reflector(Generic[K]):
         self._log.warning("left out an object that cannot be read", error=str(error))
 
     def _sign_of_life(self) -> None:
+        self._answered = True
         self._heard_at = self._clock.monotonic()
 
     def _opened(self) -> None:
@@ -422,6 +428,8 @@ class Reflector(Generic[K]):
         if not self._failures:
             self._failing_since = self._clock.monotonic()
         self._failures += 1
+        answered = self._answered or isinstance(error, ApiError)
+        self._refusals = self._refusals + 1 if answered else 0
         self._error = text
         self._note(error)
         self._forbidden = isinstance(error, Forbidden)
@@ -439,8 +447,15 @@ class Reflector(Generic[K]):
             self._version = ""
             self._refused_watches = 0
             self._relists += 1
+        if isinstance(error, Gone) and self._relists == 1:
+            self._enter(FollowStage.LISTING)
+            return
         # Lists that succeed and expire before the first event count too: lists are the most expensive requests.
-        self._pause = self._backoff.delay(max(self._failures, self._relists), self._random)
+        self._pause = (
+            self._backoff.delay(max(self._refusals, self._relists), self._random)
+            if answered
+            else UNREACHABLE.delay(self._failures, self._random)
+        )
         if isinstance(error, ApiError) and error.retry_after is not None:
             self._pause = max(self._pause, Constant(error.retry_after).jittered(0.2).delay(1, self._random))
         self._enter(FollowStage.BACKING_OFF)
