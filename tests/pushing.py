@@ -26,9 +26,19 @@ def layer(files: Mapping[str, bytes | str | None]) -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def push(registry: Registry, repository: str, tag: str, *layers: bytes, labels: Mapping[str, str] | None = None) -> str:
-    """Push an image as the user `pusher` of a registry with passwords; the digest of its manifest."""
-    manifest, blobs = image(*layers, config={"config": {"Labels": labels or {}}})
+def push(
+    registry: Registry,
+    repository: str,
+    tag: str,
+    *layers: bytes,
+    labels: Mapping[str, str] | None = None,
+    platform: Mapping[str, str] | None = None,
+) -> str:
+    """Push an image as the user `pusher` of a registry with passwords; the digest of its manifest.
+
+    `platform`: what the image says that it is for, if not for this machine.
+    """
+    manifest, blobs = image(*layers, config={"config": {"Labels": labels or {}}, **(platform or {})})
     base = f"{registry.url}/v2/{repository}"
     for blob in blobs:
         begun = _send(registry, "POST", f"{base}/blobs/uploads/").headers["Location"]

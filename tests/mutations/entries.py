@@ -1126,7 +1126,7 @@ _ASSESSING = (
         ("for cause in self.causes if cause.since != ZERO)", "for cause in self.causes)"),
     ),
     *_in(
-        "update_status/selectors.py",
+        "kube/label_selectors.py",
         "update_status/assessment/test_pools.py",
         ("labels.get(key) not in values", "key in labels and labels[key] not in values"),
         ("if selector is None:\n        return lambda _: False", "if selector is None:\n        return lambda _: True"),

@@ -154,6 +154,8 @@ class FakeBackend:
             attempt=order.attempt,
             secrets=order.secrets.state,
             image=order.image,
+            architecture=order.request.architecture,
+            part_of=order.part_of,
         )
         return (Call(target=order.pool, request=StartFake(state), why="the pool asks for an image"),)
 

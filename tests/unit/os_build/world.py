@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from tests.unit.os_build.fake import SYSTEM, FakeBackend, FakeBuilders
-from windlass.api.core import ConfigMap, Event, Secret
+from windlass.api.core import ConfigMap, Event, Node, Secret
 from windlass.api.machineconfiguration import GROUP, ControllerConfig, MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.executor import Executor
@@ -30,7 +30,9 @@ from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.snapshot import Settings, Timing
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
+from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, ListAnswer, NotAsked, Shown
+from windlass.os_build.registry.carrier import ImageList, PushList
+from windlass.os_build.registry.index import OCI_MANIFEST, Child, index_of
 from windlass.os_build.request import BackendName
 
 TARGET = "registry.example.com/org/os"
@@ -44,6 +46,12 @@ class FakeRegistries:
         self.answer = Answer(Kind.GRANTED, "")
         self.found: Found | Gone | NotAsked = NotAsked("registry.example.com does not answer")
         self.probes: list[Any] = []
+        self.shown: dict[str, Shown | Gone | NotAsked] = {}
+        """By the digest or tag; of others nothing is known."""
+        self.lists: list[ImageList] = []
+        self.joined: ListAnswer | None = None
+        """None: each list is taken."""
+        self._pushed: dict[ImageList, ListAnswer] = {}
         self._answered: dict[tuple[str, str], Answer] = {}
 
     def answered(self, *, target: str, versions: str) -> Answer | None:
@@ -54,13 +62,39 @@ class FakeRegistries:
     ) -> Found | Gone | NotAsked:
         return self.found
 
-    async def send(self, request: Any, /) -> Answer:
+    async def architectures(
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
+    ) -> Shown | Gone | NotAsked:
+        return self.shown.get(reference, NotAsked("registry.example.com does not answer"))
+
+    def pushed(self, wanted: ImageList) -> ListAnswer | None:
+        return self._pushed.get(wanted)
+
+    async def send(self, request: Any, /) -> Answer | ListAnswer:
+        if isinstance(request, PushList):
+            return self._push(request.list)
         self.probes.append(request)
         self._answered[request.target, request.versions] = self.answer
         return self.answer
 
+    def _push(self, wanted: ImageList) -> ListAnswer:
+        self.lists.append(wanted)
+        made = index_of(
+            Child(digest=digest, media_type=OCI_MANIFEST, size=1, architecture=architecture)
+            for architecture, digest in wanted.images
+        )
+        answer = self._pushed[wanted] = self.joined or Found(made.digest)
+        if isinstance(answer, Found):
+            self.shown[answer.digest] = Shown(answer.digest, tuple(each for each, _ in wanted.images))
+        return answer
+
+    def forget(self) -> None:
+        """Time passes: answers about lists count no more."""
+        self._pushed.clear()
+
     def doubt(self, request: CallRequest, /) -> None:
         self._answered.clear()
+        self._pushed.clear()
 
 
 class World:
@@ -76,6 +110,7 @@ class World:
             ConfigMap,
             Secret,
             Event,
+            Node,
         )
         self.api = MemoryApi(*kinds, clock=self.now)
         self.builders = FakeBuilders()
@@ -114,6 +149,13 @@ class World:
         """An opted-in pool with its rendered MachineConfig."""
         rendered = config or f"rendered-{name}-1"
         self.api.load(machine_config(rendered), pool(name, rendered, **metadata))
+
+    def add_nodes(self, *architectures: str, pool: str = "worker") -> None:
+        """A Node of each architecture in the pool, whose selector must have `pool`."""
+        for architecture in architectures:
+            labels = {"kubernetes.io/arch": architecture, f"node-role.kubernetes.io/{pool}": ""}
+            metadata = {"name": f"{pool}-{architecture}", "labels": labels}
+            self.api.load({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
 
     def pool(self, name: str = "worker") -> dict[str, Any]:
         found = self.api.peek(MachineConfigPool, name)
@@ -209,7 +251,10 @@ def pool(name: str, config: str, **metadata: Any) -> dict[str, Any]:
         "apiVersion": API,
         "kind": "MachineConfigPool",
         "metadata": {"name": name, "uid": f"uid-of-{name}", "annotations": {LAYERING: ""}, **metadata},
-        "spec": {"configuration": {"name": config, "source": sources}},
+        "spec": {
+            "configuration": {"name": config, "source": sources},
+            "nodeSelector": {"matchLabels": {f"node-role.kubernetes.io/{name}": ""}},
+        },
         "status": {"conditions": [{"type": "Updated", "status": "True", "reason": "", "message": ""}]},
     }
 

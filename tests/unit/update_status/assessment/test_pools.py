@@ -10,12 +10,12 @@ from windlass.api.machineconfiguration import (
     MachineConfigPoolSpec,
 )
 from windlass.api.meta import LabelSelector, LabelSelectorRequirement
+from windlass.kube.label_selectors import selects
 from windlass.update_status.assessment import assess
 from windlass.update_status.assessment.control_plane import Problem
 from windlass.update_status.assessment.nodes import PAUSED_DOCS
 from windlass.update_status.assessment.pools import PoolsFound, assess_pools, at_a_time, summarize
 from windlass.update_status.report import Impact, Level, Node, Phase, Reference, Scope, Summary
-from windlass.update_status.selectors import selects
 from windlass.update_status.sources import Known, Sources, Unknown
 from windlass.update_status.text import Details, render
 

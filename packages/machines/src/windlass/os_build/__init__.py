@@ -12,6 +12,7 @@ need.
 |---|---|
 | `request` | what a pool asks for, or why that cannot be told: pure |
 | `pullspec` | where images are pushed |
+| `architectures` | for which architectures an image is: those of the pool's Nodes; pure |
 | `environment` | how a build reaches registries, whom it trusts, what is lent to it |
 | `placement` | how builder Pods are made |
 | `identity` | the names of builds: hashes of what an image stands for |

@@ -67,6 +67,8 @@ class Cause(StrEnum):
     MEMORY = "OutOfMemory"
     EVICTED = "BuilderEvicted"
     CANCELLED = "BuildCancelled"
+    ARCHITECTURE = "WrongArchitecture"
+    """The image is for another architecture than the Node that it was built on."""
     UNKNOWN = "BuildFailed"
 
 
@@ -130,6 +132,7 @@ class Order(Struct, frozen=True, kw_only=True):
     context  its files; `Containerfile` is one of them
     secrets  those for pulling and pushing, as they are now
     tag      of the image; empty: `name`
+    part_of  the tag of the list that is going to name the image; empty: none is
     environment  how it reaches registries, whom it trusts, and what is lent to it
     lent_files   the files of what is lent, by path, for a backend whose builders cannot (`mounts_secrets`)
     """
@@ -143,6 +146,7 @@ class Order(Struct, frozen=True, kw_only=True):
     secrets: Secrets
     deadlines: Deadlines = Deadlines()
     tag: str = ""
+    part_of: str = ""
     environment: Environment = Environment()
     lent_files: Mapping[str, Files] = {}
 
@@ -163,6 +167,8 @@ class BuildState(Struct, frozen=True, kw_only=True):
     waits    None: it has started, or the backend does not tell
     doomed   it will come to no other end, but goes on until it is cancelled
     ending   it was cancelled or deleted, and is not gone yet
+    architecture  what it was to run on; empty: anything
+    part_of  the tag of the list that is going to name its image; empty: none is
     owner    the uid of the pool that it was started for, if the backend needs it to stop a build of a pool that is gone
     builder  the builder object as a MachineOSBuild names it; None: that API has no word for it
     handle   the backend's own
@@ -186,6 +192,8 @@ class BuildState(Struct, frozen=True, kw_only=True):
     waits: Waits | None = None
     doomed: Cause | None = None
     ending: bool = False
+    architecture: str = ""
+    part_of: str = ""
     owner: str = ""
     builder: MachineOSBuilder | None = None
     handle: Any = None

@@ -132,6 +132,7 @@ REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.MEMORY: "Give the builder more memory.",
     Cause.EVICTED: "Free what the Node lacked, or let builders run where there is more of it.",
     Cause.CANCELLED: "It is built again when it is asked for.",
+    Cause.ARCHITECTURE: "Its base image decides that: let the MachineConfig name one for {architecture}.",
     Cause.UNKNOWN: "The log says more.",
 }
 """The remedy for the user, with places of the request. Every cause has one."""
@@ -178,7 +179,8 @@ def failure_text(
     again  when attempts begin anew after the last one of a transient failure
     """
     next_time = _next_time(failed, request, again if attempt >= attempts else None)
-    text = f"The {what(failed)} (attempt {attempt} of {attempts}). {_remedy(failed, request)} {next_time}"
+    on = f"On {request.architecture}, the" if request.architecture else "The"
+    text = f"{on} {what(failed)} (attempt {attempt} of {attempts}). {_remedy(failed, request)} {next_time}"
     return f"{text} Last lines of the log:\n{failed.tail}" if failed.tail else text
 
 
@@ -189,6 +191,7 @@ def _remedy(failed: Failed, request: Request) -> str:
         pull=f"Secret {NAMESPACE}/{request.pull_secret}, which {where} names",
         push=f"Secret {NAMESPACE}/{request.push_secret}, which {where} names,",
         repository=request.target,
+        architecture=request.architecture,
     )
 
 
@@ -204,6 +207,8 @@ def what(failed: Failed) -> str:
     code = "" if failed.exit_code is None else f" with exit code {failed.exit_code}"
     if failed.cause is Cause.CANCELLED:
         return "build was cancelled"
+    if failed.cause is Cause.ARCHITECTURE:
+        return "image is for another architecture"
     if failed.cause is Cause.EVICTED:
         return "builder was evicted, again and again"
     if failed.cause is Cause.MEMORY:

@@ -6,10 +6,12 @@ a rebuild. So a build is found by
 its name after a restart, other inputs are another build, and equal ones are never built twice.
 
 The contents of Secrets do not count: they rotate, and the image stays the same. Mirrors, proxies and what is lent to a
-build do not count either: the image is the same with them.
+build do not count either: the image is the same with them. Architectures do not count: an image for more of them than
+are asked for serves as well, and the registry tells which it is for.
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -52,11 +54,28 @@ def rebuild_of(asked: str) -> str:
     return _hash([asked])[:8] if asked else ""
 
 
-def build_name(pool: str, inputs: Inputs, attempt: int = 1) -> str:
-    """The name of the builder object of an attempt, and the tag of its image: at most 63 characters."""
-    short = pool[:_POOL_CHARACTERS].rstrip("-.").replace(".", "-")
-    unique = _hash([pool, str(inputs)])[:_DIGITS]
-    return f"build-{short}-{unique}" + (f"-{attempt}" if attempt > 1 else "")
+def build_name(pool: str, inputs: Inputs, attempt: int = 1, *, architecture: str = "") -> str:
+    """The name of the builder object of an attempt, and the tag of its image: at most 63 characters.
+
+    `architecture`: of one of the images that a list names.
+    """
+    end = f"-{architecture}" if architecture else ""
+    short = pool[: _POOL_CHARACTERS - len(end)].rstrip("-.").replace(".", "-")
+    return f"build-{short}{end}-{_unique(pool, inputs)}" + (f"-{attempt}" if attempt > 1 else "")
+
+
+def is_named_by(name: str, pool: str, inputs: Inputs) -> bool:
+    """A builder object of this name builds these inputs; attempt and architecture do not count."""
+    return name.startswith("build-") and f"-{_unique(pool, inputs)}" in name
+
+
+def list_tag(tag: str, architectures: Iterable[str]) -> str:
+    """The tag of the list of a build whose image has `tag`: an image that was there before keeps its own."""
+    return "-".join((tag, *architectures))
+
+
+def _unique(pool: str, inputs: Inputs) -> str:
+    return _hash([pool, str(inputs)])[:_DIGITS]
 
 
 def _hash(parts: list[str]) -> str:

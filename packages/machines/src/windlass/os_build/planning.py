@@ -14,6 +14,7 @@ from windlass.os_build.credentials import Login
 from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Answer, Kind, NotAsked
+from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.service import Local, maker
 from windlass.os_build.settings import OsBuildSettings
 
@@ -28,6 +29,14 @@ class Unasked:
         self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
     ) -> NotAsked:
         return NotAsked("a plan does not ask the registry")
+
+    async def architectures(
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
+    ) -> NotAsked:
+        return NotAsked("a plan does not ask the registry")
+
+    def pushed(self, wanted: ImageList) -> None:
+        return None
 
 
 def planner(settings: OsBuildSettings, *, reader: Any) -> Planner:

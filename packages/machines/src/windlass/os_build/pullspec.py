@@ -68,5 +68,17 @@ class Target(Struct, frozen=True):
         return f"{self}@{digest}"
 
 
+def split(image: str) -> tuple[Target, str] | None:
+    """The repository of a pullspec, and its digest, or else its tag; None if no registry is named there."""
+    name, at, digest = image.partition("@")
+    try:
+        target = Target.parse(name)
+    except ValueError:
+        return None
+    if at:
+        return (target, digest) if DIGEST.fullmatch(digest) else None
+    return target, name.removeprefix(str(target)).removeprefix(":") or "latest"
+
+
 def _is_host(text: str) -> bool:
     return bool(_HOST.fullmatch(text)) and ("." in text or ":" in text or text == "localhost")

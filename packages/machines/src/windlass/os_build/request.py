@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.os_build.constants import (
@@ -79,6 +80,9 @@ class Request(Struct, frozen=True, kw_only=True):
     backend        None: whichever is the default on this cluster
     egress         how the builder reaches registries, and whom it trusts
     placement      what the ConfigMap of the builder says of builder Pods
+    architectures  those that builders are chosen for, sorted (`architectures`); none: builders run anywhere
+    containerfiles the user's part by architecture, where it is not the same for all
+    architecture   of one build: what its builder is to run on; empty: anything
     """
 
     pool: str
@@ -93,6 +97,19 @@ class Request(Struct, frozen=True, kw_only=True):
     backend: BackendName | None = None
     egress: Egress = Egress()
     placement: Placement = Placement()
+    architectures: tuple[str, ...] = ()
+    containerfiles: tuple[tuple[str, str], ...] = ()
+    architecture: str = ""
+
+    def on(self, architecture: str) -> "Request":
+        """The request as a builder of this architecture gets it; empty: as any builder does."""
+        part = dict(self.containerfiles).get(architecture, self.containerfile)
+        return replace(self, architecture=architecture, containerfile=part)
+
+    @property
+    def is_listed(self) -> bool:
+        """The image is a list of images, one for each architecture."""
+        return len(self.architectures) > 1
 
     @property
     def written_in(self) -> str:

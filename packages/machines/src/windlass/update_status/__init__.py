@@ -18,7 +18,6 @@
 | `controller` | keeps the UpdateStatus and the records up to date |
 | `capability`, `installation`, `metrics` | all of it as a value; figures |
 | `cli`, `view`, `demo` | its commands, its view of the web page, its demo |
-| `selectors` | which labels a selector selects |
 | `times` | moments and durations, as Go programs compute and print them |
 | `semver` | which of two versions is older |
 """

@@ -14,13 +14,13 @@ import shutil
 import socket
 import subprocess
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from windlass.testing.registry import Registry
-from windlass.testing.registry.image import MANIFEST, digest, image
+from windlass.testing.registry.image import INDEX, MANIFEST, digest, image, index
 
 _SECONDS: Final = 10.0
 
@@ -41,26 +41,41 @@ def push_base(
     tag: str = "v1",
     *,
     programs: Mapping[str, bytes] = MappingProxyType({}),
+    architectures: Sequence[str] = (),
 ) -> str:
     """Push the base image, and return its pullspec with digest. It goes past users, faults and the log of requests.
 
-    `programs`: more executable files of the image by their paths.
+    `programs`: more executable files of the image by their paths. `architectures`: push a list, whose images say these
+    architectures; programs in the images are those of this machine.
     """
     layer = _layer(programs)
+    connection = _Behind(registry.behind)
+    images = {each: _pushed(connection, repository, each, layer, {"architecture": each}) for each in architectures}
+    if images:
+        body = index(images)
+        connection.ask("PUT", f"/v2/{repository}/manifests/{tag}", body, kind=INDEX)
+        connection.close()
+        return f"{registry.host}/{repository}@{digest(body)}"
+    manifest = _pushed(connection, repository, tag, layer, {})
+    connection.close()
+    return f"{registry.host}/{repository}@{digest(manifest)}"
+
+
+def _pushed(connection: "_Behind", repository: str, tag: str, layer: bytes, platform: Mapping[str, str]) -> bytes:
+    """Push an image of this layer, and return the manifest."""
     config = {
+        **platform,
         "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
         "rootfs": {"type": "layers", "diff_ids": [digest(layer)]},
         "history": [{"created_by": "the base image of tests"}],
     }
     manifest, blobs = image(gzip.compress(layer, compresslevel=1, mtime=0), config=config)
-    connection = _Behind(registry.behind)
     for blob in blobs:
         place = connection.ask("POST", f"/v2/{repository}/blobs/uploads/").getheader("Location", "")
         joined = "&" if "?" in place else "?"
         connection.ask("PUT", f"{place}{joined}digest={digest(blob)}", blob, kind="application/octet-stream")
     connection.ask("PUT", f"/v2/{repository}/manifests/{tag}", manifest, kind=MANIFEST)
-    connection.close()
-    return f"{registry.host}/{repository}@{digest(manifest)}"
+    return manifest
 
 
 class _Behind(http.client.HTTPConnection):

@@ -29,7 +29,7 @@ from windlass.kube.control.plan import Action
 from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.object import Object
 from windlass.os_build.backends.job_state import PERMANENT, says
-from windlass.os_build.backends.owned import ClusterBackend, labels
+from windlass.os_build.backends.owned import ClusterBackend, labels, node_selector
 from windlass.os_build.backends.pods import CONTAINER
 from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Order
 from windlass.os_build.constants import CANCELLED_ANNOTATION, NAMESPACE, POOL_LABEL
@@ -199,7 +199,7 @@ def _pod_spec(order: Order, settings: Placement) -> dict[str, Any]:
         "securityContext": {"runAsUser": _BUILD_USER, "runAsGroup": _BUILD_USER, "fsGroup": _BUILD_USER},
         "containers": [container],
         "volumes": [{"name": name, **source} for name, (_, source) in volumes.items()],
-        **({"nodeSelector": dict(placement.node_selector)} if placement.node_selector else {}),
+        **node_selector(order, placement),
         **({"tolerations": [each.tree for each in placement.tolerations]} if placement.tolerations else {}),
         **({"priorityClassName": placement.priority_class} if placement.priority_class else {}),
     }

@@ -22,7 +22,7 @@ from windlass.kube.control.permissions import Declaration, Permission
 from windlass.kube.control.plan import Action, Target
 from windlass.kube.control.seen import IndexedReader
 from windlass.os_build import log
-from windlass.os_build.backends.owned import ClusterBackend, moment
+from windlass.os_build.backends.owned import ClusterBackend, moment, node_selector
 from windlass.os_build.builder import BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.environment import VOLUMES, Lent
@@ -90,7 +90,7 @@ def build_spec(order: Order, placement: Placement) -> dict[str, Any]:
         # Builds cannot tell building and pushing apart.
         "completionDeadlineSeconds": int(deadlines.build + deadlines.push),
         "mountTrustedCA": True,
-        **({"nodeSelector": dict(placement.node_selector)} if placement.node_selector else {}),
+        **node_selector(order, placement),
         **({"resources": placement.resources} if placement.resources else {}),
     }
 

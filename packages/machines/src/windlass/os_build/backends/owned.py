@@ -30,20 +30,24 @@ from windlass.kube.control.plan import Action, Create, Delete, Merge, Target, ta
 from windlass.kube.control.seen import IndexedReader, Unreadable, read
 from windlass.kube.control.source import Source
 from windlass.kube.object import Object
+from windlass.os_build.architectures import LABEL as ARCHITECTURE_OF_NODE
 from windlass.os_build.builder import BuildState, Cause, Failed, Order, Phase
 from windlass.os_build.constants import (
+    ARCHITECTURE_ANNOTATION,
     ATTEMPT_ANNOTATION,
     BACKEND_ANNOTATION,
     BUILD_IMAGE_ANNOTATION,
     BUILD_LABEL,
     CONFIG_LABEL,
     INPUTS_ANNOTATION,
+    LIST_ANNOTATION,
     POOL_LABEL,
     SECRETS_ANNOTATION,
 )
 from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context, fits_config_map
 from windlass.os_build.machine_os.request import LONGEST_LABEL
+from windlass.os_build.placement import Placement
 from windlass.os_build.request import BackendName, Problem, Request
 
 BY_POOL: Final = "os-build-pool"
@@ -216,6 +220,8 @@ class ClusterBackend(Generic[K]):
             attempt=_number(known.get(ATTEMPT_ANNOTATION, "")),
             secrets=known.get(SECRETS_ANNOTATION, ""),
             image=known.get(BUILD_IMAGE_ANNOTATION, ""),
+            architecture=known.get(ARCHITECTURE_ANNOTATION, ""),
+            part_of=known.get(LIST_ANNOTATION, ""),
             builder=self.named(meta.name),
             phase=Phase.PENDING,
             handle=Handle(
@@ -257,9 +263,21 @@ class ClusterBackend(Generic[K]):
                 ATTEMPT_ANNOTATION: str(order.attempt),
                 SECRETS_ANNOTATION: order.secrets.state,
                 BUILD_IMAGE_ANNOTATION: order.image,
+                **{key: value for key, value in _chosen(order).items() if value},
             },
             "ownerReferences": [tree(owner)],
         }
+
+
+def node_selector(order: Order, placement: Placement) -> dict[str, dict[str, str]]:
+    """The field `nodeSelector` of a Pod; nothing if it may run anywhere."""
+    chosen = {ARCHITECTURE_OF_NODE: order.request.architecture} if order.request.architecture else {}
+    selector = {**dict(placement.node_selector), **chosen}
+    return {"nodeSelector": selector} if selector else {}
+
+
+def _chosen(order: Order) -> dict[str, str]:
+    return {ARCHITECTURE_ANNOTATION: order.request.architecture, LIST_ANNOTATION: order.part_of}
 
 
 def _ended(state: BuildState, meta: ObjectMeta) -> datetime | None:

@@ -22,6 +22,7 @@ from windlass.kube.errors import Forbidden, KubeError, NotFound, NotServed
 from windlass.kube.object import Object
 from windlass.kube.together import together
 from windlass.kube.verbs import ReadApi
+from windlass.os_build.architectures import Machines, chosen
 from windlass.os_build.backends.every import backends_of
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.builds import Builds
@@ -36,20 +37,22 @@ from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.facts import facts_of
 from windlass.os_build.pool.situation import Situation, situation
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings
-from windlass.os_build.request import BackendName, Request
+from windlass.os_build.request import BackendName, Problem, Request
 
 EVENTS: Final = 10
 """How many Events are shown at most."""
 
 
 class PoolInspection(Struct):
-    """A pool. `facts` and `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be
-    read. `claim` None: no MachineOSConfig names it, or that cannot be read."""
+    """A pool, and the `architectures` that its builders are chosen for. `facts` and `situation` are None, and `builds`
+    empty, as far as `troubles` says that it cannot be read. `claim` None: no MachineOSConfig names it, or that
+    cannot be read."""
 
     row: PoolRow
     pool: MachineConfigPool
     claim: ClaimInspection | None = None
     builds: Sequence[BuildState] = ()
+    architectures: Sequence[str] = ()
     facts: PoolFacts | None = None
     situation: Situation | None = None
     events: Sequence[Event] = ()
@@ -84,6 +87,12 @@ class Builders:
         """The builds of the pool in the cluster, oldest first within a backend."""
         return builds_of(self.backends, pool)
 
+    async def architectures(self, pool: MachineConfigPool) -> Sequence[str]:
+        """The architectures that builders of the pool are chosen for; none if that cannot be told."""
+        seen = await self.controller(ApplyBy.IGNITION).observe(pool.metadata.name, Outcome())
+        found = chosen(pool, seen.machines) if isinstance(seen.machines, Machines) else ()
+        return () if isinstance(found, Problem) else found
+
     async def facts(self, pool: str) -> tuple[PoolFacts, Situation]:
         """What the controller would know of a pool. How configurations are applied is an option of the running
         controller: it shows in what that has built."""
@@ -106,6 +115,9 @@ class Builders:
 
         inquiry = controller.asker(now=lambda: datetime.now(UTC)).inquiry(pool)
         seen = await controller.observe(pool, Outcome())
+        if isinstance(seen.machines, ForbiddenKind):
+            complaints.warn("Nodes may not be listed with these rights: for which architectures images are is unknown")
+            seen = replace(seen, machines=Machines())
         if isinstance(seen.controller_config, ForbiddenKind):
             # Whoever may see pools need not see it: it has a pull secret.
             await inquiry.decide(replace(seen, controller_config=None), decide)
@@ -167,6 +179,7 @@ async def look(api: Any, name: str) -> PoolInspection | None:
     try:
         builders = await Builders.read(api)
         sight.builds = builders.of(name)
+        sight.architectures = await builders.architectures(pool)
         sight.facts, sight.situation = await builders.facts(name)
     except KubeError as error:
         sight.troubles += (("what it asks for", error),)

@@ -74,7 +74,8 @@ def problems(sight: PoolInspection) -> list[Problem]:
         case of.Broken(build) if build.failed is not None and sight.facts and isinstance(sight.facts.request, Request):
             # Its log is among the builders.
             failed = replace(build.failed, tail="")
-            text = failure_text(failed, sight.facts.request, attempt=build.attempt, attempts=ATTEMPTS)
+            request = sight.facts.request.on(build.architecture)
+            text = failure_text(failed, request, attempt=build.attempt, attempts=ATTEMPTS)
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]
@@ -90,9 +91,10 @@ def problems(sight: PoolInspection) -> list[Problem]:
 
 def _problems_of_claim(sight: PoolInspection) -> list[Problem]:
     if sight.claim is not None:
-        asked = requested(sight.claim.config, sight.pool, architecture=ARCHITECTURE)
-        if isinstance(asked, Problem):
-            return [asked]
+        for architecture in sight.architectures or (ARCHITECTURE,):
+            asked = requested(sight.claim.config, sight.pool, architecture=architecture)
+            if isinstance(asked, Problem):
+                return [asked]
         if sight.claim.failure:
             return [Problem("BuildFailed", sight.claim.failure)]
     degraded = find(sight.pool.status.conditions, IMAGE_BUILD_DEGRADED)
@@ -171,6 +173,7 @@ class _Page:
             "Pull Secret": asked.pull_secret,
             "Push Secret": asked.push_secret,
             "Backend": backend if asked.backend else f"{backend} (the default here)",
+            "Architectures": ", ".join(asked.architectures),
             "Rebuild": asked.rebuild or NOTHING,
             "Proxy": asked.egress.shown_proxy,
             "Trust Bundle": f"{count} certificates" if (count := asked.egress.bundled) else "",
@@ -188,6 +191,7 @@ class _Page:
         told = {
             "Name": claim["name"],
             "Image": claim["image"] or NOTHING,
+            "Architectures": ", ".join(sight.architectures),
             "Build": build.get("name", NOTHING),
             "State": build.get("state", ""),
             "Configuration": build.get("config", ""),
@@ -275,6 +279,7 @@ def _request_tree(request: Request) -> dict[str, Any]:
         "pullSecret": request.pull_secret,
         "pushSecret": request.push_secret,
         "backend": str(request.backend) if request.backend else None,
+        "architectures": list(request.architectures),
         "containerfile": request.containerfile,
         "rebuild": request.rebuild,
         "proxy": request.egress.shown_proxy,

@@ -105,6 +105,7 @@ def build_tree(build: BuildState) -> dict[str, Any]:
         "backend": str(build.backend),
         "phase": str(build.phase),
         "attempt": build.attempt,
+        "architecture": build.architecture,
         "config": build.config,
         "inputs": build.inputs,
         "image": build.image,

@@ -51,10 +51,12 @@ class Context(Struct, frozen=True):
     """The files of a build by name, all in one folder; `Containerfile` is one of them.
 
     containers  what the rendered MachineConfig says about registries (`inputs.containers`): for the builder itself
+    base        the image that it is built on
     """
 
     files: Mapping[str, bytes]
     containers: Mapping[str, bytes] = {}
+    base: str = ""
 
     @property
     def containerfile(self) -> str:
@@ -90,7 +92,7 @@ def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch
         if isinstance(context, Problem):
             return context
         trust = {BUNDLE: bundle.encode()} if (bundle := request.egress.trust_bundle) else {}
-        return Context({**context.files, **trust}, container_files(config.config))
+        return Context({**context.files, **trust}, container_files(config.config), base)
     except Invalid as invalid:
         return Problem("MachineConfigInvalid", f"MachineConfig {request.config}: {invalid}")
 

@@ -5,6 +5,7 @@
 | cannot be named | `Problem` |
 | is being deleted | `Wait` |
 | is there although the annotation `rebuild` asks for another | `Again`: it is deleted |
+| succeeded, and its image lacks an architecture of the pool's Nodes | `Again` |
 | succeeded, and its image is the current one | `Current` |
 | succeeded earlier, and the registry still has its image | `Current` |
 | succeeded earlier, and its image is gone | `Again` |
@@ -13,7 +14,7 @@
 | failed | `Failed`; its builder says whether that may have passed (`situation`) |
 | is missing | `Missing`: it is created |
 | was begun by another builder, such as the operator's | `Again`: that build goes with it |
-| has not begun, and the current image serves this configuration too, as the registry has it | `Reuse` |
+| has not begun, and the current image serves this configuration and all Nodes, as the registry has it | `Reuse` |
 | the same, and the registry does not tell | `Silent`; for too long: `Reuse`, since nodes run it already |
 | is not over | `Building`: its builder decides |
 
@@ -29,7 +30,7 @@ from msgspec import Struct
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.seen import Present
 from windlass.os_build.constants import REBUILD
-from windlass.os_build.identity import Inputs, build_name
+from windlass.os_build.identity import Inputs, is_named_by
 from windlass.os_build.machine_os.conditions import State, state_of
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked
 from windlass.os_build.request import Problem
@@ -43,6 +44,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     serves     the current image, if it serves the configuration too that is asked for now; else empty
     registry   whether the registry has the image that is about to be taken; None: it was not asked
     silent     since when it has not told; None: it tells
+    lacks      architectures of the pool's Nodes that the image lacks which is current, or about to be taken
     """
 
     config: Present[MachineOSConfig]
@@ -51,6 +53,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     serves: str = ""
     registry: Found | Gone | Denied | NotAsked | None = None
     silent: datetime | None = None
+    lacks: tuple[str, ...] = ()
 
     @property
     def build(self) -> Present[MachineOSBuild] | None:
@@ -124,6 +127,14 @@ def is_current(claim: Claim, build: Present[MachineOSBuild]) -> bool:
     return bool(image) and image == claim.config.object.status.current_image_pull_spec
 
 
+def image_of_claim(claim: Claim) -> str:
+    """The image that is current, or about to be taken; empty: there is none."""
+    build = claim.build
+    if build is not None and is_current(claim, build):
+        return build.object.status.digested_image_push_spec
+    return image_to_take(claim)
+
+
 def image_to_take(claim: Claim) -> str:
     """The image of which the registry has to be asked whether it is still there; empty if of none."""
     build = claim.build
@@ -154,7 +165,7 @@ def standing(claim: Claim) -> Standing:
             return Failed(build)
     if stranger := _stranger(claim, build):
         return Again(build, f"{stranger} builds it, which is not of this builder")
-    if claim.serves and _may_reuse(build):
+    if claim.serves and not claim.lacks and _may_reuse(build):
         match claim.registry:
             case Found():
                 return Reuse(build, claim.serves)
@@ -167,8 +178,8 @@ def _stranger(claim: Claim, build: Present[MachineOSBuild]) -> str:
     """The Job of another builder; empty if there is none. Jobs of others go with the MachineOSBuild that owns them."""
     builder = build.object.status.builder
     job = builder.job.name if builder and builder.job else ""
-    ours = build_name(claim.config.object.spec.machine_config_pool.name, claim.inputs)
-    return f"Job {job}" if job and not job.startswith(ours) else ""
+    ours = is_named_by(job, claim.config.object.spec.machine_config_pool.name, claim.inputs)
+    return f"Job {job}" if job and not ours else ""
 
 
 def _may_reuse(build: Present[MachineOSBuild]) -> bool:
@@ -177,6 +188,8 @@ def _may_reuse(build: Present[MachineOSBuild]) -> bool:
 
 
 def _succeeded(claim: Claim, build: Present[MachineOSBuild]) -> Standing:
+    if claim.lacks:
+        return Again(build, f"its image is not for {', '.join(claim.lacks)}, and Nodes of the pool are")
     if is_current(claim, build):
         return Current(build)
     match claim.registry:

@@ -32,11 +32,12 @@ _REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/
 
 
 def requested(
-    config: MachineOSConfig, pool: MachineConfigPool, *, architecture: str, target: Target | None = None
+    config: MachineOSConfig, pool: MachineConfigPool, *, architecture: str | None, target: Target | None = None
 ) -> Request | Problem:
     """The request of a MachineOSConfig for `pool`, the pool named in its spec.
 
-    `architecture` is that of the builders, such as amd64; `target` takes the place of `renderedImagePushSpec`.
+    `architecture` is that of the builder, such as amd64; None: the request is without the user's part. `target` takes
+    the place of `renderedImagePushSpec`.
     """
     name, spec = config.metadata.name, config.spec
     if isinstance(rendered := rendered_config(pool), Problem):
@@ -54,7 +55,10 @@ def requested(
         return _invalid(name, f"renderedImagePushSecret.name is empty: name a Secret in namespace {NAMESPACE}")
     if isinstance(pushed := target or _target(name, spec.rendered_image_push_spec), Problem):
         return pushed
-    if isinstance(containerfile := _containerfile(name, spec.container_file or (), architecture), Problem):
+    containerfile: str | Problem = ""
+    if architecture is not None:
+        containerfile = _containerfile(name, spec.container_file or (), architecture)
+    if isinstance(containerfile, Problem):
         return containerfile
     pull_secret = spec.base_image_pull_secret.name if spec.base_image_pull_secret else ""
     return Request(

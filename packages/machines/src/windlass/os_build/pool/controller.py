@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from windlass.api.core import ConfigMap, Event, Secret
+from windlass.api.core import ConfigMap, Event, Node, Secret
 from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.asking import ObjectAnswerer
@@ -43,7 +43,7 @@ from windlass.os_build.pool.questions import (
 )
 from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
-from windlass.os_build.registry.carrier import ProbeUpload
+from windlass.os_build.registry.carrier import ProbeUpload, PushList
 from windlass.os_build.request import BackendName, opted_in
 from windlass.os_build.turns import SYSTEM as TURNS
 from windlass.os_build.turns import Turn, Turns
@@ -106,6 +106,8 @@ def pool_controller(
             ),
             Watch(Secret, all_pools, namespace=namespace, indexes={BY_NAME: _own_name}, metadata_only=True),
             Watch(ControllerConfig, all_pools, cache_only=True, optional=True, when=_says_else),
+            # For architectures. Nodes change every minute, and their labels hardly ever.
+            Watch(Node, all_pools, metadata_only=True, cache_only=True, optional=True, when=_is_labelled_else),
             Watch(
                 MachineOSConfig,
                 pool_of,
@@ -121,7 +123,7 @@ def pool_controller(
             writes(MachineConfigPool, "patch"),
             writes(MachineConfigPool, "patch", subresource="status"),
             permission(MachineConfig, "get"),
-            calls(ProbeUpload),
+            calls(ProbeUpload, PushList),
             asks(*QUESTIONS, Turn),
             emits_events(namespace="default"),
             # Why a builder does not start.
@@ -159,6 +161,10 @@ def _says_else(old: Object[Any] | None, new: Object[Any] | None) -> bool:
         return True
     before, after = old.glimpse(ControllerConfig), new.glimpse(ControllerConfig)
     return before is None or after is None or before.spec != after.spec
+
+
+def _is_labelled_else(old: Object[Any] | None, new: Object[Any] | None) -> bool:
+    return old is None or new is None or old.metadata.labels != new.metadata.labels
 
 
 def _every(_: Object[Any]) -> tuple[str, ...]:

@@ -14,6 +14,8 @@
 | `Unconfirmed` | | `Building` | ask the registry again |
 | `Lost` | removed at its time | `BuildPending` | then |
 | `Broken` | stays, so that people can look at it | `BuildFailed`, cause and remedy | begin anew, if the cause passes |
+| `Joining` | stay | | the list is pushed |
+| `Unjoined` | stay | `Building`; after 45 s, or if the registry refuses: `BuildFailed` | ask the registry again |
 | `Retrying` | stays | `BuildPending` with the cause | the next attempt |
 | `HeldBack` | of other inputs: removed | nothing True | |
 | `Resting` | of other inputs: removed | `BuildPending` | when it has rested |
@@ -23,14 +25,16 @@
 The result is written before its builder is removed, so a crash between the two loses nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import structs
 
 from windlass.api.core import ConfigMap, Event, Pod, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
-from windlass.kube.control.plan import Action, Call, Emit, Next, Plan, RequeueAfter, WaitFor, target
+from windlass.kube.control.plan import Action, Call, Done, Emit, Next, Plan, RequeueAfter, WaitFor, target
 from windlass.kube.control.question import Indexed, Listed
 from windlass.kube.control.refused import LONGEST
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
@@ -41,6 +45,7 @@ from windlass.os_build.constants import BUILDER_CONFIG, EVENT_SOURCE, NAMESPACE
 from windlass.os_build.credentials import Secrets, same_versions
 from windlass.os_build.environment import Environment, Lent, lent, loans_of
 from windlass.os_build.failure import OBSTACLES, failure_text
+from windlass.os_build.identity import build_name
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.machine_os import report as machine_os
 from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Silent, Wait, state
@@ -50,12 +55,23 @@ from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
 from windlass.os_build.pool.facts import facts_of
 from windlass.os_build.pool.observe import BY_NAME
-from windlass.os_build.pool.questions import Answered, Borrowed, Rendered, Unfit, current_secrets
+from windlass.os_build.pool.questions import (
+    Answered,
+    Borrowed,
+    Platforms,
+    Rendered,
+    Unfit,
+    current_secrets,
+    platforms,
+    pull_credentials,
+)
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.situation import Situation, situation, unwanted
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, Timing
-from windlass.os_build.registry.answers import Kind
-from windlass.os_build.registry.carrier import ProbeUpload
+from windlass.os_build.pullspec import split
+from windlass.os_build.registry.answers import Denied, Kind, NotAsked, Shown
+from windlass.os_build.registry.answers import Refused as RefusedList
+from windlass.os_build.registry.carrier import ImageList, ProbeUpload, PushList
 from windlass.os_build.request import BackendName, Problem, Request
 from windlass.os_build.turns import AGAIN, Queued, Turn
 
@@ -143,7 +159,9 @@ class _Decision:
             case Missing(name):
                 return Plan.of(*machine_os.created(claim, name, self._request))
             case Again(build, why):
-                return Plan.of(machine_os.removed(build, why), *self._removed(self._wanted, why))
+                return Plan.of(
+                    *self._says_anew(claim, why), machine_os.removed(build, why), *self._removed(self._wanted, why)
+                )
             case Reuse(build, image):
                 return Plan.of(*machine_os.reused(build, self._pool, image=image, now=self._now))
             case Current(build):
@@ -155,6 +173,16 @@ class _Decision:
                     *machine_os.pointed(claim), *machine_os.degraded(self._pool, build.object, now=self._now)
                 )
                 return plan.then(self._at(again, "build anew")) if again else plan
+
+    def _says_anew(self, claim: Claim, why: str) -> tuple[Emit, ...]:
+        """Somebody sees an image built again of which nothing has changed, but the Nodes."""
+        if not claim.lacks:
+            return ()
+        about, note = target(claim.config), f"Building the image again: {why}"
+        emitted = Emit(
+            target=about, type="Normal", reason="ArchitectureMissing", note=note, source=EVENT_SOURCE, occasion=note
+        )
+        return (emitted,)
 
     def _silent(self, silent: Silent, claim: Claim) -> Plan:
         ask = RequeueAfter(self._timing.lost, f"ask the registry again: {silent.why}")
@@ -170,7 +198,8 @@ class _Decision:
         match found:
             case of.Built(image, config):
                 build_condition = BuildCondition(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
-                return Plan.of(*self._reported(build_condition), *self._removed(self._wanted, "its result is recorded"))
+                done = self._removed(self._wanted, "its result is recorded")
+                return Plan((*self._reported(build_condition), *done), self._until_shown(image))
             case of.Finished(build, digest):
                 return self._finished(build, digest)
             case of.Underway(build):
@@ -184,8 +213,12 @@ class _Decision:
                 return Plan.of(*self._reported(BuildCondition(BUILDING, "DigestUnknown", text), build=build)).then(
                     RequeueAfter(self._timing.lost, "ask the registry for the digest")
                 )
-            case of.Lost(build, when):
-                return self._lost(build, when)
+            case of.Joining(_, wanted):
+                return self._joining(wanted)
+            case of.Unjoined(build, wanted, why):
+                return self._unjoined(build, wanted, why)
+            case of.Lost(build, when, anew):
+                return self._lost(build, when, anew)
             case of.Retrying(build, when):
                 failure = self._failure(build)
                 text = f"Attempt {build.attempt + 1} of {ATTEMPTS} begins at {rfc3339(when)}. {failure}"
@@ -215,10 +248,47 @@ class _Decision:
 
     def _finished(self, build: BuildState, digest: str) -> Plan:
         image = self._request.target.digested(digest)
+        for_what = f" for {', '.join(named)}" if (named := self._seen.architectures) else ""
         event = self._event(
-            "BuildCompleted", f"Image {image} is built from {self._request.config}", occasion=build.name
+            "BuildCompleted", f"Image {image} is built from {self._request.config}{for_what}", occasion=build.name
         )
         return Plan.of(*self._report.succeeded(build, digest), event)
+
+    def _until_shown(self, image: str) -> Next:
+        """Nothing else tells when a registry says for which architectures the image is."""
+        if not isinstance(self._seen.shown, NotAsked | Denied):
+            return Done()
+        why = f"ask the registry whether {image} is for {', '.join(self._seen.architectures)}"
+        return RequeueAfter(self._timing.ask_again, why)
+
+    def _joining(self, wanted: ImageList) -> Plan:
+        secrets = current_secrets(self._seen, self._request, self._seen.versions)
+        if isinstance(secrets, Problem):
+            return self._held(_of_problem(secrets))
+        push = PushList(
+            pool=self._seen.name,
+            list=wanted,
+            secret=self._request.push_secret,
+            auths=secrets.push,
+            egress=self._request.egress,
+        )
+        named = ", ".join(architecture for architecture, _ in wanted.images)
+        return Plan.of(Call(target=target(self._pool), request=push, why=f"the images for {named} are built"))
+
+    def _unjoined(self, build: BuildState, wanted: ImageList, why: RefusedList | Denied | NotAsked) -> Plan:
+        again = RequeueAfter(self._timing.ask_again, "push the list again")
+        match why:
+            case RefusedList(text):
+                return self._held(BuildCondition(FAILED, Cause.IMAGE_REFUSED, text)).then(again)
+            case Denied(text):
+                return self._held(BuildCondition(FAILED, Cause.PUSH_DENIED, text)).then(again)
+        again = RequeueAfter(self._timing.patience + self._timing.lost, "push the list again")
+        told_at = (build.ended or self._now) + timedelta(seconds=self._timing.patience)
+        if self._now >= told_at:
+            return self._held(BuildCondition(FAILED, Cause.UNREACHABLE, f"{why.text}. It is tried again")).then(again)
+        text = f"The images for {', '.join(self._seen.architectures)} are built: {why.text}"
+        running = structs.replace(build, phase=Phase.RUNNING)
+        return Plan.of(*self._reported(BuildCondition(BUILDING, "BuildRunning", text), build=running)).then(again)
 
     def _waiting(self, build: BuildState) -> Plan | None:
         """Something has kept the builder from its start for a while. None: nothing has."""
@@ -269,17 +339,33 @@ class _Decision:
         what = f"{build.name} of {self._request.config}"
         attempt = f", attempt {build.attempt} of {ATTEMPTS}" if build.attempt > 1 else ""
         waits = f": it {build.note}" if build.note else ""
+        if self._request.is_listed:
+            waits = f"{waits}. {self._of_each()}"
+            if any(each.phase in (Phase.RUNNING, Phase.SUCCEEDED) for each in self._wanted):
+                # One of them has begun, and so the image.
+                build = structs.replace(build, phase=Phase.RUNNING)
+        waits += self._why_anew()
         if build.phase == Phase.PENDING:
             build_condition = BuildCondition(PENDING, "BuildPending", f"Build {what} is about to begin{attempt}{waits}")
         else:
             # A Job runs as soon as it has a Pod, and that may wait for its image for ever.
             build_condition = BuildCondition(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
-        event = self._event("BuildStarted", f"Started build {what}", occasion=build.name)
+        event = self._event("BuildStarted", f"Started build {what}{self._why_anew()}", occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
         renewed = self._renewed(build)
         return Plan.of(*renewed, *self._reported(build_condition, event, build=build)).then(
             WaitFor(f"build {build.name} to end", limit)
         )
+
+    def _of_each(self) -> str:
+        """How far the builds of a list are."""
+        phases = {each.architecture: str(each.phase).lower() for each in self._wanted}
+        return ", ".join(f"{name}: {phases.get(name, 'not begun')}" for name in self._seen.architectures)
+
+    def _why_anew(self) -> str:
+        """What is wrong with the image that there is."""
+        lacking = self._seen.lacking
+        return f"; the image that there is is not for {', '.join(lacking)}" if lacking else ""
 
     def _renewed(self, build: BuildState) -> tuple[Action, ...]:
         """A token may expire before the image is pushed, and its Secret have another one by then."""
@@ -289,9 +375,9 @@ class _Decision:
         secrets = current_secrets(self._seen, self._request, self._seen.versions)
         return () if isinstance(secrets, Problem) else backend.renew(build, secrets)
 
-    def _lost(self, build: BuildState, when: datetime) -> Plan:
+    def _lost(self, build: BuildState, when: datetime, anew: str) -> Plan:
         if self._now >= when:
-            return Plan.of(*self._removed([build], "it begins again"))
+            return Plan.of(*self._removed([build], anew))
         why = self._failure(build) if build.failed else f"Build {build.name} was interrupted"
         build_condition = BuildCondition(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
         return Plan.of(*self._reported(build_condition, build=build)).then(self._at(when, "begin the build again"))
@@ -314,31 +400,42 @@ class _Decision:
             queued = self._seen.need(Turn(self._seen.name, self._seen.wanted or self._now))
             if queued is not None:
                 return self._queued(queued)
-        context = self._context(due.backend)
-        if isinstance(context, Problem):
-            event = self._event("BuildFailed", context.text, occasion=due.name, warning=True)
-            plan = Plan.of(*self._reported(_of_problem(context), event))
-            if context.reason == MISSING:
+        builds = due.due or ((self._seen.architectures[0] if self._seen.architectures else "", due.attempt),)
+        contexts = self._contexts(due.backend, [architecture for architecture, _ in builds])
+        if isinstance(contexts, Problem):
+            event = self._event("BuildFailed", contexts.text, occasion=due.name, warning=True)
+            plan = Plan.of(*self._reported(_of_problem(contexts), event))
+            if contexts.reason == MISSING:
                 return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
             return plan
-        egress, lent = self._request.egress, self._lent()
-        environment = Environment(egress=egress, containers=context.containers, lent=lent)
-        order = Order(
-            name=due.name,
+        if unfit := self._unfit_base(contexts):
+            return self._held(_of_problem(unfit)).then(RequeueAfter(self._timing.ask_again, "look at the base again"))
+        orders = [
+            self._order(due, architecture, attempt, contexts[architecture], secrets) for architecture, attempt in builds
+        ]
+        return Plan.of(*(action for order in orders for action in self._backends[due.backend].start(order)))
+
+    def _order(self, due: of.Ready, architecture: str, attempt: int, context: Context, secrets: Secrets) -> Order:
+        environment = Environment(egress=self._request.egress, containers=context.containers, lent=self._lent())
+        assert self._seen.inputs is not None
+        part_of = (self._report.tag or due.name) if due.due else ""
+        name = build_name(self._seen.name, self._seen.inputs, attempt, architecture=architecture if due.due else "")
+        return Order(
+            name=name,
             inputs=str(self._seen.inputs),
-            attempt=due.attempt,
+            attempt=attempt,
             pool=target(self._pool),
-            request=self._request,
+            request=self._request.on(architecture),
             context=context,
             secrets=secrets,
             deadlines=self._seen.deadlines,
-            tag=self._report.tag,
+            tag=f"{part_of}-{architecture}" if part_of else self._report.tag,
+            part_of=part_of,
             environment=environment,
             lent_files={}
             if self._backends[due.backend].mounts_secrets
             else self._seen.need(Borrowed(environment.lent)),
         )
-        return Plan.of(*self._backends[due.backend].start(order))
 
     def _queued(self, queued: Queued) -> Plan:
         before = f", and {queued.before} pools wait longer" if queued.before else ""
@@ -367,17 +464,44 @@ class _Decision:
         self._seen.need_all(asked.values())
         return lent(pool, lambda kind, name: bool(self._seen.need(asked[kind, name])))
 
-    def _context(self, backend: BackendName) -> Context | Problem:
-        """The context, or why there is none. A megabyte that was found unfit is not rendered again."""
+    def _contexts(self, backend: BackendName, architectures: Sequence[str]) -> Mapping[str, Context] | Problem:
+        """The context for each architecture, or why one has none. A megabyte that was found unfit is not rendered
+        again."""
         if self._seen.unfit is not None:
             return self._seen.unfit
-        context = self._seen.need(Rendered(self._request))
-        unfit = context if isinstance(context, Problem) else self._backends[backend].unfit(context, self._request)
-        if unfit is None:
-            return context
-        if unfit.reason != MISSING:
-            self._seen.need(Unfit((self._request, backend), unfit))
-        return unfit
+        asked = {each: Rendered(self._request.on(each)) for each in architectures}
+        self._seen.need_all(dict.fromkeys(asked.values()))
+        found: dict[str, Context] = {}
+        for architecture, question in asked.items():
+            context = self._seen.need(question)
+            problem = context if isinstance(context, Problem) else None
+            if isinstance(context, Context):
+                problem = self._backends[backend].unfit(context, self._request)
+                found[architecture] = context
+            if problem is None:
+                continue
+            if problem.reason != MISSING:
+                self._seen.need(Unfit((self._request, backend), problem))
+            return problem
+        return found
+
+    def _unfit_base(self, contexts: Mapping[str, Context]) -> Problem | None:
+        """A base image that the registry shows, and that is not for an architecture."""
+        if not self._seen.architectures:
+            return None
+        credentials = pull_credentials(self._request, self._seen.versions)
+        for architecture, context in contexts.items():
+            if (named := split(context.base)) is None:
+                continue
+            shown = platforms(self._seen, Platforms(*named, credentials, self._request.egress))
+            if isinstance(shown, Shown) and architecture not in shown.architectures:
+                text = (
+                    f"the base image {context.base} of {self._request.config} is for {', '.join(shown.architectures)}, "
+                    f"and Nodes of pool {self._seen.name} are {architecture}: let the MachineConfig name one that is "
+                    f"for {architecture}, too, such as that of a multi-architecture release"
+                )
+                return Problem(Cause.ARCHITECTURE, text)
+        return None
 
     def _probe(self, secrets: Secrets) -> Call:
         probe = ProbeUpload(
@@ -427,7 +551,8 @@ class _Decision:
 
     def _failure(self, build: BuildState, *, again: datetime | None = None) -> str:
         failed = build.failed or _UNKNOWN
-        return failure_text(failed, self._request, attempt=build.attempt, attempts=ATTEMPTS, again=again)
+        request = self._request.on(build.architecture)
+        return failure_text(failed, request, attempt=build.attempt, attempts=ATTEMPTS, again=again)
 
     def _at(self, when: datetime, why: str) -> Next:
         return RequeueAfter(max((when - self._now).total_seconds(), 0.05), why)

@@ -17,11 +17,12 @@ from windlass.kube.control.refused import LONGEST, remedy
 from windlass.kube.control.seen import Absent, ForbiddenKind, Present, Unreadable, metadata_of
 from windlass.kube.shorten import shortened
 from windlass.os_build import log
+from windlass.os_build.architectures import chosen
 from windlass.os_build.builder import Backend
-from windlass.os_build.constants import ARCHITECTURE, BUILDER_CONFIG
+from windlass.os_build.constants import ARCHITECTURE, BUILDER_CONFIG, IMAGE, IMAGE_INPUTS
 from windlass.os_build.environment import Egress, egress_of
 from windlass.os_build.identity import Inputs, inputs_of
-from windlass.os_build.machine_os.claim import Claim, image_to_take
+from windlass.os_build.machine_os.claim import Claim, image_of_claim, image_to_take
 from windlass.os_build.machine_os.name import build_name
 from windlass.os_build.machine_os.rebuild import build_of_current_image, needs_rebuild
 from windlass.os_build.machine_os.request import requested as requested_by_config
@@ -31,15 +32,17 @@ from windlass.os_build.pool.questions import (
     Manifest,
     ManifestAnswer,
     Meaning,
+    Platforms,
     Refused,
     Unfit,
     Untold,
     Wanted,
+    platforms,
     push_credentials,
 )
-from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings
+from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings, lacking
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.answers import Denied, Found, NotAsked
+from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked, Shown
 from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, placement_in, requested
 
 
@@ -61,15 +64,17 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
     match seen.config:
         case None if opted_in(pool.object):
             request = _in_environment(seen, requested(pool.object, _given(seen, settings)), settings)
+            request = _for_machines(seen, pool.object, request)
             if isinstance(request, Problem):
                 return replace(facts, request=request)
             inputs = inputs_of(request, applied_by=settings.apply_by)
-            return _with_request(facts, seen, request, inputs, str(inputs), backends=backends, settings=settings)
+            facts = _with_request(facts, seen, request, inputs, str(inputs), backends=backends, settings=settings)
+            return replace(facts, shown=_shown(facts, _recorded(pool.object, inputs), request))
         case None:
             return facts
         case Present() as config if settings.machine_os_configs:
             facts = replace(facts, claimed=config.metadata.name)
-            asked = requested_by_config(config.object, pool.object, architecture=ARCHITECTURE)
+            asked = _requested_by_config(seen, config.object, pool.object)
             placement = placement_in(_given(seen, settings))
             if isinstance(asked, Request):
                 asked = placement if isinstance(placement, Problem) else replace(asked, placement=placement)
@@ -77,14 +82,57 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
             if isinstance(asked, Problem):
                 return replace(facts, request=asked, claim=Claim(config=config, name=asked))
             claim = _claim(seen, config, pool, asked)
-            wanted = str(claim.name)
-            facts = _with_request(facts, seen, asked, claim.inputs, wanted, backends=backends, settings=settings)
+            facts = _with_request(
+                facts, seen, asked, claim.inputs, str(claim.name), backends=backends, settings=settings
+            )
+            claim = replace(claim, lacks=lacking(asked.architectures, _shown(facts, image_of_claim(claim), asked)))
             registry = _registry_has(facts, claim, asked)
             silent = _silent_since(facts, claim) if isinstance(registry, Denied | NotAsked) else None
             return replace(facts, claim=replace(claim, registry=registry, silent=silent))
         case found:
             # It is for another process; or, as the API server validates it, of a version that is not known here.
             return replace(facts, claimed=found.metadata.name)
+
+
+def _requested_by_config(seen: PoolSnapshot, config: MachineOSConfig, pool: MachineConfigPool) -> Request | Problem:
+    """The request, with the user's part for each architecture."""
+    first = _for_machines(seen, pool, requested_by_config(config, pool, architecture=None))
+    if isinstance(first, Problem):
+        return first
+    parts: list[tuple[str, str]] = []
+    for architecture in first.architectures or (ARCHITECTURE,):
+        each = requested_by_config(config, pool, architecture=architecture)
+        if isinstance(each, Problem):
+            return each
+        parts.append((architecture, each.containerfile))
+    return replace(first, containerfile=parts[0][1], containerfiles=tuple(parts) if first.architectures else ())
+
+
+def _for_machines(seen: PoolSnapshot, pool: MachineConfigPool, request: Request | Problem) -> Request | Problem:
+    """The request for the architectures of the pool's Nodes."""
+    if isinstance(request, Problem):
+        return request
+    if isinstance(seen.machines, ForbiddenKind):
+        # Without them, a Node could get an image that it cannot boot.
+        text = f"Nodes may not be listed: {seen.machines.why}: apply the present manifests of this process"
+        return Problem("EnvironmentInvalid", text)
+    found = chosen(pool, seen.machines)
+    return found if isinstance(found, Problem) else replace(request, architectures=found)
+
+
+def _recorded(pool: MachineConfigPool, inputs: Inputs) -> str:
+    """The recorded image, if it is of these inputs."""
+    annotations = pool.metadata.annotations
+    return annotations.get(IMAGE, "") if inputs.satisfied_by(annotations.get(IMAGE_INPUTS, "")) else ""
+
+
+def _shown(facts: PoolFacts, image: str, request: Request) -> Shown | Gone | Denied | NotAsked | None:
+    """For which architectures the image is; None: there is none, or builders run anywhere."""
+    repository, _, digest = image.partition("@")
+    if not image or not request.architectures:
+        return None
+    credentials = push_credentials(request, facts.versions)
+    return platforms(facts, Platforms(Target.parse(repository), digest, credentials, request.egress))
 
 
 def _in_environment(seen: PoolSnapshot, request: Request | Problem, settings: Settings) -> Request | Problem:

@@ -6,16 +6,18 @@ from typing import Any, Final, Protocol
 
 from msgspec import Struct, field
 
-from windlass.api.core import ConfigMap
+from windlass.api.core import ConfigMap, Node
 from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import K
+from windlass.kube.control.memo import Memo
 from windlass.kube.control.plan import Outcome
 from windlass.kube.control.population import Population
 from windlass.kube.control.rounds import Observe
 from windlass.kube.control.seen import ForbiddenKind, IndexedReader, NotServedKind, Present, Unreadable, read
 from windlass.kube.errors import NotServed
 from windlass.kube.object import Object
+from windlass.os_build.architectures import Machines, machines
 from windlass.os_build.builder import Backend, BuildState
 from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTAINERFILES, OS_IMAGES
 from windlass.os_build.environment import CONTROLLER_CONFIG
@@ -28,6 +30,9 @@ BY_POOL: Final = "pool"
 """Index of MachineOSConfigs."""
 BY_CONFIG: Final = "machine-os-config"
 """Index of MachineOSBuilds: by the name of their MachineOSConfig."""
+
+
+_labels: Final = Memo[Mapping[str, str]](lambda found: found.metadata.labels)
 
 
 class _Reference(Struct, gc=False):
@@ -94,7 +99,16 @@ def pool_observer(
             unserved=unserved,
             last=last,
             controller_config=await controller_config(),
+            machines=await machines_of(key),
         )
+
+    async def machines_of(pool: str) -> Machines | ForbiddenKind:
+        nodes, pools = await reader.see_all(Node, metadata_only=True), await reader.see_all(MachineConfigPool)
+        if isinstance(nodes, ForbiddenKind):
+            return nodes
+        if not isinstance(nodes, Population) or not isinstance(pools, Population):
+            return Machines()
+        return machines(pool, nodes=nodes.each(_labels), pools=pools.readable)
 
     async def controller_config() -> Present[ControllerConfig] | Unreadable | ForbiddenKind | None:
         found = await reader.see_all(ControllerConfig)

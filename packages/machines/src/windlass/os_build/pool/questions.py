@@ -2,7 +2,7 @@
 
 | system | questions | answered by |
 |---|---|---|
-| registry | `Answered`, `Manifest` | the carrier of probes |
+| registry | `Answered`, `Manifest`, `Platforms`, `Pushed` | the carrier of probes |
 | build-materials | `Credentials`, `Borrowed`, `Rendered`, `Meaning` | objects that no cache holds |
 | the same | `Authorities` | a file of this machine |
 | memory | `Wanted`, `Refused`, `Unfit`, `Untold` | the question: a rule notes a fact, and later attempts know it |
@@ -26,9 +26,10 @@ from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.environment import Egress, Files, Lent, certificates_in
 from windlass.os_build.inputs.context import Context, rendered
 from windlass.os_build.pool.snapshot import Settings
-from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, NotAsked
+from windlass.os_build.pullspec import DIGEST, Target
+from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, ListAnswer, NotAsked, Shown
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
+from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.request import PULL_SECRET, PUSH_SECRET, Problem, Request
 
 MATERIALS: Final = "build-materials"
@@ -91,6 +92,27 @@ class Manifest(Question[ManifestAnswer], frozen=True):
     egress: Egress = Egress()
 
 
+class Platforms(Question[Shown | Gone | Denied | NotAsked], frozen=True):
+    """For which architectures an image is, as the registry tells the user of `secret`. What a digest names stays."""
+
+    SYSTEM: ClassVar[str] = REGISTRY
+    KEPT: ClassVar[bool] = True
+
+    target: Target
+    reference: str
+    secret: Credentials
+    egress: Egress = Egress()
+
+
+class Pushed(Question[ListAnswer | None], frozen=True):
+    """What became of a list that was pushed; None: it was not, or too long ago."""
+
+    SYSTEM: ClassVar[str] = REGISTRY
+    FREE: ClassVar[bool] = True
+
+    list: ImageList
+
+
 class Rendered(Question[Context | Problem], frozen=True):
     """The build context of a request: about a megabyte, which is not kept after the attempt."""
 
@@ -145,7 +167,7 @@ class Untold(_Note[None], frozen=True, eq=False):
 
 
 QUESTIONS: Final = (
-    *(Answered, Authorities, Borrowed, Credentials, Manifest, Rendered, Meaning),
+    *(Answered, Authorities, Borrowed, Credentials, Manifest, Platforms, Pushed, Rendered, Meaning),
     *(Wanted, Refused, Unfit, Untold),
 )
 
@@ -155,9 +177,22 @@ def push_credentials(request: Request, versions: str) -> Credentials:
     return Credentials(request.push_secret, PUSH_SECRET, request.named_in, versions)
 
 
+def pull_credentials(request: Request, versions: str) -> Credentials:
+    """The question about the Secret for pulling."""
+    return Credentials(request.pull_secret, PULL_SECRET, request.named_in, versions)
+
+
+def platforms(seen: Asking, question: Platforms) -> Shown | Gone | Denied | NotAsked:
+    """The architectures of an image. What is kept counts only if it was shown, under a digest."""
+    known = seen.known(question)
+    if known and isinstance(known.value, Shown) and DIGEST.fullmatch(question.reference):
+        return known.value
+    return seen.need(question, this_attempt=True)
+
+
 def current_secrets(seen: Asking, request: Request, versions: str) -> Secrets | Problem:
     """Both are read at the same time; one that serves for both is read once."""
-    ask_pull = Credentials(request.pull_secret, PULL_SECRET, request.named_in, versions)
+    ask_pull = pull_credentials(request, versions)
     if request.push_secret == request.pull_secret:
         pull = push = seen.need(ask_pull)
     else:
@@ -175,6 +210,12 @@ class Registries(Protocol):
     async def manifest(
         self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
     ) -> ManifestAnswer: ...
+
+    async def architectures(
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress
+    ) -> Shown | Gone | Denied | NotAsked: ...
+
+    def pushed(self, wanted: ImageList) -> ListAnswer | None: ...
 
 
 def _authorities(path: Path) -> str | Problem:
@@ -243,7 +284,8 @@ class MaterialsAnswerer:
             text = f"MachineConfig {request.config} {why}: pool {request.pool} names it"
             return Problem("MachineConfigMissing", text)
         # A megabyte of JSON takes longer than the loop may stand still.
-        how = partial(rendered, apply_by=self._settings.apply_by, arch=ARCHITECTURE)
+        arch = request.architecture or ARCHITECTURE
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=arch)
         return await asyncio.to_thread(how, request, bytes(found.raw))
 
 
@@ -255,14 +297,18 @@ class RegistryAnswerer:
         self._materials = materials
         self._namespace = namespace
 
-    async def answer(self, question: Answered | Manifest, /) -> Answer | ManifestAnswer | None:
+    async def answer(self, question: Answered | Manifest | Platforms | Pushed, /) -> Any:
         match question:
             case Answered(target, versions):
                 return self._registries.answered(target=target, versions=versions)
+            case Pushed(wanted):
+                return self._registries.pushed(wanted)
             case Manifest(target=target, reference=reference, push=asked, egress=egress):
-                push = await self._materials.credentials(asked)
-                if isinstance(push, Problem):
-                    return NotAsked(push.text)
-                login = push.login(target.host, target.path)
-                origin = f"Secret {self._namespace}/{asked.secret}"
-                return await self._registries.manifest(target, reference, login, origin=origin, egress=egress)
+                ask: Any = self._registries.manifest
+            case Platforms(target=target, reference=reference, secret=asked, egress=egress):
+                ask = self._registries.architectures
+        found = await self._materials.credentials(asked)
+        if isinstance(found, Problem):
+            return NotAsked(found.text)
+        login, origin = found.login(target.host, target.path), f"Secret {self._namespace}/{asked.secret}"
+        return await ask(target, reference, login, origin=origin, egress=egress)

@@ -20,20 +20,43 @@
 | changed a moment ago | `Resting` |
 | lacks a backend that can build | `Unclear` |
 | else | `Ready`: a build is due |
+
+An image that the registry shows, and that lacks an architecture of the pool's Nodes, is not what the pool asks for.
+
+An image for several architectures is a list of images, each with a builder of its own. The rows above tell of each
+builder; the first row here that fits one of them is the situation of the pool:
+
+| a builder is | the pool's situation |
+|---|---|
+| overdue, or evicted again and again | its `Doomed` |
+| failed | its `Broken`: the others go on, and what they built serves a later attempt |
+| refused by the API server | `Refused` |
+| lost | its `Lost`: it alone is removed |
+| missing, or its next attempt is due | `Ready`, for the builders that are due alone |
+| failed a moment ago for a cause that passes | its `Retrying` |
+| at its end, and its digest is not known | its `Unconfirmed` |
+| waiting or running | `Underway`, with one that waits, if there is one |
+| and if all succeeded | `Joining`: their list is due; `Unjoined` if the registry has not taken it |
+| the same, and an image is gone | its `Lost` |
+| the same, and an image is for another architecture | its `Broken` |
+| the same, and the list is pushed | `Finished` |
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.conditions import find, is_true
 from windlass.kube.control.seen import Present
 from windlass.os_build.builder import ATTEMPTS, HEALED_BY_CREDENTIALS, BuildState, Cause, Phase
+from windlass.os_build.builder import Failed as Failure
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
 from windlass.os_build.credentials import same_versions
-from windlass.os_build.identity import Inputs, build_name
+from windlass.os_build.identity import Inputs, build_name, list_tag
 from windlass.os_build.machine_os.claim import (
     Again,
     Building,
@@ -46,9 +69,18 @@ from windlass.os_build.machine_os.claim import (
     Wait,
     standing,
 )
-from windlass.os_build.pool.questions import Manifest, current_secrets, push_credentials
-from windlass.os_build.pool.snapshot import PoolFacts, Timing
-from windlass.os_build.registry.answers import Found
+from windlass.os_build.pool.questions import (
+    Manifest,
+    Platforms,
+    Pushed,
+    current_secrets,
+    platforms,
+    push_credentials,
+)
+from windlass.os_build.pool.snapshot import PoolFacts, Timing, lacking
+from windlass.os_build.registry.answers import Denied, Found, NotAsked, Shown, Unlisted
+from windlass.os_build.registry.answers import Refused as RefusedList
+from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.request import BackendName, Problem, Request, opted_in
 
 BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
@@ -110,6 +142,7 @@ class Lost(Struct, frozen=True):
 
     build: BuildState
     when: datetime
+    why: str = "it begins again"
 
 
 class Broken(Struct, frozen=True):
@@ -122,6 +155,21 @@ class Broken(Struct, frozen=True):
 class Retrying(Struct, frozen=True):
     build: BuildState
     when: datetime
+
+
+class Joining(Struct, frozen=True):
+    """All images of the `list` are built; `build` is one of them."""
+
+    build: BuildState
+    list: ImageList
+
+
+class Unjoined(Struct, frozen=True):
+    """The registry has not taken the list; `why`."""
+
+    build: BuildState
+    list: ImageList
+    why: RefusedList | Denied | NotAsked
 
 
 class HeldBack(Struct, frozen=True):
@@ -141,11 +189,12 @@ class Refused(Struct, frozen=True):
 
 
 class Ready(Struct, frozen=True):
-    """A build is due, with this name."""
+    """A build is due, with this name; `due`: of a list, the architectures with their attempts that are."""
 
     backend: BackendName
     attempt: int
     name: str
+    due: tuple[tuple[str, int], ...] = ()
 
 
 Situation: TypeAlias = (
@@ -162,6 +211,8 @@ Situation: TypeAlias = (
     | Lost
     | Broken
     | Retrying
+    | Joining
+    | Unjoined
     | HeldBack
     | Resting
     | Refused
@@ -183,7 +234,7 @@ def situation(seen: PoolFacts, *, now: datetime, timing: Timing) -> Situation:
     assert seen.inputs is not None
     if seen.claim is not None:
         return _claimed(seen, seen.claim, pool.object, seen.inputs, now=now, timing=timing)
-    if recorded := _recorded(pool.object, seen.inputs):
+    if (recorded := _recorded(pool.object, seen.inputs)) and not seen.lacking:
         return recorded
     return _progress(seen, pool.object, seen.inputs, now=now, timing=timing)
 
@@ -209,7 +260,7 @@ def _claimed(
 
 def _of_failed_claim(seen: PoolFacts, failed: Failed, *, now: datetime, timing: Timing) -> Failed | Again:
     """The builder of a failed MachineOSBuild tells why it failed. Without a builder, only other inputs help."""
-    builder = wanted_build(seen)
+    builder = next((each for each in wanted_builds(seen) if each.failed), None)
     found = _of_failed_build(seen, builder, now=now, timing=timing) if builder and builder.failed else None
     match found:
         case Lost():
@@ -220,26 +271,131 @@ def _of_failed_claim(seen: PoolFacts, failed: Failed, *, now: datetime, timing: 
 
 
 def _progress(seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing) -> Situation:
+    if len(seen.architectures) > 1:
+        return _of_list(seen, pool, inputs, now=now, timing=timing)
     attempt = 1
     if build := wanted_build(seen):
         found = _of_build(seen, build, now=now, timing=timing)
+        if isinstance(found, Finished):
+            return _fitting(seen, found, now=now)
         if found is not None:
             return found
         attempt = build.attempt + 1
     return _before_a_build(seen, pool, inputs, attempt, now=now, timing=timing)
 
 
+def _of_list(seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, *, now: datetime, timing: Timing) -> Situation:
+    """The second table of the module."""
+    builds = {build.architecture: build for build in wanted_builds(seen)}
+    each = {
+        architecture: _of_build(seen, builds[architecture], now=now, timing=timing) if architecture in builds else None
+        for architecture in seen.architectures
+    }
+    found = [one for one in each.values() if one is not None]
+    for kind in (Doomed, Broken, Refused):
+        if first := next((one for one in found if isinstance(one, kind)), None):
+            return first
+    if lost := min((one for one in found if isinstance(one, Lost)), key=lambda one: one.when, default=None):
+        return lost
+    if due := tuple((name, builds[name].attempt + 1 if name in builds else 1) for name, one in each.items() if not one):
+        ready = _before_a_build(seen, pool, inputs, max(attempt for _, attempt in due), now=now, timing=timing)
+        return replace(ready, name=build_name(seen.name, inputs), due=due) if isinstance(ready, Ready) else ready
+    if retrying := min((one for one in found if isinstance(one, Retrying)), key=lambda one: one.when, default=None):
+        return retrying
+    if unconfirmed := next((one for one in found if isinstance(one, Unconfirmed)), None):
+        return unconfirmed
+    running = [one.build for one in found if isinstance(one, Underway)]
+    if running:
+        return Underway(min(running, key=_says_most))
+    return _joined(seen, inputs, [one for one in found if isinstance(one, Finished)], now=now)
+
+
+def _says_most(build: BuildState) -> tuple[bool, bool, bool, str]:
+    """For the build that people are told of: what waits for a reason, what waits, what runs."""
+    kept = build.waits is not None and build.waits.obstacle is not None
+    return not kept, build.waits is None, build.phase is not Phase.PENDING, build.architecture
+
+
+def _joined(seen: PoolFacts, inputs: Inputs, ends: Sequence[Finished], *, now: datetime) -> Situation:
+    """All images of the list are built."""
+    assert isinstance(seen.request, Request)
+    first, *_ = builds = [each.build for each in ends]
+    wanted = ImageList(
+        target=str(seen.request.target),
+        tag=_list_tag(seen, inputs),
+        images=tuple((each.build.architecture, each.digest) for each in ends),
+        occasion=max(str(build.ended or "") for build in builds),
+        versions=seen.versions,
+    )
+    match seen.need(Pushed(wanted)):
+        case None:
+            return Joining(first, wanted)
+        case Found(digest):
+            return Finished(first, digest)
+        case Unlisted(architecture, text, found):
+            build = next(each for each in builds if each.architecture == architecture)
+            return Broken(_of_wrong_architecture(build, text)) if found else Lost(build, now, text)
+        case why:
+            return Unjoined(first, wanted, why)
+
+
+def _list_tag(seen: PoolFacts, inputs: Inputs) -> str:
+    """A MachineOSBuild says what its image is pushed as."""
+    if seen.claim is not None and isinstance(seen.claim.name, str):
+        return seen.claim.name
+    return list_tag(build_name(seen.name, inputs), seen.architectures)
+
+
+def _fitting(seen: PoolFacts, found: Finished, *, now: datetime) -> Situation:
+    """A build for one architecture that was chosen: its image must be for that."""
+    if not seen.architectures:
+        return found
+    assert isinstance(seen.request, Request)
+    asked = Platforms(
+        seen.request.target, found.digest, push_credentials(seen.request, seen.versions), seen.request.egress
+    )
+    shown = platforms(seen, asked)
+    if not isinstance(shown, Shown) or not lacking(seen.architectures, shown):
+        return found
+    if not found.build.architecture:
+        # Its builder was not chosen: all Nodes were of one architecture when it began.
+        return Lost(found.build, now, "its image is for another architecture than that of the pool's Nodes")
+    text = f"{seen.request.target.digested(found.digest)} is for {', '.join(shown.architectures)}"
+    return Broken(_of_wrong_architecture(found.build, text))
+
+
+def _of_wrong_architecture(build: BuildState, text: str) -> BuildState:
+    return replace(build, phase=Phase.FAILED, failed=Failure(cause=Cause.ARCHITECTURE, tail=text))
+
+
 def wanted_build(seen: PoolFacts) -> BuildState | None:
     """The latest build of what the pool asks for."""
-    wanted = [build for build in seen.builds if not unwanted(seen, build)]
-    return max(wanted, key=lambda build: build.attempt, default=None)
+    return max(wanted_builds(seen), key=lambda build: build.attempt, default=None)
+
+
+def wanted_builds(seen: PoolFacts) -> list[BuildState]:
+    return [build for build in seen.builds if not unwanted(seen, build)]
 
 
 def unwanted(seen: PoolFacts, build: BuildState) -> bool:
-    """It is of other inputs; or of another backend than the one that is asked for, and has no image."""
-    if build.inputs != str(seen.inputs):
+    """It is of other inputs or architectures; or of another backend than is asked for, and has no image."""
+    if build.inputs != str(seen.inputs) or _is_misplaced(seen, build):
         return True
     return isinstance(seen.backend, BackendName) and build.backend != seen.backend and build.phase != Phase.SUCCEEDED
+
+
+def _is_misplaced(seen: PoolFacts, build: BuildState) -> bool:
+    """It is for an architecture that is not asked for; or part of a list, where none is asked for, or the reverse."""
+    asked = seen.architectures
+    if len(asked) > 1:
+        later = (each.attempt for each in seen.builds if each.inputs == build.inputs and _is_beside(each, build))
+        return not build.part_of or build.architecture not in asked or build.attempt < max(later, default=0)
+    return bool(build.part_of or (asked and build.architecture and build.architecture not in asked))
+
+
+def _is_beside(one: BuildState, other: BuildState) -> bool:
+    """Both are attempts of the same image of a list."""
+    return bool(one.part_of) and one.architecture == other.architecture and one.backend == other.backend
 
 
 def _recorded(pool: MachineConfigPool, inputs: Inputs) -> Built | None:

@@ -13,13 +13,20 @@ from windlass.kube.control.plan import Outcome
 from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Absent, ForbiddenKind, Present, Seen, Unreadable
 from windlass.os_build import constants
+from windlass.os_build.architectures import Machines
 from windlass.os_build.builder import BuildState, Deadlines
 from windlass.os_build.environment import Egress
 from windlass.os_build.identity import Inputs
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.machine_os.claim import Claim
+from windlass.os_build.registry.answers import Denied, Gone, NotAsked, Shown
 from windlass.os_build.request import BackendName, Given, Problem, Request
 from windlass.os_build.turns import LIMIT
+
+
+def lacking(wanted: tuple[str, ...], shown: Shown | Gone | Denied | NotAsked | None) -> tuple[str, ...]:
+    """The architectures of `wanted` that an image lacks. A registry that does not tell says nothing."""
+    return tuple(each for each in wanted if each not in shown.architectures) if isinstance(shown, Shown) else ()
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -80,6 +87,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     unserved   the backends whose kinds this cluster lacks, and the API server's words
     last       the outcome of the round before
     controller_config  the Machine Config Operator's; None: there is none
+    machines  the architectures of Nodes
     """
 
     name: str
@@ -91,6 +99,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     unserved: Mapping[BackendName, str] = {}
     last: Outcome = Outcome()
     controller_config: Present[ControllerConfig] | Unreadable | ForbiddenKind | None = None
+    machines: Machines | ForbiddenKind = Machines()
 
 
 class Refusal(Struct, frozen=True):
@@ -115,6 +124,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     versions  of the Secrets that the Request names
     refused   what the API server refused a moment ago; None: nothing that is still asked for
     unfit     why the backend cannot build this Request, if that was found out before
+    shown     for which architectures the recorded image is, as the registry says; None: that does not matter
     """
 
     name: str
@@ -130,4 +140,15 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     versions: str = ""
     refused: Refusal | None = None
     unfit: Problem | None = None
+    shown: Shown | Gone | Denied | NotAsked | None = None
     deadlines: Deadlines = Deadlines()
+
+    @property
+    def architectures(self) -> tuple[str, ...]:
+        """The architectures that builders are chosen for."""
+        return self.request.architectures if isinstance(self.request, Request) else ()
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The architectures that the image lacks which there is. A registry that does not tell says nothing."""
+        return lacking(self.architectures, self.shown)

@@ -1,4 +1,4 @@
-"""Asks registries of container images: may these credentials push there, and is an image still there.
+"""Asks registries of container images: may these credentials push there, is an image there, for which architectures.
 
     async with Registry() as registry:
         answer = await registry.may_push(target, login, origin="Secret mco/push")
@@ -9,6 +9,7 @@
 | `registry` | the questions, and their deadline |
 | `answers` | what an answer of a registry means, and how it reads |
 | `conversation` | challenges, tokens and redirects of one question |
+| `images`, `index` | for which architectures an image is; one list for the images of several |
 | `wire` | one HTTP request: TLS, plain HTTP, bounded bodies |
 | `carrier` | system "registry" of plans: probes, and the memory of their answers |
 

@@ -12,7 +12,7 @@
 
 import re
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from multidict import CIMultiDictProxy
@@ -55,6 +55,13 @@ class Found(Struct, frozen=True):
     digest: str
 
 
+class Shown(Struct, frozen=True):
+    """The image is there, and is for these `architectures`, sorted."""
+
+    digest: str
+    architectures: tuple[str, ...]
+
+
 class Gone(Struct, frozen=True):
     """The registry has no such manifest."""
 
@@ -71,6 +78,24 @@ class NotAsked(Struct, frozen=True):
     """The registry has not answered: the manifest may be there or not."""
 
     text: str
+
+
+class Unlisted(Struct, frozen=True):
+    """No list was made, because of the image for this `architecture`: it is gone, or for `found` instead."""
+
+    architecture: str
+    text: str
+    found: str = ""
+
+
+class Refused(Struct, frozen=True):
+    """The registry takes no such list."""
+
+    text: str
+
+
+ListAnswer: TypeAlias = Found | Unlisted | Refused | Denied | NotAsked
+"""What became of a list that was to be pushed."""
 
 
 class Reply(Struct, frozen=True):
@@ -157,3 +182,13 @@ def about_manifest(reply: Reply, image: str, *, origin: str) -> Gone | Denied | 
     if reply.status == 404:
         return Gone(f"{image} is not in the registry ({reply})")
     return NotAsked(f"the registry could not be asked for {image}: it answers {reply}, as no registry does")
+
+
+def about_list(reply: Reply, image: str, *, origin: str) -> Refused | Denied | NotAsked:
+    """The answer to a list that was not taken; `image` is its pullspec."""
+    code, _ = reply.error
+    if reply.status >= 500 or reply.status == 429 or code == "TOOMANYREQUESTS":
+        return NotAsked(f"the list {image} could not be pushed: the registry answers {reply}")
+    if code in _REFUSED or reply.status in (401, 403):
+        return Denied(f"the registry does not take the list {image} ({reply}): correct the credentials in {origin}")
+    return Refused(f"the registry does not take the list {image} ({reply}): allow OCI image indexes there")

@@ -38,12 +38,14 @@ class Conversation:
         self._scope = f"repository:{target.path}:{actions}"
         self._authorization = ""
 
-    async def ask(self, method: str, url: URL, *, accept: str = "", most: int = BODY) -> Reply:
+    async def ask(
+        self, method: str, url: URL, *, accept: str = "", most: int = BODY, body: bytes | None = None, kind: str = ""
+    ) -> Reply:
         """The answer, after the challenge if there is one: of the registry, or the refusal of its token service.
 
-        Raises NoAnswer.
+        `body` is sent with the request, and `kind` is its media type. Raises NoAnswer.
         """
-        reply = await self._follow(method, url, accept=accept, most=most)
+        reply = await self._follow(method, url, accept=accept, most=most, body=body, kind=kind)
         if reply.status != 401 or reply.url.origin() != self.root.origin():
             return reply
         challenges = _challenges(", ".join(reply.headers.getall("WWW-Authenticate", []))[:_LONGEST])
@@ -56,14 +58,16 @@ class Conversation:
             self._authorization = _basic(self._login)
         else:
             return reply
-        return await self._follow(method, url, accept=accept, most=most)
+        return await self._follow(method, url, accept=accept, most=most, body=body, kind=kind)
 
-    async def _follow(self, method: str, url: URL, *, accept: str, most: int) -> Reply:
+    async def _follow(self, method: str, url: URL, *, accept: str, most: int, body: bytes | None, kind: str) -> Reply:
         for _ in range(_REDIRECTS):
             headers = {"Accept": accept or "application/json"}
+            if body is not None:
+                headers["Content-Type"] = kind
             if self._authorization and url.origin() == self.root.origin():
                 headers["Authorization"] = self._authorization
-            reply = await self._wire.send(method, url, headers=headers, egress=self._egress, most=most)
+            reply = await self._wire.send(method, url, headers=headers, egress=self._egress, form=body, most=most)
             if reply.status not in (301, 302, 303, 307, 308):
                 return reply
             if method not in ("GET", "HEAD") and reply.status not in (307, 308):

@@ -1,4 +1,4 @@
-"""Asks a registry one question at a time: may these credentials push there, and is this manifest there.
+"""Asks a registry one question at a time: may these credentials push there, is this manifest there, for what is it.
 
 A question is a few requests under one deadline, and is never repeated: its caller knows when to ask again.
 
@@ -6,47 +6,45 @@ A question is a few requests under one deadline, and is never repeated: its call
 |---|---|
 | `may_push` | begin an upload and cancel it; one more for each of: a challenge, a token |
 | `manifest` | HEAD; GET where HEAD does not tell; the same for challenge and token |
+| `architectures`, `join` | those of `images` |
 """
 
 import asyncio
-import hashlib
-from collections.abc import Collection
+from collections.abc import Awaitable, Collection, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from windlass.os_build.credentials import Login
 from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import DIGEST, Target
+from windlass.os_build.registry import images
 from windlass.os_build.registry.answers import (
     Answer,
     Denied,
     Found,
     Gone,
     Kind,
+    ListAnswer,
     NotAsked,
     Reply,
+    Shown,
     about_manifest,
     about_push,
     not_asked,
 )
 from windlass.os_build.registry.conversation import Conversation, location
+from windlass.os_build.registry.images import MANIFEST
+from windlass.os_build.registry.index import MANIFEST_TYPES, digest_of
 from windlass.os_build.registry.wire import NoAnswer, Wire
+
+A = TypeVar("A")
 
 NOTHING: Final = Egress()
 SECONDS: Final = 9.0
 """For a question: less than a Call may take, so that its carrier can say what has happened."""
 _CANCEL_SECONDS: Final = 2.0
-_MANIFEST: Final = 4 * 1024 * 1024
-"""Bytes: larger manifests are refused by registries."""
-_MANIFEST_TYPES: Final = ", ".join(
-    (
-        "application/vnd.oci.image.manifest.v1+json",
-        "application/vnd.oci.image.index.v1+json",
-        "application/vnd.docker.distribution.manifest.v2+json",
-        "application/vnd.docker.distribution.manifest.list.v2+json",
-    )
-)
+_MANIFEST_TYPES: Final = ", ".join(MANIFEST_TYPES)
 
 
 class Registry:
@@ -94,13 +92,13 @@ class Registry:
     ) -> Found | Gone | Denied | NotAsked:
         """Is the manifest there? `reference` is a tag or a digest; `origin` as in `may_push`."""
         conversation = Conversation(self._wire, target, login=login, actions="pull", egress=egress)
-        image = f"{target}{'@' if DIGEST.fullmatch(reference) else ':'}{reference}"
+        image = images.pullspec(target, reference)
         url = conversation.root / "manifests" / reference
         try:
             async with asyncio.timeout(self._seconds):
                 reply = await conversation.ask("HEAD", url, accept=_MANIFEST_TYPES)
                 if _digest(reply) is None and reply.status in (200, 400, 405, 500):
-                    reply = await conversation.ask("GET", url, accept=_MANIFEST_TYPES, most=_MANIFEST)
+                    reply = await conversation.ask("GET", url, accept=_MANIFEST_TYPES, most=MANIFEST)
         except NoAnswer as error:
             return NotAsked(f"the registry could not be asked for {image}: {error}")
         except TimeoutError:
@@ -108,6 +106,32 @@ class Registry:
         if (digest := _digest(reply)) is None:
             return about_manifest(reply, image, origin=origin)
         return Found(digest)
+
+    async def architectures(
+        self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress = NOTHING
+    ) -> Shown | Gone | Denied | NotAsked:
+        """The architectures of an image, or of all images of a list. Parameters are those of `manifest`."""
+        conversation = Conversation(self._wire, target, login=login, actions="pull", egress=egress)
+        asking = images.shown(conversation, target, reference, origin=origin)
+        return await self._within(asking, f"the registry could not be asked for {target}, {reference}")
+
+    async def join(
+        self, target: Target, tag: str, children: Mapping[str, str], login: Login | None, *, origin: str, egress: Egress
+    ) -> ListAnswer:
+        """Push the list of these images, which are digests by architecture, under the tag. Equal images give the same
+        list, so this may be repeated."""
+        conversation = Conversation(self._wire, target, login=login, actions="pull,push", egress=egress)
+        pushing = images.joined(conversation, target, tag, children, origin=origin)
+        return await self._within(pushing, f"the list {target.tagged(tag)} could not be pushed")
+
+    async def _within(self, asking: Awaitable[A], what: str) -> A | NotAsked:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await asking
+        except NoAnswer as error:
+            return NotAsked(f"{what}: {error}")
+        except TimeoutError:
+            return NotAsked(f"{what}: no answer within {self._seconds:g} s")
 
 
 def _digest(reply: Reply) -> str | None:
@@ -117,4 +141,4 @@ def _digest(reply: Reply) -> str | None:
     if DIGEST.fullmatch(told := reply.headers.get("Docker-Content-Digest", "")):
         return told
     is_manifest = reply.whole and "schemaVersion" in reply.document
-    return f"sha256:{hashlib.sha256(reply.body).hexdigest()}" if is_manifest else None
+    return digest_of(reply.body) if is_manifest else None

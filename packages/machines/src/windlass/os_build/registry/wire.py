@@ -56,10 +56,13 @@ class Wire:
         *,
         headers: Mapping[str, str],
         egress: Egress,
-        form: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | bytes | None = None,
         most: int = BODY,
     ) -> Reply:
-        """The answer, with `most` bytes of its body; redirects are answers, too. Raises NoAnswer."""
+        """The answer, with `most` bytes of its body; redirects are answers, too. `form`: the body of the request.
+
+        Raises NoAnswer.
+        """
         if url.scheme != "https" and not (url.scheme == "http" and self._may_be_plain(url)):
             raise NoAnswer(
                 f"{url.origin() if url.host else url} is not asked without TLS, unless it is said to be insecure"

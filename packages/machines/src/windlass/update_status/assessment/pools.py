@@ -7,12 +7,12 @@ from msgspec import Struct, field
 
 from windlass.api import core
 from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.kube.label_selectors import Selects, selects
 from windlass.update_status.assessment.control_plane import Problem, is_multi_arch
 from windlass.update_status.assessment.nodes import NodeFound, Update, assess_node, paused_pool
 from windlass.update_status.conditions import find
 from windlass.update_status.constants import MASTER, WORKER
 from windlass.update_status.report import Insight, Node, Phase, Pool, Summary
-from windlass.update_status.selectors import Selects, selects
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import ZERO, Moment, moment
 

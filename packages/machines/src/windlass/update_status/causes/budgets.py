@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from windlass.api.core import Pod
 from windlass.api.policy import PodDisruptionBudget
+from windlass.kube.label_selectors import selects
 from windlass.update_status.conditions import find
-from windlass.update_status.selectors import selects
 
 
 class Refusal(Struct, frozen=True):

@@ -14,8 +14,8 @@ from windlass.api.core import Pod
 from windlass.api.meta import K
 from windlass.api.policy import PodDisruptionBudget
 from windlass.kube.errors import ApiError, DecodeError
+from windlass.kube.label_selectors import as_query
 from windlass.update_status.causes.drains import to_look_into
-from windlass.update_status.selectors import as_query
 from windlass.update_status.sources import Known, Unknown, Workload
 
 

@@ -7,12 +7,16 @@
 It needs root or subordinate user IDs (`tools/install-builder`). A Pod's script runs here, outside any container: its
 volumes are folders, and the mount paths among its arguments and the values of its environment become those folders.
 Volumes below its home folder are links in the home folder of the run. A Build's volumes are mounted for its RUN steps.
+
+A Pod, or a Build, that asks for Nodes of an architecture is built as on such a Node: base images are those for it. RUN
+runs here all the same, so programs of a base image must be those of this machine.
 """
 
 import asyncio
 import base64
 import itertools
 import os
+import shutil
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +30,8 @@ from windlass.kube.verbs import Api
 from windlass.testing.builds.openshift import Built, PlayedBuilds, contents
 from windlass.testing.builds.pods import Ended
 
+ARCHITECTURE: Final = "kubernetes.io/arch"
+"""The label of Nodes."""
 _MESSAGE: Final = "/dev/termination-log"
 _SNIPPET: Final = 5
 """Lines of a log that OpenShift puts into the status of a failed Build."""
@@ -56,7 +62,8 @@ class Buildah:
                 link.symlink_to(folder)
         given = {name: _placed(value, places) for name, value in variables.items()}
         command = [_placed(each, places) for each in container["command"]]
-        code, log = await self._run(command, home, given)
+        selector = pod.tree()["spec"].get("nodeSelector") or {}
+        code, log = await self._run(command, home, given, architecture=selector.get(ARCHITECTURE, ""))
         return Ended(exit_code=code, message=message.read_text() or log[-2048:])
 
     async def run_build(self, build: Object[Build]) -> Built:
@@ -84,7 +91,9 @@ class Buildah:
             *lent,
             f"--tag={output.to.name}",
         ]
-        code, log = await self._run(["buildah", *bud, f"--file={context}/Dockerfile", str(context)], home)
+        selector = build.tree()["spec"].get("nodeSelector") or {}
+        command = ["buildah", *bud, f"--file={context}/Dockerfile", str(context)]
+        code, log = await self._run(command, home, architecture=selector.get(ARCHITECTURE, ""))
         if code:
             return Built(reason="DockerBuildFailed", message="Docker build strategy has failed.", log=_end(log))
         digest = home / "digest"
@@ -124,9 +133,17 @@ class Buildah:
         return _written(file, files[".dockerconfigjson"])
 
     async def _run(
-        self, command: Sequence[str], home: Path, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        home: Path,
+        environment: Mapping[str, str] | None = None,
+        *,
+        architecture: str = "",
     ) -> tuple[int, str]:
         """The exit code, and the log. If it is cancelled, it kills all processes of the command."""
+        path = os.environ["PATH"]
+        if architecture:
+            path = f"{_as_on(architecture, home / 'programs')}:{path}"
         settings = {
             "CONTAINERS_STORAGE_CONF": str(home / "storage.conf"),
             "CONTAINERS_REGISTRIES_CONF": str(home / "registries.conf"),
@@ -134,7 +151,7 @@ class Buildah:
         }
         process = await asyncio.create_subprocess_exec(
             *command,
-            env={"PATH": os.environ["PATH"], **(environment or {}), "HOME": str(home), **settings},
+            env={"PATH": path, **(environment or {}), "HOME": str(home), **settings},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
@@ -145,6 +162,25 @@ class Buildah:
             await _kill(process)
             raise
         return process.returncode or 0, log.decode(errors="replace")
+
+
+def _as_on(architecture: str, folder: Path) -> Path:
+    """A folder with a buildah that builds as on a machine of this architecture."""
+    program = _written(
+        folder / "buildah",
+        f"""#!/bin/sh
+left=$#
+while [ "$left" -gt 0 ]; do
+    argument=$1 left=$((left - 1))
+    shift
+    set -- "$@" "$argument"
+    [ "$argument" != bud ] || set -- "$@" --arch {architecture}
+done
+exec {shutil.which("buildah")} "$@"
+""".encode(),
+    )
+    program.chmod(0o755)
+    return folder
 
 
 def _written(file: Path, content: bytes) -> Path:

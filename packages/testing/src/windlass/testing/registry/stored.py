@@ -40,6 +40,10 @@ class Images:
         where = f"revisions/{reference.replace(':', '/')}" if ":" in reference else f"tags/{reference}/current"
         return (self._manifests(repository) / where / "link").read_text(encoding="ascii").strip()
 
+    def document(self, repository: str, reference: str) -> bytes:
+        """What a tag or digest names: a manifest, or a list of them."""
+        return self._blob(self.digest(repository, reference))
+
     def manifest(self, repository: str, reference: str) -> dict[str, Any]:
         """The manifest; of an index, that of its first image."""
         found: dict[str, Any] = json.loads(self._blob(self.digest(repository, reference)))

@@ -18,6 +18,7 @@ from windlass.kube.control.source import Detach, Mailbox, Source, Wake
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.requests import CancelBuild, RemoveBuild, RenewCredentials, StartBuild
 from windlass.os_build.builder import BuildState, Cause, Order
+from windlass.os_build.constants import ARCHITECTURE
 from windlass.os_build.credentials import Secrets
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.request import BackendName, Problem, Request
@@ -54,7 +55,14 @@ class LocalBackend:
         self.sources: tuple[Source[str], ...] = (Term(builds, mailbox),)
 
     def unfit(self, context: Context, request: Request) -> Problem | None:
-        return None
+        others = sorted({*request.architectures} - {ARCHITECTURE})
+        if not others:
+            return None
+        return Problem(
+            "ArchitectureUnavailable",
+            f"pool {request.pool} needs an image for {', '.join(others)}, and builds on this machine are for "
+            f"{ARCHITECTURE}: RUN cannot run there for others; set imageBuilderType to Job",
+        )
 
     def look(self, pool: str) -> Sequence[BuildState]:
         return self._builds.states(pool)
