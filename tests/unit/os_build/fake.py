@@ -135,6 +135,10 @@ class FakeBackend:
     def mounts_secrets(self) -> bool:
         return self._refers and self._name is not BackendName.LOCAL
 
+    @property
+    def in_cluster(self) -> bool:
+        return self._name is not BackendName.LOCAL
+
     def unfit(self, context: Context, request: Asked) -> Problem | None:
         unfit = fits_config_map(context)
         return fits_build(context, request) if unfit is None and self._name is BackendName.OPENSHIFT else unfit

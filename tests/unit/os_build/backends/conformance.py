@@ -90,11 +90,12 @@ class OtherSide(ABC):
 class BackendConformance:
     """The suite; a subclass has the fixture `other_side`.
 
-    `usual`: whether pools that name no builder may get it. `limits`: the reasons for which it refuses a Containerfile
-    of 100 KB, and that with another file of 2 MB.
+    `usual`: whether pools that name no builder may get it. `in_cluster`: whether its builders take turns. `limits`: the
+    reasons for which it refuses a Containerfile of 100 KB, and that with another file of 2 MB.
     """
 
     usual = True
+    in_cluster = True
     limits: tuple[str, str] = ("", "ContextTooLarge")
 
     @pytest.fixture
@@ -107,6 +108,7 @@ class BackendConformance:
     async def test_it_says_who_gets_it_and_what_it_cannot_build(self, other_side: OtherSide) -> None:
         backend, request = other_side.backend, order().request
         assert backend.usual is self.usual
+        assert backend.in_cluster is self.in_cluster
         larger = {"Containerfile": bytes(100_000)}, {"Containerfile": bytes(100_000), "rootfs.tar.gz": bytes(2_000_000)}
         found = [backend.unfit(Context(files), request) for files in ({"Containerfile": b"FROM base"}, *larger)]
         assert [problem.reason if problem is not None else "" for problem in found] == ["", *self.limits]

@@ -89,7 +89,7 @@ class LocalSide(OtherSide):
 
 
 class TestLocalBuilds(BackendConformance):
-    usual, limits = False, ("", "")
+    usual, in_cluster, limits = False, False, ("", "")
 
     @pytest.fixture
     async def other_side(self, tmp_path: Path) -> AsyncIterator[LocalSide]:

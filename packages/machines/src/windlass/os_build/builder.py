@@ -207,7 +207,7 @@ class Backend(Protocol):
     """One way to build. Keys of its watches and sources are names of pools.
 
     `usual`: pools that name no builder may get it. `mounts_secrets`: its builders read Secrets and ConfigMaps as they
-    are.
+    are. `in_cluster`: its builders run in the cluster, so they take turns; other backends have queues of their own.
     """
 
     @property
@@ -222,6 +222,8 @@ class Backend(Protocol):
     def usual(self) -> bool: ...
     @property
     def mounts_secrets(self) -> bool: ...
+    @property
+    def in_cluster(self) -> bool: ...
 
     def unfit(self, context: Context, request: Request) -> Problem | None:
         """The reason why the backend cannot build this context; None if it can."""

@@ -89,6 +89,7 @@ class ClusterBackend(Generic[K]):
     sources: tuple[Source[str], ...] = ()
     usual = True
     mounts_secrets = True
+    in_cluster = True
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ def pool_controller(
         for pool in reader.known(MachineConfigPool, OPTED_IN, ""):
             for build in builds_of(backends, pool.name):
                 kept = build.waits is not None and build.waits.obstacle is not None
-                if not build.is_over and not kept and build.backend is not BackendName.LOCAL:
+                if not build.is_over and not kept and backends[build.backend].in_cluster:
                     found.add(pool.name)
         return found
 

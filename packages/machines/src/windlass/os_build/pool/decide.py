@@ -395,8 +395,7 @@ class _Decision:
             return self._held(BuildCondition(FAILED, REFUSED[answer.kind], answer.text), "PushRefused").then(
                 RequeueAfter(self._timing.ask_again, "ask the registry again")
             )
-        # Local builds have a queue of their own.
-        if due.backend is not BackendName.LOCAL and self._seen.unfit is None:
+        if self._backends[due.backend].in_cluster and self._seen.unfit is None:
             queued = self._seen.need(Turn(self._seen.name, self._seen.wanted or self._now))
             if queued is not None:
                 return self._queued(queued)

@@ -47,6 +47,7 @@ class LocalBackend:
     name = BackendName.LOCAL
     usual = False
     mounts_secrets = False
+    in_cluster = False
     watches: tuple[Watch[str], ...] = ()
     permissions: tuple[Declaration, ...] = (calls(StartBuild, RenewCredentials, CancelBuild, RemoveBuild),)
 
