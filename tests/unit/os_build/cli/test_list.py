@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.cli.show import ListRequest, Shown, render
@@ -66,6 +67,12 @@ def test_a_long_message_is_cut_in_the_table_but_not_in_a_wide_one() -> None:
 def test_headings_can_be_left_out_and_no_rows_are_no_lines() -> None:
     assert len(cells([BUILT], headings=False)) == 1
     assert cells([]) == []
+
+
+def test_a_name_that_no_api_server_takes_does_not_reach_the_terminal_as_it_is() -> None:
+    odd = Shown(replace(BUILT.row, pool="a\x1b]0;b"), None)
+    (line,) = render(ListRequest((), "name"), [odd], now=lambda: NOW)
+    assert line == r"machineconfigpool.machineconfiguration.openshift.io/a\x1b]0;b"
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

@@ -95,6 +95,10 @@ def test_names_as_they_are_printed_are_taken(kind: AnyKind, row: AnyRow) -> None
     assert (wanted.kind, wanted.name) == (kind, "a")
 
 
+def test_a_name_that_no_api_server_takes_does_not_reach_the_terminal_as_it_is() -> None:
+    assert name(machine("a\x1b]0;b\x07")) == r"machine.machine.openshift.io/a\x1b]0;b\x07"
+
+
 @pytest.mark.parametrize("word", ["node/a", "machine/", "machine.example.com/a", "machine/a/b", "/a"])
 def test_what_names_nothing_is_refused_with_the_forms_that_do(word: str) -> None:
     with pytest.raises(click.UsageError, match=r"write NAME, machine/NAME or machineset/NAME"):

@@ -17,6 +17,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.table import Cell, Column, Table
 from windlass.kube.clock import rfc3339
 from windlass.kube.errors import Forbidden
+from windlass.kube.foreign import harmless
 from windlass.kube.process.colour import colourful
 from windlass.kube.shorten import shortened
 from windlass.os_build.builder import BuildState, Failed
@@ -84,7 +85,7 @@ def render(
             return [output.items(request.form, map(tree, shown))]
         case "name":
             resource = MachineConfigPool.RESOURCE
-            return [f"{resource.kind.lower()}.{resource.group}/{each.row.pool}" for each in shown]
+            return [harmless(f"{resource.kind.lower()}.{resource.group}/{each.row.pool}") for each in shown]
     if not shown:
         return []
     wide = request.form == "wide"

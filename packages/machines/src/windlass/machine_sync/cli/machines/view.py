@@ -9,6 +9,7 @@ import msgspec
 
 from windlass.capability.conventions.ages import age
 from windlass.capability.conventions.table import Cell, Column, Table
+from windlass.kube.foreign import harmless
 from windlass.machine_sync.overview import (
     KINDS,
     MACHINE_SETS,
@@ -72,7 +73,7 @@ def name(row: AnyRow) -> str:
     """`kind.group/name`, as kubectl takes it: the Machine API's, or Cluster API's if that is all there is."""
     (kind,) = (kind for kind in KINDS if kind.name == row.kind)
     side = kind.cluster_api if row.machine_api is None and row.cluster_api is not None else kind.machine_api
-    return f"{side.RESOURCE.kind.lower()}.{side.RESOURCE.group}/{row.name}"
+    return harmless(f"{side.RESOURCE.kind.lower()}.{side.RESOURCE.group}/{row.name}")
 
 
 def whole(rows: Sequence[AnyRow], unavailable: Sequence[tuple[str, str]]) -> dict[str, Any]:
