@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.unit.os_build.pool.snapshots import NOW, REQUEST
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
 from windlass.os_build.constants import NAMESPACE
-from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, overdue
+from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, killed, overdue
 
 BASE = "127.0.0.1:5961/os/base"
 PULLING = f"Error: creating build container: initializing source docker://{BASE}:v1: "
@@ -258,6 +258,29 @@ def test_a_build_that_took_too_long_names_the_step_that_it_was_in() -> None:
     failed = overdue("[1/2] STEP 1/2: FROM x AS y\n[1/2] STEP 2/2: RUN sleep 300\nfoo\n")
     assert (failed.cause, failed.step) == (Cause.DEADLINE, "RUN sleep 300")
     assert overdue("").step == ""
+
+
+def test_a_builder_that_is_killed_again_and_again_is_told_with_its_step() -> None:
+    failed = killed("[1/2] STEP 2/2: RUN make\ncc -c x.c\n", times=3)
+    text = failure_text(failed, REQUEST, attempt=1, attempts=ATTEMPTS)
+    said = "The build ran out of memory in step 'RUN make' (attempt 1 of 4). Give the builder more memory."
+    assert text.startswith(f"{said} It is built again when its inputs change")
+    assert text.endswith("cc -c x.c\nsignal 9 ended buildah 3 times")
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "cause"),
+    [
+        pytest.param("subprocess exited on killed", 1, Cause.MEMORY, id="killed-by-the-kernel"),
+        pytest.param("Killed", 137, Cause.MEMORY, id="a-command-of-its-shell-was"),
+        pytest.param("subprocess exited on terminated", 1, Cause.STEP, id="ended-by-a-signal-that-asks"),
+        pytest.param("it said: subprocess exited on killed", 1, Cause.STEP, id="a-line-that-has-these-words"),
+    ],
+)
+def test_a_step_that_was_killed_ran_out_of_memory(said: str, code: int, cause: Cause) -> None:
+    log = f'STEP 2/2: RUN make\n{said}\nsubprocess exited with status {code}\nError: building at STEP "RUN make": '
+    failed = explain(f"{log}exit status {code}", exit_code=code, doing="build")
+    assert (failed.cause, failed.step, failed.exit_code) == (cause, "RUN make", code)
 
 
 def test_a_step_cannot_make_itself_look_like_another_failure() -> None:

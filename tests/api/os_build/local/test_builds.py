@@ -16,11 +16,13 @@ import pytest
 from msgspec import structs
 
 from tests.api.os_build.local.workshop import POOL, Workshop
+from tests.left import command_lines
 from tests.patience import Stalls
 from tests.waiting import until
+from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.records import InUse
 from windlass.os_build.backends.local.requests import RenewCredentials, StartBuild
-from windlass.os_build.builder import Cause, Deadlines, Phase
+from windlass.os_build.builder import BuildState, Cause, Deadlines, Phase
 from windlass.os_build.environment import Egress, Environment, Files
 from windlass.testing.builder import push_base
 from windlass.testing.registry import Registry
@@ -232,15 +234,66 @@ async def test_a_build_that_was_interrupted_can_be_started_again_at_once(worksho
         assert len(builds.states(POOL)) == 1
 
 
+async def killed(workshop: Workshop, builds: Builds, request: StartBuild) -> BuildState:
+    """The end of a build whose buildah was killed."""
+    await workshop.running(builds, request)
+    os.kill(workshop.buildah(), signal.SIGKILL)
+    state = await workshop.over(builds, request.name)
+    assert workshop.sleeping() == []
+    await until(lambda: workshop.containers() == [])
+    return state
+
+
 async def test_a_build_whose_buildah_was_killed_was_interrupted_which_is_no_failure(workshop: Workshop) -> None:
     async with workshop.open() as builds:
-        request = workshop.request(f"RUN {workshop.sleep}")
-        await workshop.running(builds, request)
-        os.kill(workshop.buildah(), signal.SIGKILL)
-        state = await workshop.over(builds, request.name)
+        state = await killed(workshop, builds, workshop.request(f"RUN {workshop.sleep}"))
         assert (state.phase, state.failed, state.note) == (Phase.INTERRUPTED, None, "signal 9 ended buildah")
-        assert workshop.sleeping() == []
-        await until(lambda: workshop.containers() == [])
+
+
+async def test_a_build_that_is_killed_three_times_has_failed_also_if_another_process_counts_the_last(
+    workshop: Workshop,
+) -> None:
+    request = workshop.request(f"RUN {workshop.sleep}")
+    async with workshop.open() as builds:
+        for _ in range(2):
+            assert (await killed(workshop, builds, request)).phase is Phase.INTERRUPTED
+            await builds.remove(request.name)
+    async with workshop.open() as builds:
+        failed = (await killed(workshop, builds, request)).failed
+        assert failed is not None
+        assert (failed.cause, failed.step) == (Cause.MEMORY, f"RUN {workshop.sleep}")
+        assert failed.tail.endswith("signal 9 ended buildah 3 times")
+        await builds.remove(request.name)
+        # It is asked for again: the count begins anew.
+        assert (await killed(workshop, builds, request)).phase is Phase.INTERRUPTED
+
+
+async def test_the_end_of_the_process_is_not_counted(workshop: Workshop) -> None:
+    request = workshop.request(f"RUN {workshop.sleep}")
+    for _ in range(3):
+        async with workshop.open() as builds:
+            await workshop.running(builds, request)
+    async with workshop.open() as builds:
+        assert (await killed(workshop, builds, request)).phase is Phase.INTERRUPTED
+
+
+async def test_a_step_that_is_killed_ran_out_of_memory_unless_the_process_is_stopped_with_it(
+    workshop: Workshop,
+) -> None:
+    steps = f"RUN exec {workshop.sleep}"
+    async with workshop.open() as builds:
+        await workshop.running(builds, request := workshop.request(steps))
+        [step] = [pid for pid, line in command_lines().items() if line == workshop.sleep]
+        os.kill(step, signal.SIGKILL)
+        state = await workshop.over(builds, request.name)
+        assert state.failed is not None
+        assert (state.failed.cause, state.failed.step) == (Cause.MEMORY, steps)
+        # As systemd stops a service: it asks all processes at the same time.
+        await workshop.running(builds, asked := workshop.request(steps))
+        os.kill(workshop.buildah(), signal.SIGTERM)
+        assert (await workshop.over(builds, asked.name)).phase is Phase.FAILED
+    async with workshop.open() as builds:
+        assert asked.name not in {each.name for each in builds.states(POOL)}
 
 
 async def test_sigkill_of_the_process_leaves_no_process_mount_or_file_and_the_next_one_builds(

@@ -329,6 +329,7 @@ STEP = 'error: build error: building at STEP "RUN false": while running runtime:
         pytest.param("ManageDockerfileFailed", "error: x", Cause.CONTAINERFILE, id="the Containerfile"),
         pytest.param("CancelledBuild", "", Cause.CANCELLED, id="cancelled"),
         pytest.param("OutOfMemoryKilled", "", Cause.MEMORY, id="memory"),
+        pytest.param("BuildPodEvicted", "", Cause.EVICTED, id="evicted"),
         pytest.param("CannotCreateBuildPod", "", Cause.UNKNOWN, id="no Pod"),
         pytest.param("SomethingNew", "", Cause.UNKNOWN, id="a reason that is not known here"),
     ],
@@ -340,7 +341,7 @@ def test_causes(reason: str, log: str, cause: Cause) -> None:
     assert said.failed.tail == (log or f"{reason}: what OpenShift says")
 
 
-@pytest.mark.parametrize("reason", ["BuildPodEvicted", "BuildPodDeleted", "NoBuildContainerStatus"])
+@pytest.mark.parametrize("reason", ["BuildPodDeleted", "NoBuildContainerStatus"])
 def test_a_pod_that_was_lost_is_no_failure(reason: str) -> None:
     said = state_of(build(phase="Error", reason=reason, message="it is gone"))
     assert (said.phase, said.failed, said.note) == (Phase.INTERRUPTED, None, f"{reason}: it is gone")

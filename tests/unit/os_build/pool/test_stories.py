@@ -285,15 +285,39 @@ async def test_a_transient_failure_is_tried_again_three_times_and_then_each_half
 async def test_what_the_infrastructure_lost_begins_again_and_counts_as_no_attempt(world: World) -> None:
     world.add_pool()
     await world.settle()
-    for _ in range(ATTEMPTS + 1):
+    for pause in (10, 20, 40, 80, 160, 320, 640, 1280, 1800, 1800, 1800, 1800):
         [build] = world.builders.builds
         world.builders.lose(build)
         await world.settle()
         assert world.says()[:2] == ("BuildPending", "BuildInterrupted")
-        world.pass_time(10)
+        world.pass_time(pause - 1)
+        await world.settle()
+        assert [each.phase for each in world.builders.builds.values()] == [Phase.INTERRUPTED]
+        world.pass_time(1)
         await world.settle()
         assert [each.phase for each in world.builders.builds.values()] == [Phase.PENDING]
     assert {each.attempt for each in world.builders.builds.values()} == {1}
+
+
+async def test_a_build_that_is_lost_after_a_success_waits_no_longer_than_the_first(world: World) -> None:
+    world.add_pool()
+    await world.settle()
+
+    async def lose(pause: float) -> None:
+        [build] = world.builders.builds
+        world.builders.lose(build)
+        await world.settle()
+        world.pass_time(pause)
+        await world.settle()
+        assert [each.phase for each in world.builders.builds.values()] == [Phase.PENDING]
+
+    await lose(10)
+    await lose(20)
+    await built(world)
+    # Somebody removes the result, and the same is built again.
+    await world.patch_pool({"metadata": {"annotations": dict.fromkeys(RESULT)}})
+    await world.settle()
+    await lose(10)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ that the commands of a build print; the builder of OpenShift writes it in lower 
 | what it says | cause |
 |---|---|
 | a step with the exit status of its command | StepFailed; DiskFull if the last lines of the log say so |
+| a step whose command SIGKILL ended | OutOfMemory |
 | no space left | DiskFull |
 | killed by the kernel | OutOfMemory |
 | a certificate, HTTP instead of HTTPS | RegistryNotTrusted |
@@ -44,6 +45,8 @@ _ERROR: Final = re.compile(r"^\s*error:\s", re.IGNORECASE)
 _COMMAND: Final = re.compile(
     r'(?>.*?building at STEP ")(?P<step>.*)": (?:while running runtime: )?exit status (?P<code>\d+)$'
 )
+_STEP_KILLED: Final = re.compile(r"^subprocess exited on killed$", re.MULTILINE)
+"""Buildah itself says so of a command that got SIGKILL, and gives it the exit status 1."""
 _BEGUN: Final = re.compile(r"^(?:\[\d+/\d+\] )?STEP \d+/\d+: (.*\S)", re.MULTILINE)
 _STEP: Final = re.compile(r'^(?>.*?building at STEP ")(?P<step>.*?)": (?P<why>.*)', re.MULTILINE)
 
@@ -155,7 +158,8 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
     if found := _COMMAND.match(line):
         # A command that prints this for another reason is tried again in vain, three times.
         code = int(found["code"])
-        cause = Cause.DISK if _FULL.search(tail) else Cause.MEMORY if code == KILLED else Cause.STEP
+        was_killed = code == KILLED or _STEP_KILLED.search(tail)
+        cause = Cause.DISK if _FULL.search(tail) else Cause.MEMORY if was_killed else Cause.STEP
         return Failed(cause=cause, step=_step(found), exit_code=code, tail=tail)
     # Buildah lists several errors in lines of their own: those of tidying up may precede the step, its own follow it.
     if found := _STEP.search(error):
@@ -167,8 +171,19 @@ def explain(log: str, *, exit_code: int | None, doing: Doing) -> Failed:
 
 def overdue(log: str) -> Failed:
     """A build that took too long, in the step that its log names last."""
+    return Failed(cause=Cause.DEADLINE, step=_last_step(log), tail=logs.tail(log))
+
+
+def _last_step(log: str) -> str:
     begun = _BEGUN.findall(logs.clean(log))
-    return Failed(cause=Cause.DEADLINE, step=shortened(begun[-1], _LONGEST_STEP) if begun else "", tail=logs.tail(log))
+    return shortened(begun[-1], _LONGEST_STEP) if begun else ""
+
+
+def killed(log: str, *, times: int) -> Failed:
+    """A build whose builder SIGKILL ended so many times, in the step that its log names last. The kernel sends SIGKILL
+    where memory ends."""
+    tail = logs.tail(f"{log}\nsignal 9 ended buildah {times} times")
+    return Failed(cause=Cause.MEMORY, step=_last_step(log), tail=tail)
 
 
 def failure_text(
@@ -210,7 +225,7 @@ def what(failed: Failed) -> str:
     if failed.cause is Cause.ARCHITECTURE:
         return "image is for another architecture"
     if failed.cause is Cause.EVICTED:
-        return "builder was evicted, again and again"
+        return "builder was evicted"
     if failed.cause is Cause.MEMORY:
         return "build ran out of memory" + (f" in step {failed.step!r}" if failed.step else "") + code
     if failed.cause is Cause.DEADLINE:

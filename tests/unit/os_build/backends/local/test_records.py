@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from windlass.os_build.backends.local.records import Folder, empty, swept
+from windlass.os_build.backends.local.records import Folder, Kills, empty, swept
 from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.credentials import Auths
@@ -97,3 +97,33 @@ def test_a_crash_after_the_end_leaves_no_credentials_to_the_next_process(root: P
     (root / "builds/one/push.json").write_bytes(b"secret")
     assert swept(root / "builds", trash=root / "trash") == [STATE]
     assert files(root) == ["builds/one/outcome.json"]
+
+
+def test_the_next_process_goes_on_counting_kills_until_they_are_forgotten(root: Path) -> None:
+    kills = Kills(root / "kills.json")
+    assert [kills.count("one"), kills.count("other"), kills.count("one")] == [1, 1, 2]
+    kills = Kills(root / "kills.json")
+    assert kills.count("one") == 3
+    kills.forget("one")
+    kills.forget("unknown")
+    kills = Kills(root / "kills.json")
+    assert [kills.count("one"), kills.count("other")] == [1, 2]
+    assert files(root) == ["kills.json"]
+
+
+def test_kills_of_builds_that_nobody_wants_any_more_do_not_pile_up(root: Path) -> None:
+    kills = Kills(root / "kills.json")
+    for number in range(300):
+        kills.count(f"build-{number}")
+    assert [kills.count("build-0"), kills.count("build-299")] == [1, 2]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"one": "two"}', b"[1]"])
+def test_a_damaged_count_begins_anew(root: Path, damage: bytes) -> None:
+    (root / "kills.json").write_bytes(damage)
+    assert Kills(root / "kills.json").count("one") == 1
+
+
+def test_a_count_that_cannot_be_stored_is_known_to_this_process(root: Path) -> None:
+    kills = Kills(root / "missing" / "kills.json")
+    assert [kills.count("one"), kills.count("one")] == [1, 2]

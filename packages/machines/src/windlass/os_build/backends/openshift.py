@@ -117,7 +117,8 @@ def _volume(lent: Lent) -> dict[str, Any]:
 #
 # | `status.reason` | state |
 # |---|---|
-# | BuildPodEvicted, BuildPodDeleted, NoBuildContainerStatus | Interrupted: the Pod was lost, not the build |
+# | BuildPodDeleted, NoBuildContainerStatus | Interrupted: the Pod was lost, not the build |
+# | BuildPodEvicted | Failed, BuilderEvicted: the Node lacked something, and most probably would again |
 # | CancelledBuild | Failed, BuildCancelled |
 # | ManageDockerfileFailed | Failed, ContainerfileInvalid |
 # | OutOfMemoryKilled | Failed, OutOfMemory |
@@ -127,8 +128,9 @@ def _volume(lent: Lent) -> dict[str, Any]:
 # OpenShift has no reason for a deadline that passed: GenericBuildFailed, no cause in the log and an age beyond
 # `completionDeadlineSeconds` mean that.
 
-_LOST: Final = frozenset({"BuildPodEvicted", "BuildPodDeleted", "NoBuildContainerStatus"})
+_LOST: Final = frozenset({"BuildPodDeleted", "NoBuildContainerStatus"})
 _CERTAIN: Final = {
+    "BuildPodEvicted": Cause.EVICTED,
     "CancelledBuild": Cause.CANCELLED,
     "ManageDockerfileFailed": Cause.CONTAINERFILE,
     "OutOfMemoryKilled": Cause.MEMORY,

@@ -58,6 +58,7 @@ from windlass.os_build.pool.observe import BY_NAME
 from windlass.os_build.pool.questions import (
     Answered,
     Borrowed,
+    Losses,
     Platforms,
     Rendered,
     Unfit,
@@ -247,6 +248,8 @@ class _Decision:
         raise TypeError(f"no plan for {found}")
 
     def _finished(self, build: BuildState, digest: str) -> Plan:
+        if self._seen.losses:
+            self._note_losses(())
         image = self._request.target.digested(digest)
         for_what = f" for {', '.join(named)}" if (named := self._seen.architectures) else ""
         event = self._event(
@@ -377,10 +380,16 @@ class _Decision:
 
     def _lost(self, build: BuildState, when: datetime, anew: str) -> Plan:
         if self._now >= when:
+            if build.phase is Phase.INTERRUPTED and build.ended:
+                self._note_losses((*of.earlier_losses(self._seen, build), build.ended))
             return Plan.of(*self._removed([build], anew))
-        why = self._failure(build) if build.failed else f"Build {build.name} was interrupted"
+        lost = f"Build {build.name} was interrupted" + (f": {build.note}" if build.note else "")
+        why = self._failure(build) if build.failed else lost
         build_condition = BuildCondition(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
         return Plan.of(*self._reported(build_condition, build=build)).then(self._at(when, "begin the build again"))
+
+    def _note_losses(self, losses: tuple[datetime, ...]) -> None:
+        self._seen.need(Losses(str(self._seen.inputs), losses), this_round=True)
 
     def _ready(self, due: of.Ready) -> Plan:
         secrets = current_secrets(self._seen, self._request, self._seen.versions)

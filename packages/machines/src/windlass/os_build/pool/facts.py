@@ -29,6 +29,7 @@ from windlass.os_build.machine_os.request import requested as requested_by_confi
 from windlass.os_build.pool.observe import BY_NAME
 from windlass.os_build.pool.questions import (
     Authorities,
+    Losses,
     Manifest,
     ManifestAnswer,
     Meaning,
@@ -184,7 +185,7 @@ def _with_request(
     backend, versions = _backend(seen, request, backends), versions_of(seen, request)
     note = Wanted(wanted)
     seen.need(note)
-    since, unfit = seen.known(note), seen.known(Unfit((request, backend)))
+    since, unfit, losses = seen.known(note), seen.known(Unfit((request, backend))), seen.known(Losses(str(inputs)))
     return replace(
         facts,
         request=request,
@@ -194,6 +195,7 @@ def _with_request(
         versions=versions,
         refused=_refusal(seen, (inputs, backend, versions), settings),
         unfit=unfit.value if unfit else None,
+        losses=(losses.value or ()) if losses else (),
     )
 
 

@@ -5,7 +5,7 @@
 | registry | `Answered`, `Manifest`, `Platforms`, `Pushed` | the carrier of probes |
 | build-materials | `Credentials`, `Borrowed`, `Rendered`, `Meaning` | objects that no cache holds |
 | the same | `Authorities` | a file of this machine |
-| memory | `Wanted`, `Refused`, `Unfit`, `Untold` | the question: a rule notes a fact, and later attempts know it |
+| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses` | the question: it is a fact that a rule notes for later |
 
 A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
 """
@@ -13,6 +13,7 @@ A note is lost with the process, or when an attempt does not look at it: then th
 import asyncio
 import base64
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -166,9 +167,13 @@ class Untold(_Note[None], frozen=True, eq=False):
     """The registry does not tell whether it has this image."""
 
 
+class Losses(_Note[tuple[datetime, ...]], frozen=True, eq=False):
+    """When builds of these inputs ended that the infrastructure lost."""
+
+
 QUESTIONS: Final = (
     *(Answered, Authorities, Borrowed, Credentials, Manifest, Platforms, Pushed, Rendered, Meaning),
-    *(Wanted, Refused, Unfit, Untold),
+    *(Wanted, Refused, Unfit, Untold, Losses),
 )
 
 

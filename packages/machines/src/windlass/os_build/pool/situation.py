@@ -87,6 +87,9 @@ BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", 
 """Conditions of a pool with which no build starts. `Degraded` is no such one: a failed build may be its cause."""
 
 
+_LOSSES: Final = 10
+
+
 class Gone(Struct, frozen=True):
     """There is no pool, or soon none."""
 
@@ -422,9 +425,14 @@ def _of_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timi
             return _by_registry(seen, build)
         case Phase.INTERRUPTED:
             # The ConfigMap of a builder that was refused is such a one.
-            when = build.ended + timedelta(seconds=timing.lost) if build.ended else now
+            when = _after(build, min(timing.lost * 2 ** len(earlier_losses(seen, build)), timing.anew), now=now)
             return _refused(seen, now=now) or Lost(build, when)
     return _of_failed_build(seen, build, now=now, timing=timing)
+
+
+def earlier_losses(seen: PoolFacts, build: BuildState) -> tuple[datetime, ...]:
+    """When builds like this one were lost, without its own end. The last of them tell as much as all."""
+    return tuple(each for each in seen.losses if each != build.ended)[-_LOSSES:]
 
 
 def _by_registry(seen: PoolFacts, build: BuildState) -> Situation:

@@ -35,7 +35,8 @@ class Timing(Struct, frozen=True, kw_only=True):
     debounce     a pool rests so long after its inputs changed, while further changes come
     retries      the pauses before the second, third, ... attempt after a transient failure
     anew         the pause after the last attempt, if its cause may pass: then attempts begin anew
-    lost         the pause before a build that the infrastructure lost is started again
+    lost         the pause before a build that the infrastructure lost is started again; each time twice as long as the
+                 last time, up to `anew`
     ask_again    when a registry or an API server that refused is asked again: somebody may grant the right there, and
                  nothing tells
     patience     how long a builder may take to start, or a registry to answer, before people are told
@@ -125,6 +126,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     refused   what the API server refused a moment ago; None: nothing that is still asked for
     unfit     why the backend cannot build this Request, if that was found out before
     shown     for which architectures the recorded image is, as the registry says; None: that does not matter
+    losses    when builds of these inputs ended that the infrastructure lost, as far as this process knows
     """
 
     name: str
@@ -141,6 +143,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     refused: Refusal | None = None
     unfit: Problem | None = None
     shown: Shown | Gone | Denied | NotAsked | None = None
+    losses: tuple[datetime, ...] = ()
     deadlines: Deadlines = Deadlines()
 
     @property

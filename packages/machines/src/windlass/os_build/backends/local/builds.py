@@ -6,14 +6,22 @@
 
 What is over stays, also for the next process, until it is removed. A build that this process does not bring to its end
 (`interrupt`, the end of the block, SIGKILL) leaves nothing: whoever still wants it starts it again.
+
+| a signal that ends | the build |
+|---|---|
+| buildah: SIGKILL, mostly by the kernel where memory ends | Interrupted; for the third time Failed, OutOfMemory |
+| buildah: SIGTERM, SIGINT, SIGHUP, outside of a step | Interrupted |
+| a step: SIGKILL, by the kernel or by a buildah that got SIGTERM | Failed, OutOfMemory |
+| the same, and this process is stopped within 10 s: systemd asks all processes of a service to end | nothing is left |
 """
 
 import asyncio
 import contextlib
 import errno
 import shutil
+import signal
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +36,7 @@ from windlass.os_build import failure
 from windlass.os_build import log as logs
 from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environment, images_of
 from windlass.os_build.backends.local.process import Keeper, Place
-from windlass.os_build.backends.local.records import Folder, empty, locked, swept
+from windlass.os_build.backends.local.records import Folder, Kills, empty, locked, swept
 from windlass.os_build.backends.local.requests import RenewCredentials, StartBuild
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.pullspec import DIGEST
@@ -107,6 +115,9 @@ class Slot:
 
 SLOTS: Final = 2
 _SOON: Final = 0.5
+KILLS: Final = 3
+"""After so many SIGKILLs a build has failed: most probably the next builder would be killed, too."""
+_DOUBT: Final = timedelta(seconds=10)
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -174,6 +185,7 @@ class Builds:
             self._lock = await stack.enter_async_context(locked(self._path))
             for inner in ("builds", "slots", "trash"):
                 (self._path / inner).mkdir(mode=0o700, exist_ok=True)
+            self._kills = Kills(self._path / "kills.json")
             self._over = {state.name: state for state in swept(self._path / "builds", trash=self._path / "trash")}
             await self._open_slots(stack)
             await asyncio.to_thread(empty, self._path / "trash")
@@ -272,14 +284,22 @@ class Builds:
         if (build := self._builds.get(name)) is not None:
             build.stop()
             await build.gone()
-        if (state := self._over.pop(name, None)) is not None:
-            Folder(self._path / "builds" / name, trash=self._path / "trash").remove()
+        if (state := self._over.get(name)) is not None:
+            self._forget(state)
             self._changed(state.pool)
 
+    def _forget(self, state: BuildState) -> None:
+        del self._over[state.name]
+        Folder(self._path / "builds" / state.name, trash=self._path / "trash").remove()
+
     def interrupt(self) -> None:
-        """Begin to stop all builds, and leave nothing of them."""
+        """Begin to stop all builds, and leave nothing of them, nor of those that were killed a moment ago."""
         for build in self._builds.values():
             build.stop()
+        for state in [*self._over.values()]:
+            killed = state.failed is not None and state.failed.cause is Cause.MEMORY
+            if killed and state.ended is not None and self._now() - state.ended < _DOUBT:
+                self._forget(state)
 
     async def _live(self, build: _Build) -> tuple[BuildState, str]:
         """The state at the end, and the log of a failure."""
@@ -329,6 +349,8 @@ class Builds:
             state, log = self._failed(build, Failed(cause=Cause.UNKNOWN, tail=logs.tail(str(error)))), ""
         else:
             state, log = task.result()
+        if state is not None and state.phase is not Phase.INTERRUPTED:
+            self._kills.forget(state.name)
         try:
             if state is None:
                 build.folder.remove()
@@ -357,8 +379,7 @@ class Builds:
                 failed = failure.explain(ended.output, exit_code=ended.code, doing=doing)
                 return self._failed(build, failed), ended.output
             if ended.code < 0:
-                note = f"signal {-ended.code} ended buildah"
-                return self._over_now(build, Phase.INTERRUPTED, note=note), ended.output
+                return self._killed(build, ended.output, by=-ended.code), ended.output
         digest = folder.digest.read_text().strip()
         if not DIGEST.fullmatch(digest):
             return self._failed(build, Failed(cause=Cause.UNKNOWN, tail="buildah wrote no digest")), ""
@@ -379,6 +400,11 @@ class Builds:
             slot.folder, image=request.image, auth=auth, digest=folder.digest, given=folder.given
         )
         return [("build", made, request.deadlines.build), ("push", pushed, request.deadlines.push)]
+
+    def _killed(self, build: _Build, log: str, *, by: int) -> BuildState:
+        if by == signal.SIGKILL and (kills := self._kills.count(build.request.name)) >= KILLS:
+            return self._failed(build, failure.killed(log, times=kills))
+        return self._over_now(build, Phase.INTERRUPTED, note=f"signal {by} ended buildah")
 
     def _failed(self, build: _Build, failed: Failed) -> BuildState:
         return self._over_now(build, Phase.FAILED, failed=failed)

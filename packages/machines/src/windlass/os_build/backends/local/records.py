@@ -8,6 +8,7 @@
                     outcome.json        the `BuildState` of a build that is over: written last, and at once
                     log                 the end of the log of one that failed
     DIR/slots/N/                        a store of images (`slots`)
+    DIR/kills.json                      how often SIGKILL ended the builder of which build
     DIR/trash/                          what is being deleted
 
 When a build is over, only `outcome.json` and `log` are left. A folder without `outcome.json` is of a build that did not
@@ -39,6 +40,10 @@ from windlass.os_build.inputs.containers import POLICY, REGISTRIES, REGISTRIES_F
 _OUTCOME: Final = "outcome.json"
 _PATIENCE: Final = 3.5
 """Seconds that keepers of a process that was killed may still hold the lock."""
+
+
+_KILLS: Final = 100
+"""Names of builds."""
 
 
 class InUse(Exception):
@@ -160,6 +165,37 @@ class Folder:
         # These may be gigabytes: they are moved away at once, and deleted later.
         with contextlib.suppress(FileNotFoundError):
             self.temporary.rename(self._trash / f"{self.path.name}-{time.monotonic_ns()}")
+
+
+class Kills:
+    """How often SIGKILL ended the builder of a build, by the name of the build; the next process goes on counting.
+
+    A count that cannot be stored is known to this process alone. Only the last names are kept: a build that is not
+    wanted any more has no end that would remove its count.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._counts: dict[str, int] = {}
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            self._counts = decoding.decode(file.read_bytes(), dict[str, int])
+
+    def count(self, name: str) -> int:
+        """One more; returns how many there are."""
+        number = self._counts.pop(name, 0) + 1
+        self._counts[name] = number
+        self._store()
+        return number
+
+    def forget(self, name: str) -> None:
+        if self._counts.pop(name, None) is not None:
+            self._store()
+
+    def _store(self) -> None:
+        self._counts = dict([*self._counts.items()][-_KILLS:])
+        with contextlib.suppress(OSError):
+            _new(self._file).write_bytes(msgspec.json.encode(self._counts))
+            _new(self._file).rename(self._file)
 
 
 def _new(file: Path) -> Path:
