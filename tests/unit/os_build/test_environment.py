@@ -155,5 +155,8 @@ def test_certificates_are_read_from_a_file_or_from_the_crt_files_of_a_folder(tmp
     assert certificates_in(tmp_path / "b.crt") == pem("b")
     with pytest.raises(ValueError, match="no certificate"):
         certificates_in(tmp_path / "key.pem")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"the folder has no file \*\.crt"):
+        certificates_in(tmp_path / "empty")
     with pytest.raises(ValueError, match="no certificate"):
         certificates("-----BEGIN CERTIFICATE-----\n")

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.unit.os_build.fake import DIGEST
 from tests.unit.os_build.world import TARGET, World, claimed, config_map
@@ -12,14 +13,16 @@ from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Event, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.kube.clock import rfc3339
 from windlass.kube.errors import Forbidden, Status
 from windlass.kube.verbs import PatchType
-from windlass.os_build.builder import Obstacle
+from windlass.os_build.builder import ATTEMPTS, Cause, Failed, Obstacle
 from windlass.os_build.cli.look import PoolInspection, look
 from windlass.os_build.cli.page import as_json, as_text, problems
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.overview import State
+from windlass.os_build.pool import situation as of
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.testing.builds.openshift import Built
 
@@ -70,6 +73,17 @@ async def test_a_failed_build_says_step_exit_code_log_and_remedy() -> None:
     [problem] = problems(await seen(cluster))
     assert problem.reason == "StepFailed"
     assert "Correct the command" in problem.text
+
+
+async def test_a_failure_that_may_pass_says_when_attempts_begin_anew_as_the_condition_does() -> None:
+    cluster = Cluster()
+    await cluster.end(FAILED)
+    sight = await seen(cluster)
+    last = structs.replace(sight.builds[0], attempt=ATTEMPTS, failed=Failed(cause=Cause.DISK))
+    sight.situation = of.Broken(last, NOW + timedelta(minutes=30))
+    [problem] = problems(sight)
+    assert problem.reason == "DiskFull"
+    assert problem.text.endswith(f"It is built again at {rfc3339(NOW + timedelta(minutes=30))}.")
 
 
 async def test_a_pool_that_asks_for_another_image_keeps_the_one_it_has() -> None:

@@ -188,7 +188,10 @@ def certificates_in(path: Path) -> str:
     """The certificates in PEM of a file, or of the *.crt of a folder. Raises OSError, ValueError."""
     if not path.is_dir():
         return certificates(path.read_text())
-    return "".join(certificates(file.read_text()) for file in sorted(path.glob("*.crt")))
+    found = sorted(path.glob("*.crt"))
+    if not found:
+        raise ValueError("the folder has no file *.crt")
+    return "".join(certificates(file.read_text()) for file in found)
 
 
 def _pem(encoded: str, field: str, remedy: str) -> str:

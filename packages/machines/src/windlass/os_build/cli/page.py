@@ -71,11 +71,13 @@ def problems(sight: PoolInspection) -> list[Problem]:
             found = [Problem("OptedOut", text)]
         case of.Unclear(problem):
             found = [problem]
-        case of.Broken(build) if build.failed is not None and sight.facts and isinstance(sight.facts.request, Request):
+        case of.Broken(build, again) if (
+            build.failed is not None and sight.facts and isinstance(sight.facts.request, Request)
+        ):
             # Its log is among the builders.
             failed = replace(build.failed, tail="")
             request = sight.facts.request.on(build.architecture)
-            text = failure_text(failed, request, attempt=build.attempt, attempts=ATTEMPTS)
+            text = failure_text(failed, request, attempt=build.attempt, attempts=ATTEMPTS, again=again)
             found = [Problem(str(build.failed.cause), text)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]

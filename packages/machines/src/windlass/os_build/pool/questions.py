@@ -224,7 +224,6 @@ class Registries(Protocol):
 
 
 def _authorities(path: Path) -> str | Problem:
-    # Read each time: it may be a mount of a ConfigMap, whose certificates are rotated.
     try:
         return certificates_in(path)
     except (OSError, ValueError) as error:
@@ -248,7 +247,8 @@ class MaterialsAnswerer:
     async def answer(self, question: Credentials | Borrowed | Rendered | Meaning | Authorities, /) -> Any:
         match question:
             case Authorities(path):
-                return _authorities(path)
+                # The file may be on a network. Its certificates are rotated, if it is a mount of a ConfigMap.
+                return await asyncio.to_thread(_authorities, path)
             case Borrowed(lent):
                 return {each.at: Files(await self._files(each)) for each in lent}
             case Credentials():
