@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from windlass.api.coordination import Lease
-from windlass.api.core import ConfigMap, Secret
+from windlass.api.core import ConfigMap, Namespace, Node, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import KubernetesObject
@@ -75,3 +75,13 @@ def test_builds_on_this_machine_are_a_system_only_if_they_are_allowed(local: Any
 def test_the_names_are_those_of_the_command_line() -> None:
     found = installation()
     assert (found.name, found.service_account.namespace, found.theirs) == ("os-build", HOME, (NAMESPACE,))
+
+
+def test_the_rights_to_remove_images_are_there_only_if_images_are_removed() -> None:
+    for keep, expected in ((None, False), (0, True)):
+        settings = OsBuildSettings(pools=Settings(keep_images=keep))
+        may = Declared(installation(settings=settings).permissions())
+        assert may(Node, "list", namespace=None) is expected
+        assert may(Namespace, "get", namespace=None, name="kube-system") is expected
+        assert not may(Namespace, "get", namespace=None, name="default")
+        assert ("images" in frame(settings, home=HOME).systems) is expected

@@ -29,12 +29,14 @@ from windlass.os_build.pool.snapshot import Settings, Timing
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.request import BackendName
-from windlass.os_build.service import Local, maker
+from windlass.os_build.retention.contents import SYSTEM as IMAGES
+from windlass.os_build.retention.contents import ImagesCarrier
+from windlass.os_build.service import Local, images_maker, maker
 from windlass.os_build.settings import OsBuildSettings
 from windlass.testing.builds.openshift import Built, PlayedBuilds
 from windlass.testing.builds.pods import Ended, PlayedPods
 
-QUICK: Final = Timing(debounce=0.0, retries=(0.2, 0.2, 0.2), lost=0.2, ask_again=0.5, patience=0.5)
+QUICK: Final = Timing(debounce=0.0, retries=(0.2, 0.2, 0.2), lost=0.2, ask_again=0.5, patience=0.5, images=0.2)
 """What takes minutes, in fractions of a second."""
 STEP: Final = "RUN exit 7"
 FAILURE: Final = f'STEP 2/2: {STEP}\nno match for argument\nError: building at STEP "{STEP}": exit status 7'
@@ -183,10 +185,11 @@ async def at_work(
     deadlines: Deadlines = Deadlines(),  # noqa: B008 - frozen
     machine_os_configs: bool = False,
     account: ClusterConfig | None = None,
+    **more: Any,
 ) -> AsyncIterator[Stage]:
     """The controller at work, as a new process that leads; with a `folder`, also with builds on this machine.
 
-    `account`: whose rights it has; None: all.
+    `account`: whose rights it has; None: all. `more`: other fields of `Settings`.
     """
     pools = Settings(
         namespace=cluster.namespace,
@@ -194,10 +197,12 @@ async def at_work(
         machine_os_configs=machine_os_configs,
         timing=timing,
         deadlines=deadlines,
+        **more,
     )
     settings = OsBuildSettings(pools=pools)
-    registries = RegistryCarrier(Registry(insecure=(cluster.registry.host,)))
-    systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
+    registry = Registry(insecure=(cluster.registry.host,))
+    registries, images = RegistryCarrier(registry), ImagesCarrier(registry)
+    systems: dict[str, Carrier[Any]] = {REGISTRY: registries, IMAGES: images}
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(registries)
         local = None
@@ -210,6 +215,8 @@ async def at_work(
         ours = await stack.enter_async_context(Writes(account or cluster.client.config))
         manager = await stack.enter_async_context(Manager(ours, systems=systems))
         await manager.start(maker(settings, registries, local=local))
+        if pools.keep_images is not None:
+            await manager.start(images_maker(settings, images, local=local))
         running = asyncio.create_task(manager.run())
         try:
             yield Stage(cluster, ours, local.builds if local else None)

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.os_build.inputs.cases import BASE, EXTENSIONS, NAME, context, machine_config, problem, request
+from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.containerfile import APPLY
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.inputs.extensions import KERNELS, NEWER, PACKAGES, Wanted, script
+from windlass.os_build.inputs.labels import cluster_mark
 from windlass.os_build.inputs.lint import lint_user_part
 
 IGNITION = ApplyBy.IGNITION
@@ -38,6 +41,17 @@ def test_as_a_tree() -> None:
         f'LABEL baseOSContainerImage="{BASE}"\n'
         f"\n{USER}\n"
     )
+
+
+def test_an_image_names_its_cluster_only_if_images_are_removed_and_its_build_has_the_same_name() -> None:
+    plain, marked = request(), replace(request(), cluster="uid-of-a-cluster")
+    assert "io.windlass.cluster" not in context(machine_config(), plain).containerfile
+    for apply_by in ApplyBy:
+        text = context(machine_config(), marked, apply_by=apply_by).containerfile
+        mark = cluster_mark("uid-of-a-cluster", pool="worker", config=NAME, base=BASE)
+        assert f'LABEL io.windlass.cluster="{mark}"\n' in text
+        assert "uid-of-a-cluster" not in text
+    assert inputs_of(plain, applied_by="tree") == inputs_of(marked, applied_by="tree")
 
 
 def test_nothing_in_a_label_is_replaced_or_ends_it() -> None:

@@ -48,6 +48,13 @@ def _options(function: Any) -> Any:
             help="Ask this registry by plain HTTP, and let builds on this machine push there; may be repeated.",
         ),
         click.option(
+            "--keep-images",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="Remove images from the registry that this cluster built and nothing uses, except the newest N of "
+            "each pool. [default: remove none]",
+        ),
+        click.option(
             "--local-builds",
             type=click.Path(path_type=Path, file_okay=False),
             metavar="DIR",
@@ -97,6 +104,7 @@ def _install(
     push_timeout: float = 600.0,
     debounce: float = 5.0,
     insecure_registries: tuple[str, ...] = (),
+    keep_images: int | None = None,
     local_builds: Path | None = None,
     local_slots: int = 2,
     local_storage_driver: str = "vfs",
@@ -129,6 +137,7 @@ def _install(
             deadlines=Deadlines(build=build_timeout, push=push_timeout),
             egress=egress,
             registry_ca=registry_ca,
+            keep_images=keep_images,
         ),
         insecure=insecure_registries,
         placement=placement,

@@ -11,6 +11,7 @@ are asked for serves as well, and the registry tells which it is for.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -60,8 +61,7 @@ def build_name(pool: str, inputs: Inputs, attempt: int = 1, *, architecture: str
     `architecture`: of one of the images that a list names.
     """
     end = f"-{architecture}" if architecture else ""
-    short = pool[: _POOL_CHARACTERS - len(end)].rstrip("-.").replace(".", "-")
-    return f"build-{short}{end}-{_unique(pool, inputs)}" + (f"-{attempt}" if attempt > 1 else "")
+    return f"build-{_short(pool, end)}{end}-{_unique(pool, inputs)}" + (f"-{attempt}" if attempt > 1 else "")
 
 
 def is_named_by(name: str, pool: str, inputs: Inputs) -> bool:
@@ -76,6 +76,19 @@ def list_tag(tag: str, architectures: Iterable[str]) -> str:
 
 def _unique(pool: str, inputs: Inputs) -> str:
     return _hash([pool, str(inputs)])[:_DIGITS]
+
+
+def build_tags(pool: str, *, config: str = "", architectures: Iterable[str] = ()) -> re.Pattern[str]:
+    """The tags that builds of a pool give: names of attempts, of each architecture, and of lists; with `config`, of the
+    MachineOSBuilds of that MachineOSConfig, too."""
+    ends = ["", *(f"-{each}" for each in architectures)]
+    names = [f"build-{_short(pool, end)}{end}" for end in ends] + ([config] if config else [])
+    listed = "|".join(map(re.escape, ends))
+    return re.compile(rf"(?:{'|'.join(map(re.escape, names))})-[a-f0-9]{{{_DIGITS}}}(?:-\d+)?(?:{listed})*")
+
+
+def _short(pool: str, end: str) -> str:
+    return pool[: _POOL_CHARACTERS - len(end)].rstrip("-.").replace(".", "-")
 
 
 def _hash(parts: list[str]) -> str:

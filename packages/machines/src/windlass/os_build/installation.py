@@ -25,11 +25,15 @@ def installation(*, home: str = HOME, settings: OsBuildSettings | None = None) -
 
     def permissions() -> tuple[Declaration, ...]:
         from windlass.os_build.planning import Unasked
-        from windlass.os_build.service import lease, maker
+        from windlass.os_build.registry import Registry
+        from windlass.os_build.retention.contents import ImagesCarrier
+        from windlass.os_build.service import images_maker, lease, maker
 
-        made = maker(chosen, Unasked())(Unread())
+        made = [maker(chosen, Unasked())(Unread())]
+        if chosen.pools.keep_images is not None:
+            made.append(images_maker(chosen, ImagesCarrier(Registry()))(Unread()))
         name, namespace = lease(chosen, home=home)
-        return permissions_of((made,), lease=name, namespace=namespace)
+        return permissions_of(made, lease=name, namespace=namespace)
 
     def frame() -> "Frame":
         from windlass.os_build.service import frame

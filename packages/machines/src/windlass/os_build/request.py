@@ -83,6 +83,7 @@ class Request(Struct, frozen=True, kw_only=True):
     architectures  those that builders are chosen for, sorted (`architectures`); none: builders run anywhere
     containerfiles the user's part by architecture, where it is not the same for all
     architecture   of one build: what its builder is to run on; empty: anything
+    cluster        the identity of the cluster, if images say which one built them; else empty
     """
 
     pool: str
@@ -100,6 +101,7 @@ class Request(Struct, frozen=True, kw_only=True):
     architectures: tuple[str, ...] = ()
     containerfiles: tuple[tuple[str, str], ...] = ()
     architecture: str = ""
+    cluster: str = ""
 
     def on(self, architecture: str) -> "Request":
         """The request as a builder of this architecture gets it; empty: as any builder does."""

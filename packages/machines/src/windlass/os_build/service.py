@@ -3,6 +3,7 @@
     RegistryCarrier ── asks registries who may push
     Builds ─────────── on this machine, if the process was started with a folder for them
     pool controller ── over the builders of the cluster, and those
+    images controller ── removes images from registries, if so many are to be kept
 
 The process has its own Lease, for which only its replicas compete. If it serves MachineOSConfigs, it competes for the
 Lease of the Machine Config Operator's builder instead: never do both build. Builds of the cluster go on without a
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from msgspec import Struct, structs
 
-from windlass.capability.service import Frame, Make, ProcessSettings, Steady
+from windlass.capability.service import Frame, Make, ProcessSettings, configured
 from windlass.kube.client import Client
 from windlass.kube.control.controller import Controller
 from windlass.kube.control.effects import Carrier
@@ -25,6 +26,7 @@ from windlass.kube.control.seen import Present
 from windlass.kube.control.source import Mailbox
 from windlass.kube.process.lease import Election, LeaseTimes, own_identity
 from windlass.kube.process.manager import Manager
+from windlass.kube.process.run import Steady
 from windlass.os_build.backends.every import backends_of
 from windlass.os_build.backends.local.backend import LocalBackend
 from windlass.os_build.backends.local.buildah import Buildah
@@ -39,6 +41,9 @@ from windlass.os_build.pool.questions import Registries
 from windlass.os_build.pool.snapshot import PoolSnapshot
 from windlass.os_build.registry import SYSTEM as REGISTRY
 from windlass.os_build.registry import Registry, RegistryCarrier
+from windlass.os_build.retention.contents import SYSTEM as IMAGES
+from windlass.os_build.retention.contents import ImagesCarrier
+from windlass.os_build.retention.controller import images_controller
 from windlass.os_build.settings import OsBuildSettings
 
 OWN_LEASE: Final = "windlass-os-build"
@@ -83,6 +88,17 @@ def maker(
     return make
 
 
+def images_maker(settings: OsBuildSettings, carrier: ImagesCarrier, *, local: Local | None = None) -> Make:
+    """Makes the controller that removes images."""
+
+    def make(reader: Any) -> Controller[Any, Any]:
+        own = None if local is None else LocalBackend(local.builds, local.mailbox)
+        backends = backends_of(reader, namespace=settings.pools.namespace, placement=settings.placement, local=own)
+        return images_controller(reader, backends, carrier, settings=settings.pools)
+
+    return make
+
+
 def _pool(seen: PoolSnapshot) -> Target | None:
     """What Events are about, of a refused write that no condition tells: conditions of pools say how a build is."""
     return target(seen.pool) if isinstance(seen.pool, Present) else None
@@ -95,9 +111,12 @@ def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:
 
 def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     """Its own Lease is in `home`."""
-    registries = RegistryCarrier(Registry(insecure=settings.insecure))
+    registry = Registry(insecure=settings.insecure)
+    registries, images = RegistryCarrier(registry), ImagesCarrier(registry)
     local = Local.of(settings)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
+    if settings.pools.keep_images is not None:
+        systems[IMAGES] = images
     if local is not None:
         systems[BUILDAH] = LocalCarrier(local.builds)
 
@@ -111,7 +130,10 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
             counters = BuildCounters(term=lambda: manager.term, leads=lambda: manager.leading)
             manager.metrics.registry.register(BuildFigures(manager.pool.ledger.cached))
             manager.metrics.registry.register(counters)
-        return Steady(manager, (maker(settings, registries, local=local, counters=counters),), process)
+        makers = [configured(maker(settings, registries, local=local, counters=counters), process)]
+        if settings.pools.keep_images is not None:
+            makers.append(images_maker(settings, images, local=local))
+        return Steady(manager, makers)
 
     @asynccontextmanager
     async def holding() -> AsyncIterator[None]:

@@ -2,11 +2,12 @@
 
 | module | verb, or what it holds |
 |---|---|
-| `list`, `describe`, `rebuild` | the pools of a cluster |
+| `list`, `describe`, `rebuild`, `prune` | the pools of a cluster |
 | `render`, `build` | images from files, without a cluster |
 | `given`, `from_files` | the options that name those files; reads them |
 | `look`, `names` | reads a cluster as the controller does; completes names of pools |
 | `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
+| `pruning` | removes images by the rule of the controller |
 | `building` | the build on this machine |
 """
 
@@ -16,6 +17,7 @@ VERBS = {
     "list": Verb("Show how the images of pools are doing."),
     "describe": Verb("Show everything about the image of one pool."),
     "rebuild": Verb("Build the images of pools again, from the same inputs."),
+    "prune": Verb("Remove images from the registry that nothing uses any more."),
     "render": Verb("Print the Containerfile of a pool, or write all files of its build.", offline=True),
     "build": Verb("Build the image of a pool on this machine and push it, without a cluster.", offline=True),
 }

@@ -19,6 +19,14 @@ from typing import Final
 from windlass.os_build.constants import NAMESPACE, OS_IMAGES
 from windlass.os_build.environment import BUNDLE
 from windlass.os_build.inputs.extensions import DEFAULT, MOUNT, Wanted, script
+from windlass.os_build.inputs.labels import (
+    BASE_LABEL,
+    CLUSTER_LABEL,
+    CONFIG_LABEL,
+    POOL_LABEL,
+    RELEASE_LABEL,
+    cluster_mark,
+)
 from windlass.os_build.inputs.machine_config import Rendered
 from windlass.os_build.inputs.tree import CURRENT_CONFIG
 from windlass.os_build.request import Problem, Request
@@ -114,10 +122,11 @@ def scripts(wanted: Wanted) -> dict[str, bytes]:
 
 def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: str) -> str:
     labels = {
-        "machineconfig": request.config,
-        "machineconfigpool": request.pool,
-        "releaseversion": release(rendered, request),
-        "baseOSContainerImage": base,
+        CONFIG_LABEL: request.config,
+        POOL_LABEL: request.pool,
+        RELEASE_LABEL: release(rendered, request),
+        BASE_LABEL: base,
+        CLUSTER_LABEL: cluster_mark(request.cluster, pool=request.pool, config=request.config, base=base),
     }
     if request.egress.trust_bundle:
         # Before the user's part, whose commands may need it. Not every base image has the program.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
-from windlass.api.core import ConfigMap, Event, Node, Secret
+from windlass.api.core import ConfigMap, Event, Namespace, Node, Secret
 from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.asking import ObjectAnswerer
@@ -33,6 +33,7 @@ from windlass.os_build.constants import (
 from windlass.os_build.pool.decide import decide
 from windlass.os_build.pool.observe import BY_CONFIG, BY_NAME, BY_POOL, PoolReader, config_of, pool_observer, pool_of
 from windlass.os_build.pool.questions import (
+    CLUSTER_NAMESPACE,
     MATERIALS,
     MEMORY,
     QUESTIONS,
@@ -129,6 +130,7 @@ def pool_controller(
             # Why a builder does not start.
             permission(Event, "list", namespace=namespace),
             *(_of_machine_os_configs() if door else ()),
+            *(() if settings.keep_images is None else (permission(Namespace, "get", names=(CLUSTER_NAMESPACE,)),)),
             *(declared for backend in backends.values() for declared in backend.permissions),
         ),
         answerers={

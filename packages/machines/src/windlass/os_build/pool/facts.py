@@ -29,6 +29,7 @@ from windlass.os_build.machine_os.request import requested as requested_by_confi
 from windlass.os_build.pool.observe import BY_NAME
 from windlass.os_build.pool.questions import (
     Authorities,
+    Cluster,
     Losses,
     Manifest,
     ManifestAnswer,
@@ -64,8 +65,7 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
         return facts
     match seen.config:
         case None if opted_in(pool.object):
-            request = _in_environment(seen, requested(pool.object, _given(seen, settings)), settings)
-            request = _for_machines(seen, pool.object, request)
+            request = request_of(seen, pool.object, settings) or Problem("NotRead", "the pool asks for nothing")
             if isinstance(request, Problem):
                 return replace(facts, request=request)
             inputs = inputs_of(request, applied_by=settings.apply_by)
@@ -75,11 +75,7 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
             return facts
         case Present() as config if settings.machine_os_configs:
             facts = replace(facts, claimed=config.metadata.name)
-            asked = _requested_by_config(seen, config.object, pool.object)
-            placement = placement_in(_given(seen, settings))
-            if isinstance(asked, Request):
-                asked = placement if isinstance(placement, Problem) else replace(asked, placement=placement)
-            asked = _in_environment(seen, asked, settings)
+            asked = request_of(seen, pool.object, settings) or Problem("NotRead", "the pool asks for nothing")
             if isinstance(asked, Problem):
                 return replace(facts, request=asked, claim=Claim(config=config, name=asked))
             claim = _claim(seen, config, pool, asked)
@@ -136,6 +132,21 @@ def _shown(facts: PoolFacts, image: str, request: Request) -> Shown | Gone | Den
     return platforms(facts, Platforms(Target.parse(repository), digest, credentials, request.egress))
 
 
+def request_of(seen: PoolSnapshot, pool: MachineConfigPool, settings: Settings) -> Request | Problem | None:
+    """What is asked for; None: no image of this process."""
+    match seen.config:
+        case None if opted_in(pool):
+            request = _in_environment(seen, requested(pool, _given(seen, settings)), settings)
+            return _for_machines(seen, pool, request)
+        case Present() as config if settings.machine_os_configs:
+            asked = _requested_by_config(seen, config.object, pool)
+            placement = placement_in(_given(seen, settings))
+            if isinstance(asked, Request):
+                asked = placement if isinstance(placement, Problem) else replace(asked, placement=placement)
+            return _in_environment(seen, asked, settings)
+    return None
+
+
 def _in_environment(seen: PoolSnapshot, request: Request | Problem, settings: Settings) -> Request | Problem:
     """The request with the way to the outside that the ControllerConfig and the settings describe."""
     if isinstance(request, Problem):
@@ -153,7 +164,10 @@ def _in_environment(seen: PoolSnapshot, request: Request | Problem, settings: Se
     if isinstance(config, Unreadable):
         return Problem("EnvironmentInvalid", f"ControllerConfig {config.metadata.name} cannot be read: {config.why}")
     egress = _egress(config.object if config else None, options)
-    return egress if isinstance(egress, Problem) else replace(request, egress=egress)
+    if isinstance(egress, Problem):
+        return egress
+    cluster = "" if settings.keep_images is None else seen.need(Cluster())
+    return cluster if isinstance(cluster, Problem) else replace(request, egress=egress, cluster=cluster)
 
 
 def _egress(config: ControllerConfig | None, options: Egress) -> Egress | Problem:

@@ -5,7 +5,8 @@
 | registry | `Answered`, `Manifest`, `Platforms`, `Pushed` | the carrier of probes |
 | build-materials | `Credentials`, `Borrowed`, `Rendered`, `Meaning` | objects that no cache holds |
 | the same | `Authorities` | a file of this machine |
-| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses` | the question: it is a fact that a rule notes for later |
+| the same | `Cluster` | the namespace `kube-system`, which every cluster has once |
+| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses` | the question: a rule notes a fact, and later attempts know it |
 
 A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
 """
@@ -18,10 +19,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from windlass.api.core import ConfigMap, Secret
+from windlass.api.core import ConfigMap, Namespace, Secret
 from windlass.api.machineconfiguration import MachineConfig, RenderedMachineConfig
 from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.seen import Absent, Present, Reader
+from windlass.kube.errors import Forbidden, Undeclared
 from windlass.os_build.constants import ARCHITECTURE
 from windlass.os_build.credentials import Auths, Login, Secrets, auths
 from windlass.os_build.environment import Egress, Files, Lent, certificates_in
@@ -34,6 +36,7 @@ from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.request import PULL_SECRET, PUSH_SECRET, Problem, Request
 
 MATERIALS: Final = "build-materials"
+CLUSTER_NAMESPACE: Final = "kube-system"
 MEMORY: Final = "memory"
 
 A = TypeVar("A")
@@ -131,6 +134,14 @@ class Meaning(Question[RenderedMachineConfig | None], frozen=True):
     name: str
 
 
+class Cluster(Question[str | Problem], frozen=True):
+    """The identity of this cluster: the uid of its namespace kube-system. Objects that are restored elsewhere are of
+    another cluster then."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+    KEPT: ClassVar[bool] = True
+
+
 class _Note(Question[A], Generic[A], frozen=True, eq=False):
     """A fact that a rule found, kept for later attempts. Notes about the same are one question: `known` finds the last.
 
@@ -172,7 +183,7 @@ class Losses(_Note[tuple[datetime, ...]], frozen=True, eq=False):
 
 
 QUESTIONS: Final = (
-    *(Answered, Authorities, Borrowed, Credentials, Manifest, Platforms, Pushed, Rendered, Meaning),
+    *(Answered, Authorities, Borrowed, Cluster, Credentials, Manifest, Platforms, Pushed, Rendered, Meaning),
     *(Wanted, Refused, Unfit, Untold, Losses),
 )
 
@@ -244,8 +255,10 @@ class MaterialsAnswerer:
         self._reader = reader
         self._settings = settings
 
-    async def answer(self, question: Credentials | Borrowed | Rendered | Meaning | Authorities, /) -> Any:
+    async def answer(self, question: Credentials | Borrowed | Rendered | Meaning | Authorities | Cluster, /) -> Any:
         match question:
+            case Cluster():
+                return await self._cluster()
             case Authorities(path):
                 # The file may be on a network. Its certificates are rotated, if it is a mount of a ConfigMap.
                 return await asyncio.to_thread(_authorities, path)
@@ -258,6 +271,20 @@ class MaterialsAnswerer:
             case Meaning(name):
                 found = await self._reader.see(RenderedMachineConfig, name, live=True)
                 return found.object if isinstance(found, Present) else None
+
+    async def _cluster(self) -> str | Problem:
+        try:
+            found = await self._reader.see(Namespace, CLUSTER_NAMESPACE, live=True)
+        except (Forbidden, Undeclared) as error:
+            text = (
+                f"Namespace {CLUSTER_NAMESPACE} may not be read: {error}: apply the present manifests of this process"
+            )
+            return Problem("EnvironmentInvalid", text)
+        if isinstance(found, Present) and found.metadata.uid:
+            return found.metadata.uid
+        return Problem(
+            "EnvironmentInvalid", f"Namespace {CLUSTER_NAMESPACE} does not exist, by which a cluster is known"
+        )
 
     async def _files(self, lent: Lent) -> Mapping[str, bytes]:
         """The files of one object; none if it is gone meanwhile."""

@@ -42,6 +42,7 @@ class Timing(Struct, frozen=True, kw_only=True):
     patience     how long a builder may take to start, or a registry to answer, before people are told
     silence      how long a registry may not tell whether it has an image, before it is built anew, or taken unseen
     grace        how long a build may outlast its deadlines before it is cancelled from here
+    images       how long a pool rests after its images were looked at
     """
 
     debounce: float = 5.0
@@ -52,6 +53,7 @@ class Timing(Struct, frozen=True, kw_only=True):
     patience: float = 45.0
     silence: float = 300.0
     grace: float = 60.0
+    images: float = 60.0
 
 
 TIMING: Final = Timing()
@@ -65,6 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_builds          so many builds run in the cluster at a time; 0: all that are due
     egress              how the world outside is reached where no ControllerConfig says that
     registry_ca         a file, or a folder of *.crt, with CAs of registries that builders and this process trust
+    keep_images         so many images of each pool are kept beside those in use; None: all images
     """
 
     namespace: str = constants.NAMESPACE
@@ -75,6 +78,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     deadlines: Deadlines = Deadlines()
     egress: Egress = Egress()
     registry_ca: Path | None = None
+    keep_images: int | None = None
 
 
 class PoolSnapshot(Asking, frozen=True, kw_only=True):

@@ -22,8 +22,8 @@ from windlass.kube.foreign import Malformed, read_json
 from windlass.kube.retry_after import retry_after
 from windlass.os_build.pullspec import Target
 
-_REFUSED: Final = frozenset({"UNAUTHORIZED", "DENIED"})
-_NO_SUCH: Final = frozenset({"NAME_UNKNOWN", "NAME_INVALID", "NOT_FOUND", "MANIFEST_UNKNOWN"})
+REFUSED: Final = frozenset({"UNAUTHORIZED", "DENIED"})
+NO_SUCH: Final = frozenset({"NAME_UNKNOWN", "NAME_INVALID", "NOT_FOUND", "MANIFEST_UNKNOWN"})
 _LONGEST: Final = 200
 
 
@@ -146,7 +146,7 @@ def about_push(reply: Reply, target: Target, *, user: str, origin: str) -> Answe
         return Answer(Kind.GRANTED, f"registry {target.host} lets {whose} push to {target.path}")
     if reply.status >= 500 or reply.status == 429 or code == "TOOMANYREQUESTS":
         return not_asked(target, f"it answers {reply}")
-    if code in _REFUSED or reply.status in (401, 403):
+    if code in REFUSED or reply.status in (401, 403):
         if not user:
             remedy = f"{origin} has no credentials for it: add an entry for {target.host}"
         else:
@@ -154,7 +154,7 @@ def about_push(reply: Reply, target: Target, *, user: str, origin: str) -> Answe
         return Answer(
             Kind.DENIED, f"registry {target.host} does not let {whose} push to {target.path} ({reply}): {remedy}"
         )
-    if code in _NO_SUCH or reply.status == 404:
+    if code in NO_SUCH or reply.status == 404:
         remedy = "create it there, or correct the name of the repository"
         return Answer(Kind.UNKNOWN, f"registry {target.host} has no repository {target.path} ({reply}): {remedy}")
     if code == "UNSUPPORTED" or reply.status == 405:
@@ -173,11 +173,11 @@ def about_manifest(reply: Reply, image: str, *, origin: str) -> Gone | Denied | 
     """The answer to a question for a manifest that was not shown; `image` is its pullspec."""
     code, message = reply.error
     quay_removed = reply.status == 500 and re.search("deleted|expired", message, re.IGNORECASE)
-    if quay_removed or code in _NO_SUCH or (code == "UNKNOWN" and "not found" in message.lower()):
+    if quay_removed or code in NO_SUCH or (code == "UNKNOWN" and "not found" in message.lower()):
         return Gone(f"{image} is not in the registry ({reply})")
     if reply.status >= 500 or reply.status == 429 or code == "TOOMANYREQUESTS":
         return NotAsked(f"the registry could not be asked for {image}: it answers {reply}")
-    if code in _REFUSED or reply.status in (401, 403):
+    if code in REFUSED or reply.status in (401, 403):
         return Denied(f"the registry does not show {image} ({reply}): correct the credentials in {origin}")
     if reply.status == 404:
         return Gone(f"{image} is not in the registry ({reply})")
@@ -189,6 +189,6 @@ def about_list(reply: Reply, image: str, *, origin: str) -> Refused | Denied | N
     code, _ = reply.error
     if reply.status >= 500 or reply.status == 429 or code == "TOOMANYREQUESTS":
         return NotAsked(f"the list {image} could not be pushed: the registry answers {reply}")
-    if code in _REFUSED or reply.status in (401, 403):
+    if code in REFUSED or reply.status in (401, 403):
         return Denied(f"the registry does not take the list {image} ({reply}): correct the credentials in {origin}")
     return Refused(f"the registry does not take the list {image} ({reply}): allow OCI image indexes there")

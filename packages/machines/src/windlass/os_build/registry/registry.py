@@ -36,6 +36,7 @@ from windlass.os_build.registry.answers import (
 from windlass.os_build.registry.conversation import Conversation, location
 from windlass.os_build.registry.images import MANIFEST
 from windlass.os_build.registry.index import MANIFEST_TYPES, digest_of
+from windlass.os_build.registry.repository import Repository
 from windlass.os_build.registry.wire import NoAnswer, Wire
 
 A = TypeVar("A")
@@ -86,6 +87,13 @@ class Registry:
             return not_asked(target, str(error))
         except TimeoutError:
             return not_asked(target, f"no answer within {self._seconds:g} s")
+
+    def repository(
+        self, target: Target, login: Login | None, *, actions: str, origin: str, egress: Egress = NOTHING
+    ) -> Repository:
+        """What is done in one repository; `actions` are those of the scope, such as `pull,push`."""
+        conversation = Conversation(self._wire, target, login=login, actions=actions, egress=egress)
+        return Repository(target, conversation, origin=origin, seconds=self._seconds)
 
     async def manifest(
         self, target: Target, reference: str, login: Login | None, *, origin: str, egress: Egress = NOTHING
