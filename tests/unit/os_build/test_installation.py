@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from windlass.api.coordination import Lease
-from windlass.api.core import ConfigMap, Namespace, Node, Secret
+from windlass.api.core import ConfigMap, Namespace, Secret
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import KubernetesObject
@@ -81,7 +81,6 @@ def test_the_rights_to_remove_images_are_there_only_if_images_are_removed() -> N
     for keep, expected in ((None, False), (0, True)):
         settings = OsBuildSettings(pools=Settings(keep_images=keep))
         may = Declared(installation(settings=settings).permissions())
-        assert may(Node, "list", namespace=None) is expected
         assert may(Namespace, "get", namespace=None, name="kube-system") is expected
         assert not may(Namespace, "get", namespace=None, name="default")
         assert ("images" in frame(settings, home=HOME).systems) is expected

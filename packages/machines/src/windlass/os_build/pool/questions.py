@@ -6,7 +6,7 @@
 | build-materials | `Credentials`, `Borrowed`, `Rendered`, `Meaning` | objects that no cache holds |
 | the same | `Authorities` | a file of this machine |
 | the same | `Cluster` | the namespace `kube-system`, which every cluster has once |
-| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses` | the question: a rule notes a fact, and later attempts know it |
+| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses` | the question: a rule notes a fact for later |
 
 A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
 """
