@@ -26,12 +26,12 @@ RUN url=$(sed -n 's/^baseurl=//p' /etc/yum.repos.d/satellite.repo) && \\
 _ACCEPT: Final = [{"type": "insecureAcceptAnything"}]
 
 
-def machine_config(world: Outside, *, without: str = "") -> bytes:
+def machine_config(world: Outside, *, without: str = "", mirrors_in: str = "registries.conf") -> bytes:
     """The rendered MachineConfig, with files about registries as the Machine Config Operator writes them."""
     mirror = f'[[registry]]\nprefix = ""\nlocation = "{SOURCE}"\n[[registry.mirror]]\nlocation = "{MIRROR}/os/base"\n'
     accepted = {} if without == "policy" else {SOURCE.rpartition("/")[0]: _ACCEPT}
     files = {
-        "/etc/containers/registries.conf": "" if without == "mirrors" else mirror,
+        f"/etc/containers/{mirrors_in}": "" if without == "mirrors" else mirror,
         "/etc/containers/policy.json": json.dumps(
             {"default": [{"type": "reject"}], "transports": {"docker": accepted}}
         ),
@@ -71,7 +71,9 @@ LENT: Final = {
 }
 
 
-def order(world: Outside, pool: ObjectTarget, *, to: str, without: str = "") -> Order:
+def order(
+    world: Outside, pool: ObjectTarget, *, to: str, without: str = "", mirrors_in: str = "registries.conf"
+) -> Order:
     """The build of the pool, without this part of its environment."""
     request = Request(
         pool=pool.name,
@@ -82,7 +84,7 @@ def order(world: Outside, pool: ObjectTarget, *, to: str, without: str = "") -> 
         containerfile=STEPS,
         egress=egress(world, without=without),
     )
-    context = rendered(request, machine_config(world, without=without), apply_by=ApplyBy.TREE)
+    context = rendered(request, machine_config(world, without=without, mirrors_in=mirrors_in), apply_by=ApplyBy.TREE)
     assert isinstance(context, Context), context
     lent = lent_files(world, without=without)
     inputs = inputs_of(request, applied_by="tree")

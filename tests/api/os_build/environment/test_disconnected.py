@@ -48,6 +48,7 @@ MISSING = {
     "repositories": Cause.STEP,
 }
 """What a build fails with that lacks this part."""
+mirrors = pytest.mark.parametrize("mirrors_in", ["registries.conf", "registries.conf.d/mirrors.conf"])
 
 
 @pytest.fixture
@@ -66,12 +67,12 @@ def _encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-async def by_job(stage: Stage, world: Outside, *, to: str, without: str = "") -> BuildState:
+async def by_job(stage: Stage, world: Outside, *, to: str, **order_of: str) -> BuildState:
     for name, user in (("pull", "puller"), ("push", "pusher")):
         data = {".dockerconfigjson": _encoded(auths(world, user).document)}
         body: dict[str, Any] = {"metadata": {"name": name}, "type": "kubernetes.io/dockerconfigjson", "data": data}
         await stage.client.create(Secret, body, namespace=stage.namespace)
-    for at, files in lent_files(world, without=without).items():
+    for at, files in lent_files(world).items():
         each, content = LENT[at], {name: _encoded(data) for name, data in files.content.items()}
         if each.kind == "Secret":
             await stage.client.create(
@@ -81,14 +82,14 @@ async def by_job(stage: Stage, world: Outside, *, to: str, without: str = "") ->
             body = {"metadata": {"name": each.name}, "binaryData": content}
             await stage.client.create(ConfigMap, body, namespace=stage.namespace)
     pool = await stage.pool("worker")
-    await stage.start(order(world, pool, to=to, without=without))
+    await stage.start(order(world, pool, to=to, **order_of))
     return await stage.until(pool, lambda state: state.is_over)
 
 
-async def on_this_machine(folder: Path, world: Outside, *, to: str, without: str = "") -> BuildState:
+async def on_this_machine(folder: Path, world: Outside, *, to: str, **order_of: str) -> BuildState:
     changed: Mailbox[str] = Mailbox()
     async with Builds(folder, slots=1, buildah=LocalBuildah(retries=1, delay=0.1), changed=changed.post) as builds:
-        wanted = order(world, ObjectTarget(MachineConfigPool, "worker", uid="1"), to=to, without=without)
+        wanted = order(world, ObjectTarget(MachineConfigPool, "worker", uid="1"), to=to, **order_of)
         [call] = LocalBackend(builds, changed).start(wanted)
         assert isinstance(call, Call)
         assert isinstance(call.request, StartBuild)
@@ -116,15 +117,17 @@ def assert_built(world: Outside, state: BuildState, *, to: str) -> None:
     assert world.proxy not in str(images.config(to, state.digest))
 
 
-async def test_a_job_builds_in_a_disconnected_cluster(stage: Stage, world: Outside) -> None:
+@mirrors
+async def test_a_job_builds_in_a_disconnected_cluster(stage: Stage, world: Outside, mirrors_in: str) -> None:
     world.connections.clear()
-    state = await by_job(stage, world, to="job/os")
+    state = await by_job(stage, world, to="job/os", mirrors_in=mirrors_in)
     assert_built(world, state, to="job/os")
 
 
-async def test_this_machine_builds_for_a_disconnected_cluster(tmp_path: Path, world: Outside) -> None:
+@mirrors
+async def test_this_machine_builds_for_a_disconnected_cluster(tmp_path: Path, world: Outside, mirrors_in: str) -> None:
     world.connections.clear()
-    state = await on_this_machine(tmp_path / "builds", world, to="local/os")
+    state = await on_this_machine(tmp_path / "builds", world, to="local/os", mirrors_in=mirrors_in)
     assert_built(world, state, to="local/os")
     left = [path for path in (tmp_path / "builds" / "builds").rglob("*") if path.is_file()]
     assert [path.name for path in left] == ["outcome.json"]

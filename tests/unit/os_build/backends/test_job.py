@@ -204,7 +204,7 @@ async def test_the_environment_is_files_of_the_builds_own_config_map_and_volumes
         "/context/rootfs.tar.gz": order().context.files["rootfs.tar.gz"],
         "/context/job_build.sh": script(),
         "/containers/registries.conf": b"mirrors",
-        "/containers/registries.conf.d/a.conf": b"more",
+        "/home/build/.config/containers/registries.conf.d/a.conf": b"more",
         "/containers/policy.json": b"{}",
         f"{HOME}/certs.d/r.example.com:5000/ca.crt": b"of r",
         f"{HOME}/certs.d/s.example.com/client.cert": b"of s",

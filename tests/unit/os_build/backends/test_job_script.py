@@ -145,12 +145,10 @@ def test_credentials_for_the_push_are_read_when_the_image_is_built(container: Co
 
 def test_buildah_gets_mirrors_for_both_steps_and_the_policy_for_the_build(container: Container) -> None:
     containers = container.folder("containers", registries_conf="", policy_json="{}")
-    (containers / "registries.conf.d").mkdir()
     assert container.run(CONTAINERS=containers) == 0
     for doing in ("build", "push"):
         arguments = container.arguments(doing)
         assert arguments[arguments.index("--registries-conf") + 1] == f"{containers}/registries.conf"
-        assert arguments[arguments.index("--registries-conf-dir") + 1] == f"{containers}/registries.conf.d"
         assert arguments.index("--registries-conf") < arguments.index("push" if doing == "push" else "bud")
     build = container.arguments("build")
     assert build[build.index("--signature-policy") + 1] == f"{containers}/policy.json"

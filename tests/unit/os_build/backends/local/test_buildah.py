@@ -52,7 +52,6 @@ def test_nothing_of_our_environment_reaches_a_build_but_what_it_needs() -> None:
 
 GIVEN = Given(
     registries=Path("/b/registries.conf"),
-    registries_folder=Path("/b/registries.conf.d"),
     policy=Path("/b/policy.json"),
     lent={"/etc/yum.repos.d": Path("/b/1"), "/etc/pki/entitlement": Path("/b/0")},
     proxy={"HTTPS_PROXY": "http://proxy:3128", "https_proxy": "http://proxy:3128"},
@@ -62,7 +61,7 @@ GIVEN = Given(
 
 
 def test_a_build_gets_mirrors_policy_proxy_and_what_is_lent_and_a_push_only_mirrors() -> None:
-    registries = "--registries-conf /b/registries.conf --registries-conf-dir /b/registries.conf.d"
+    registries = "--registries-conf /b/registries.conf"
     build = " ".join(Buildah().build(STORE, context=CONTEXT, image="r.example.com/os:1", auth=None, given=GIVEN))
     assert f"{IN_STORE} {registries} build" in build
     assert (

@@ -11,8 +11,8 @@ does not read the older form.
 
 | of the environment | in the Pod |
 |---|---|
-| registries.conf, registries.conf.d, policy.json | files of the build's ConfigMap: the script names them to buildah |
-| certificates and lookaside storage by registry | the same, where buildah looks for those of its user |
+| registries.conf, policy.json | files of the build's ConfigMap: the script names them to buildah |
+| registries.conf.d, registries.d, certificates of one registry | the same, where buildah looks for those of its user |
 | the trust bundle, CAs of registries | the same, and the CA that OpenShift publishes: `SSL_CERT_DIR` of the script |
 | proxy | environment variables, and build arguments for RUN |
 | what is lent | volumes, which the script copies and mounts for RUN |
@@ -35,7 +35,7 @@ from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Order
 from windlass.os_build.constants import CANCELLED_ANNOTATION, NAMESPACE, POOL_LABEL
 from windlass.os_build.environment import VOLUMES, Environment, variables
 from windlass.os_build.failure import KILLED
-from windlass.os_build.inputs.containers import POLICY, REGISTRIES, REGISTRIES_FOLDER
+from windlass.os_build.inputs.containers import LOOKASIDE, POLICY, REGISTRIES, REGISTRIES_FOLDER
 from windlass.os_build.placement import Placement
 from windlass.os_build.pullspec import BUILDER_IMAGE
 from windlass.os_build.request import BackendName
@@ -54,7 +54,8 @@ _CONFIGURATION: Final = {
     "containers": "/containers",
     # Where buildah looks for those of its user; the folder itself may have files of the builder's image.
     "certificates": f"{_HOME}/.config/containers/certs.d",
-    "lookaside": f"{_HOME}/.config/containers/registries.d",
+    "drop-ins": f"{_HOME}/.config/containers/{REGISTRIES_FOLDER}",
+    "lookaside": f"{_HOME}/.config/containers/{LOOKASIDE}",
 }
 """The volumes with files of the environment, and where they are mounted."""
 _PATHS: Final = {
@@ -136,11 +137,11 @@ def _beside(environment: Environment) -> dict[str, _File]:
     """The files of the environment by the volume and the path in it, `containers/policy.json` for example."""
     found = {f"certificates/{path.removeprefix('certs.d/')}": data for path, data in environment.certificates.items()}
     for path, data in environment.containers.items():
-        first = path.partition("/")[0]
-        if first in (REGISTRIES, REGISTRIES_FOLDER, POLICY):
+        first, _, rest = path.partition("/")
+        if first in (REGISTRIES, POLICY):
             found[f"containers/{path}"] = data
-        elif first == "registries.d":
-            found[f"lookaside/{path.removeprefix('registries.d/')}"] = data
+        elif volume := {REGISTRIES_FOLDER: "drop-ins", LOOKASIDE: "lookaside"}.get(first):
+            found[f"{volume}/{rest}"] = data
     if trusted := environment.egress.trusted:
         found["trust/trusted.crt"] = trusted.encode()
     return {path: _File(f"environment.{number}", data) for number, (path, data) in enumerate(sorted(found.items()))}

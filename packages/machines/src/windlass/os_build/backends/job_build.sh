@@ -89,17 +89,15 @@ authfile "$PULL_SECRET" >"$WORK/pull.json"
 # Certificates beside those of the builder's image, for whatever is asked. What a registry alone needs lies in HOME.
 export SSL_CERT_DIR="$TRUST:/etc/ssl/certs:/etc/pki/tls/certs"
 
-registries='' folder='' policy=''
+registries='' policy=''
 if [ -n "${CONTAINERS:-}" ]; then
     [ -e "$CONTAINERS/registries.conf" ] && registries=$CONTAINERS/registries.conf
-    [ -d "$CONTAINERS/registries.conf.d" ] && folder=$CONTAINERS/registries.conf.d
     [ -e "$CONTAINERS/policy.json" ] && policy=$CONTAINERS/policy.json
 fi
 
 # An image's Pod may run as a user that cannot mount: vfs and chroot need no privileges.
 builder() {
-    buildah --storage-driver vfs ${registries:+--registries-conf "$registries"} \
-        ${folder:+--registries-conf-dir "$folder"} "$@"
+    buildah --storage-driver vfs ${registries:+--registries-conf "$registries"} "$@"
 }
 
 # Lent to RUN steps, as copies: programs such as dnf write there.

@@ -19,6 +19,7 @@ from windlass.os_build.inputs.machine_config import File, Ignition, Invalid, cle
 
 REGISTRIES: Final = "registries.conf"
 REGISTRIES_FOLDER: Final = "registries.conf.d"
+LOOKASIDE: Final = "registries.d"
 POLICY: Final = "policy.json"
 _WANTED: Final = re.compile(
     r"/etc/containers/(registries\.conf|policy\.json|(?:registries\.conf\.d|registries\.d)/[^/]+)"

@@ -6,7 +6,8 @@
 
 It needs root or subordinate user IDs (`tools/install-builder`). A Pod's script runs here, outside any container: its
 volumes are folders, and the mount paths among its arguments and the values of its environment become those folders.
-Volumes below its home folder are links in the home folder of the run. A Build's volumes are mounted for its RUN steps.
+Volumes below its home folder are copies in the home folder of the run: programs do not follow a link to a folder where
+they read a mount. A Build's volumes are mounted for its RUN steps.
 
 A Pod, or a Build, that asks for Nodes of an architecture is built as on such a Node: base images are those for it. RUN
 runs here all the same, so programs of a base image must be those of this machine.
@@ -57,9 +58,7 @@ class Buildah:
         variables = {each["name"]: each["value"] for each in container["env"]}
         for path, folder in places.items():
             if path.startswith(f"{variables.get('HOME', '')}/") and any(folder.iterdir()):
-                link = home / path[len(variables["HOME"]) + 1 :]
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(folder)
+                shutil.copytree(folder, home / path[len(variables["HOME"]) + 1 :], symlinks=True)
         given = {name: _placed(value, places) for name, value in variables.items()}
         command = [_placed(each, places) for each in container["command"]]
         selector = pod.tree()["spec"].get("nodeSelector") or {}

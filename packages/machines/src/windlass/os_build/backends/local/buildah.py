@@ -7,11 +7,12 @@
 | `--timestamp 0`, `--identity-label=false` | equal inputs give the same digest |
 | `--layers=false` | nothing is cached that no later build uses: the same build is not made twice |
 | `--pull-always` | a tag is what the registry has now, and credentials are checked although the image is in the store |
-| `--registries-conf`, `--registries-conf-dir`, `--signature-policy` | mirrors and policy are those of the nodes |
+| `--registries-conf`, `--signature-policy` | mirrors and policy are those of the nodes |
 | `--volume` | what is lent to RUN steps, as copies: programs such as dnf write there |
 | `--build-arg` | the proxy, for RUN steps |
 
-Certificates have no option: `SSL_CERT_DIR` adds those for any host, and the home folder has those of one registry.
+Certificates have no option: `SSL_CERT_DIR` adds those for any host, and the home folder has those of one registry. The
+home folder has `registries.conf.d`, too: buildah takes the folder of `--registries-conf-dir` for `registries.d`.
 """
 
 import os
@@ -33,15 +34,14 @@ _SYSTEM_CERTIFICATES: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs")
 class Given(Struct, frozen=True, kw_only=True):
     """What a build is given of its environment, as files of this machine.
 
-    registries, registries_folder, policy  None: those of this machine
-    lent        folders by the path in RUN steps
-    proxy       environment variables; empty: those of this process
-    trust       a folder with certificates for any host, beside those of this machine
-    home        None: that of this user
+    registries, policy  None: those of this machine
+    lent   folders by the path in RUN steps
+    proxy  environment variables; empty: those of this process
+    trust  a folder with certificates for any host, beside those of this machine
+    home   with what buildah reads below `.config/containers`; None: that of this user
     """
 
     registries: Path | None = None
-    registries_folder: Path | None = None
     policy: Path | None = None
     lent: Mapping[str, Path] = {}
     proxy: Mapping[str, str] = {}
@@ -122,7 +122,6 @@ class Buildah(Struct, frozen=True, kw_only=True):
             *(self.program, "--root", str(store / "root"), "--runroot", str(store / "run")),
             *("--storage-driver", self.driver),
             *(("--registries-conf", str(given.registries)) if given.registries else ()),
-            *(("--registries-conf-dir", str(given.registries_folder)) if given.registries_folder else ()),
         ]
 
     def _registry(self, images: Iterable[str], *, auth: Path | None) -> list[str]:

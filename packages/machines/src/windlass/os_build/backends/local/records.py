@@ -35,9 +35,11 @@ from windlass.os_build.backends.local.requests import StartBuild
 from windlass.os_build.builder import BuildState
 from windlass.os_build.credentials import Auths
 from windlass.os_build.environment import variables
-from windlass.os_build.inputs.containers import POLICY, REGISTRIES, REGISTRIES_FOLDER
+from windlass.os_build.inputs.containers import LOOKASIDE, POLICY, REGISTRIES, REGISTRIES_FOLDER
 
 _OUTCOME: Final = "outcome.json"
+_OF_USER: Final = (REGISTRIES_FOLDER, LOOKASIDE)
+"""What buildah takes no option for, and looks for below its home folder."""
 _PATIENCE: Final = 3.5
 """Seconds that keepers of a process that was killed may still hold the lock."""
 
@@ -94,7 +96,7 @@ class Folder:
         home = self.path / "home"
         of_user = {
             **wanted.certificates,
-            **{path: data for path, data in wanted.containers.items() if path.startswith("registries.d/")},
+            **{path: data for path, data in wanted.containers.items() if path.partition("/")[0] in _OF_USER},
         }
         files |= {f"home/.config/containers/{path}": data for path, data in of_user.items()}
         if trusted := wanted.egress.trusted:
@@ -122,7 +124,6 @@ class Folder:
 
         return Given(
             registries=given(REGISTRIES),
-            registries_folder=given(REGISTRIES_FOLDER),
             policy=given(POLICY),
             lent=lent,
             proxy=variables(wanted.egress.proxy),
