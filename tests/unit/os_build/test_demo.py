@@ -20,7 +20,7 @@ from windlass.os_build.constants import IMAGE, IMAGE_ALIAS, IMAGE_CONFIG, IMAGE_
 from windlass.os_build.demo import COLUMNS
 from windlass.os_build.demo import expectations as expect
 from windlass.os_build.demo.scene import POOLS, Process, Pushed, Scene, leftovers, processes
-from windlass.os_build.demo.stage import EDITION, MOTD, prepare
+from windlass.os_build.demo.stage import EDITION, MOTD, SOURCE, prepare
 from windlass.os_build.failure import failure_text
 from windlass.os_build.pool.conditions import BUILDING, FAILED, SUCCESS, VECTOR
 from windlass.testing.plane.errors import PlaneError
@@ -235,6 +235,35 @@ RESUMED: dict[str, Any] = {
 def test_a_build_is_resumed_only_if_nothing_of_the_killed_one_is_left(flaw: dict[str, Any], said: str) -> None:
     assert expect.build_was_resumed(scene(**RESUMED), Moment(scene()))
     assert said in missing(expect.build_was_resumed, scene(**RESUMED | flaw), Moment(scene()))
+
+
+MIRRORED: dict[str, Any] = {
+    **pools(pool("worker"), pool("infra", number=2, generation=2)),
+    "images": (
+        pushed("worker"),
+        pushed("infra"),
+        replace(pushed("infra", number=2, generation=2), base=f"{SOURCE}@{digest(7)}"),
+    ),
+    "mirror": "127.0.0.1:5001",
+    "mirrored": 2,
+}
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        (pools(*map(pool, POOLS)), "infra still wants rendered-infra-0000000"),
+        (pools(pool("worker"), pool("infra", BUILDING, generation=2)), "infra: building"),
+        ({"images": (pushed("infra", number=2, generation=2),)}, "infra: its image is made of an unknown base"),
+        ({"mirrored": 0}, "infra: the mirror 127.0.0.1:5001 was asked for nothing"),
+        ({"images": (*MIRRORED["images"], pushed("worker", number=3))}, "worker: something was pushed"),
+    ],
+)
+def test_a_base_is_from_the_mirror_only_if_that_was_asked_and_the_image_names_what_has_no_address(
+    flaw: dict[str, Any], said: str
+) -> None:
+    assert "127.0.0.1:5001" in expect.base_is_from_the_mirror(scene(**MIRRORED), Moment(scene()))
+    assert said in missing(expect.base_is_from_the_mirror, scene(**MIRRORED | flaw), Moment(scene()))
 
 
 @pytest.mark.parametrize(

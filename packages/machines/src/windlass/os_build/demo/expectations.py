@@ -8,12 +8,14 @@ from typing import Final
 from windlass.demo.story import need
 from windlass.os_build.builder import Cause
 from windlass.os_build.demo.scene import POOLS, Expectation, Moment, Scene, said, shortened
-from windlass.os_build.demo.stage import EDITION, MOTD
+from windlass.os_build.demo.stage import EDITION, MOTD, SOURCE
 from windlass.os_build.failure import REMEDIES
 from windlass.os_build.overview import State
 
 CHANGED: Final = "worker"
 """The pool whose Containerfile the story changes."""
+MOVED: Final = "infra"
+"""The pool whose base image goes behind a mirror."""
 GREETING: Final = "Welcome to the demo\n"
 NEXT_GREETING: Final = "Welcome back\n"
 BROKEN_STEP: Final = "RUN cp /opt/agent/setup /usr/setup"
@@ -113,6 +115,20 @@ def build_was_resumed(scene: Scene, moment: Moment) -> str:
     return (
         f"all {len(scene.killed)} processes of the killed build are gone, with their files; the next process "
         "built 1 image for each pool"
+    )
+
+
+def base_is_from_the_mirror(scene: Scene, moment: Moment) -> str:
+    """The pool is built on an image that has no address, and the other one is left alone."""
+    config = scene.row(MOVED).config
+    need(config != moment.before.row(MOVED).config, f"{MOVED} still wants {shortened(config)}")
+    image = scene.needs_built(MOVED)
+    need(image.base.startswith(f"{SOURCE}@"), f"{MOVED}: its image is made of {image.base or 'an unknown base'}")
+    need(scene.mirrored, f"{MOVED}: the mirror {scene.mirror} was asked for nothing")
+    need(scene.images_of(CHANGED) == moment.before.images_of(CHANGED), f"{CHANGED}: something was pushed")
+    return (
+        f"the image of {MOVED} is made of {image.base[: len(SOURCE) + 20]}, which has no address; the mirror "
+        f"{scene.mirror} gave it, whose CA only the MachineConfig has"
     )
 
 

@@ -22,13 +22,14 @@ _KEEPER: Final = b"_keeper.py"
 
 
 class Pushed(Struct, frozen=True):
-    """An image in the registry: its tag, the pool and the rendered MachineConfig of its labels, some of its files."""
+    """An image in the registry: its tag, the pool, rendered MachineConfig and base of its labels, some of its files."""
 
     tag: str
     digest: str
     pool: str
     config: str
     files: Mapping[str, str] = field(default_factory=dict)
+    base: str = ""
 
     def needs_file(self, path: str, content: str) -> None:
         """A file of the image has this content."""
@@ -46,11 +47,14 @@ class Process(Struct, frozen=True, order=True):
 class Scene(scene.Scene, frozen=True, kw_only=True):
     """The pools, and what became of their images; empty before the first step.
 
-    `base` is the pullspec of the base image, `images` all others. `builders` are the processes of builds with their
-    commands, `killed` those that ran when Windlass was killed, and `left` the files and mounts of builds.
+    `base` is the pullspec of the base image, `images` all others. `mirrored` is how often the mirror of another base
+    image gave something. `builders` are the processes of builds with their commands, `killed` those that ran when
+    Windlass was killed, and `left` the files and mounts of builds.
     """
 
     base: str = ""
+    mirror: str = ""
+    mirrored: int = 0
     images: tuple[Pushed, ...] = ()
     builders: Mapping[Process, str] = field(default_factory=dict)
     killed: frozenset[Process] = frozenset()

@@ -28,7 +28,7 @@ from windlass.testing.binaries import (
 from windlass.testing.builder import missing_builder, push_base
 from windlass.testing.plane.access import Document
 from windlass.testing.plane.errors import PlaneError
-from windlass.testing.registry import Registry
+from windlass.testing.registry import Auth, Registry
 from windlass.testing.updates import Pool
 from windlass.testing.updates.os_builder import OsBuilder
 
@@ -45,6 +45,16 @@ MOTD: Final = "/etc/motd"
 EDITION: Final = "/etc/edition"
 """A file of the MachineConfig, and one that the user's Containerfile makes."""
 CONFIG: Final = "60-motd"
+MIRRORED: Final = "70-mirror"
+"""The MachineConfig of the pool `infra` that names a base image without an address, and the mirror that has it."""
+SOURCE: Final = "quay.example.invalid/ocp/os"
+"""Where that image is said to be; names below `.invalid` never resolve (RFC 6761)."""
+_MIRROR: Final = """\
+[[registry]]
+location = "{source}"
+[[registry.mirror]]
+location = "{mirror}"
+"""
 
 _PULL, _PUSH = "base-pull", "os-push"
 _EMPTY: Final = [Pool(name=name, nodes=0) for name in POOLS]
@@ -71,6 +81,7 @@ class Stage(stage.Stage[Scene]):
         super().__init__(directory, temporary=temporary)
         self._builds = directory / "builds"
         self._registry: Registry | None = None
+        self._mirror: Registry | None = None
         self._operator: OsBuilder | None = None
         self._base = ""
         self._known: dict[tuple[str, str], Pushed] = {}
@@ -147,6 +158,22 @@ class Stage(stage.Stage[Scene]):
         assert operator is not None, "there is no Machine Config Operator yet"
         await asyncio.to_thread(lambda: operator.configure(CONFIG, pool="worker", files={MOTD: text}))
 
+    async def disconnect(self) -> None:
+        """Put the base image of the pool infra behind a mirror with a CA of its own, as MachineConfigs tell nodes."""
+        await asyncio.to_thread(self._disconnect)
+
+    def _disconnect(self) -> None:
+        assert self._operator is not None, "there is no Machine Config Operator yet"
+        self._mirror = mirror = Registry(auth=Auth.NONE, tls=True).__enter__()
+        self.at_end(mirror.__exit__, None, None, None)
+        mirrored = push_base(mirror)
+        repository, _, digest = mirrored.partition("@")
+        files = {
+            f"/etc/containers/registries.conf.d/{MIRRORED}.conf": _MIRROR.format(source=SOURCE, mirror=repository),
+            f"/etc/containers/certs.d/{mirror.host}/ca.crt": mirror.ca_file.read_text(),
+        }
+        self._operator.configure(MIRRORED, pool="infra", files=files, osImageURL=f"{SOURCE}@{digest}")
+
     async def write_containerfile(self, *texts: str) -> None:
         """Write the Containerfile of the pool worker, several times in a row."""
         for text in texts:
@@ -183,6 +210,8 @@ class Stage(stage.Stage[Scene]):
         return replace(
             scene,
             base=self._base,
+            mirror=self._mirror.host if self._mirror else "",
+            mirrored=len(self._mirror.requests(method="GET", path="/blobs/")) if self._mirror else 0,
             images=tuple(images),
             builders=processes(self._builds),
             killed=self._killed,
@@ -194,4 +223,5 @@ class Stage(stage.Stage[Scene]):
         labels, files = stored.labels(REPOSITORY, digest), stored.files(REPOSITORY, digest)
         shown = {path: files.get(path.strip("/")) for path in (MOTD, EDITION)}
         texts = {path: content.decode() for path, content in shown.items() if isinstance(content, bytes)}
-        return Pushed(tag, digest, labels.get("machineconfigpool", ""), labels.get("machineconfig", ""), texts)
+        pool, config = labels.get("machineconfigpool", ""), labels.get("machineconfig", "")
+        return Pushed(tag, digest, pool, config, texts, labels.get("baseOSContainerImage", ""))

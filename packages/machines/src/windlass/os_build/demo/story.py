@@ -1,7 +1,8 @@
 """The steps of the demo: each has a command, an action, and an expected result.
 
 Two pools get images. Then a Containerfile is wrong, and is corrected; it changes twice while an image builds; and
-Windlass is killed while images build from new MachineConfigs. In the end the pools are as they were at first.
+Windlass is killed while images build from new MachineConfigs. A base image is behind a mirror with a private CA. In the
+end the pools are as they were at first.
 """
 
 import shlex
@@ -11,7 +12,7 @@ from windlass.demo import story
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
 from windlass.os_build.demo import expectations as expect
 from windlass.os_build.demo.scene import POOLS, Moment, Scene
-from windlass.os_build.demo.stage import CONFIG, DEBOUNCE, MOTD, REPOSITORY, Stage
+from windlass.os_build.demo.stage import CONFIG, DEBOUNCE, MIRRORED, MOTD, REPOSITORY, SOURCE, Stage
 
 Step: TypeAlias = story.Step[Stage, Scene]
 
@@ -108,6 +109,13 @@ STORY = (
         ("pkill -KILL -f 'windlass run os-build'", _RUN),
         act=lambda stage, _: stage.kill_and_run_again(),
         expect=expect.build_was_resumed,
+    ),
+    Step(
+        "Move the base image of the pool infra to where only a mirror has it, behind a private CA",
+        (f"kubectl apply -f {MIRRORED}.yaml      # osImageURL: {SOURCE}@sha256:...; registries.conf.d, certs.d",),
+        act=lambda stage, _: stage.disconnect(),
+        expect=expect.base_is_from_the_mirror,
+        pictured=True,
     ),
     Step(
         "Opt both pools out",
