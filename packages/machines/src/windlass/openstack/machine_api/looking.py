@@ -206,9 +206,9 @@ def _namesakes(found: Present[Machine], of: ProjectOf, timing: Timing) -> Namesa
 def _handed_over(
     seen: MachineApiMachineSnapshot, found: Present[Machine], inventory: ServerInventory, mark: str
 ) -> tuple[str, str]:
-    """The mark on a server whose owner, the OpenStackServer of this name in Cluster API, has given it up: it is paused,
-    or gone and its OpenStackMachine is paused, and the Machine has the authority. Else why that is still awaited, if
-    it is."""
+    """The mark and "" once the OpenStackServer of this name in Cluster API has handed its server over: that object is
+    paused, or it is gone and its OpenStackMachine is paused. Until then "" and what is awaited; two empty texts if no
+    such object has the server."""
     owner = next((theirs for each in inventory.servers if (theirs := mark_on(each)) not in ("", mark)), "")
     if not owner:
         return "", ""
