@@ -29,10 +29,15 @@ def main(arguments: list[str]) -> int:
     return subprocess.call([sys.executable, "-m", "pytest", "-q", "-m", "not slow", *arguments, *chosen], cwd=ROOT)
 
 
-def changed() -> list[str]:
-    """The files that differ from where this branch left main, and new ones."""
-    base = _git("merge-base", "HEAD", "main")[0]
-    return [*_git("diff", "--name-only", base), *_git("ls-files", "--others", "--exclude-standard")]
+def changed(root: Path = ROOT) -> list[str]:
+    """The files that differ from where this branch left main, and new ones. Exits if `root` knows no main."""
+    for main_branch in ("main", "origin/main"):  # a clone of another branch has the second alone
+        if base := _git(root, "merge-base", "HEAD", main_branch):
+            new = _git(root, "ls-files", "--others", "--exclude-standard")
+            return [*_git(root, "diff", "--name-only", *base), *new]
+    sys.exit(
+        "error: there is no branch main to compare with: run `git fetch origin main:main` in a clone with its history"
+    )
 
 
 def mirrors_of(files: Iterable[str]) -> set[str]:
@@ -64,9 +69,9 @@ def _nearest(folders: Iterable[str]) -> str | None:
     return str(there) if there != Path("tests", "unit") else None
 
 
-def _git(*arguments: str) -> list[str]:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
-    return done.stdout.split()
+def _git(root: Path, *arguments: str) -> list[str]:
+    """The words that git prints; none if it fails."""
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False).stdout.split()
 
 
 if __name__ == "__main__":
