@@ -94,7 +94,7 @@ class Watched:
 
     async def from_object(self) -> Report | None:
         try:
-            return await read_object(self.admin, now=time.time_ns())
+            return await read_object(self.admin, clock=time.time_ns)
         except NotKept:
             return None
 

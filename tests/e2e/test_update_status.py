@@ -302,7 +302,7 @@ async def both(admin: Client, reader: Client, thanos: ThanosQuerier) -> tuple[st
         return msgspec.json.encode({"status": "success", "data": {"alerts": thanos.alerts}})
 
     now = of_datetime(SystemClock().now())
-    kept = await read_kept(reader, namespace=HOME, now=now)
+    kept = await read_kept(reader, clock=lambda: now)
     found = await read_live(admin, metadata=admin.metadata, alerts=ask, clock=lambda: now, steps=True)
     direct = assess(found.sources, now=now)
     return render(kept, now=now, details=Details.ALL), render(direct, now=now, details=Details.ALL)

@@ -94,10 +94,10 @@ async def quiet(plane: ControlPlane, keeper: Program) -> dict[str, float]:
 
 
 def requests(plane: ControlPlane) -> list[str]:
-    """What the process has asked for so far, apart from watches and its Lease."""
+    """What the process has asked for so far, apart from watches, its Lease and its heartbeat."""
     found = []
     for event in plane.audit.events(user=USER):
         resource = event.get("objectRef", {}).get("resource", "")
-        if event["verb"] != "watch" and resource != "leases":
+        if event["verb"] != "watch" and resource not in ("leases", "updatestatusheartbeats"):
             found.append(f"{event['verb']} {event['requestURI']}")
     return found

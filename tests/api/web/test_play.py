@@ -40,7 +40,10 @@ async def test_an_update_is_watched_from_its_beginning_to_its_end(
     async with Client(config) as admin:
         cluster = PlayedCluster(admin, SMALL, pace=0.3)
         await cluster.install()
-        async with keeping(account, tmp_path, *ALONE), serving(live_view(admin), config=config) as link:
+        async with (
+            serving(live_view(admin), config=config) as link,
+            keeping(account, tmp_path, *ALONE) as keeper,
+        ):
             page = await tab(link)
             await page.get_by_role("heading", name="Not updating: 4.16.0").wait_for()
             steps = list(cluster.healthy_update("4.16.1"))
@@ -60,4 +63,9 @@ async def test_an_update_is_watched_from_its_beginning_to_its_end(
                 await tracks.locator(".name").first.wait_for()
                 shown = await tracks.locator(".name").all_inner_texts()
                 assert sorted(shown) == sorted(one.name for one in took)
+            await page.locator("#state", has_text="Live").wait_for()
+            await keeper.kill()
+            await page.locator("#state", has_text="Not current").wait_for(timeout=90_000)
+            await page.get_by_text("nobody keeps the UpdateStatus up to date").wait_for()
+            await page.get_by_text("not known").wait_for()
     assert watched.complaints == []

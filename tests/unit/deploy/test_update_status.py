@@ -8,7 +8,7 @@ import yaml
 
 from windlass.api.update_informer import UpdateInformer
 from windlass.update_status.installation import NAME
-from windlass.update_status.reading.kept import HOME, LEASE
+from windlass.update_status.reading.kept import HOME
 
 from .folder import ROOT, Folder
 
@@ -27,13 +27,10 @@ def test_the_program_is_one_that_is_installed() -> None:
     assert scripts[program] == "windlass.cli:run_update_status"
 
 
-def test_control_11_who_may_view_may_read_the_objects_and_the_lease_and_no_more() -> None:
+def test_control_11_who_may_view_may_read_our_objects_and_no_more() -> None:
     rules = FOLDER.read("base/view.yaml")["rules"]
-    assert {resource for rule in rules for resource in rule["resources"]} == {
-        *(owned.kind.RESOURCE.plural for owned in FOLDER.installation.owned),
-        "leases",
-    }
-    assert [rule["resourceNames"] for rule in rules if "leases" in rule["resources"]] == [[LEASE]]
+    own = {owned.kind.RESOURCE.plural for owned in FOLDER.installation.owned}
+    assert {resource for rule in rules for resource in rule["resources"]} == own
 
 
 def test_on_openshift_the_pod_asks_thanos_querier_and_may_reach_it() -> None:

@@ -63,7 +63,7 @@ def test_the_rule_of_each_view_is_about_what_it_shows() -> None:
     assert {(one.group, one.resource, one.namespace) for one in rule} == shown
     assert {one.verb for one in rule} == {"list"}
     followed = {one.resource for one in update.needs()}
-    assert followed == {"updatestatuses", UpdateRecord.RESOURCE.plural, "leases"}
+    assert followed == {"updatestatuses", UpdateRecord.RESOURCE.plural, "updatestatusheartbeats"}
 
 
 @pytest.mark.parametrize("path", DEPLOYMENTS)

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from windlass.api.coordination import Lease, LeaseSpec
 from windlass.api.update import OwnCondition, UpdateStatus, UpdateStatusStatus
 from windlass.kube.cache.health import FollowStage, Pulse
 from windlass.update_status.document import write
 from windlass.update_status.report import ControlPlane, Report, Versions
 from windlass.update_status.times import SECOND, moment
-from windlass.update_status.view.troubles import INSTALL, changed, silence, troubles
+from windlass.update_status.view.troubles import INSTALL, changed, troubles
 
 RENEWED = "2026-11-22T23:34:28.000000Z"
 NOW = moment(RENEWED)
@@ -22,28 +21,6 @@ def pulse(stage: FollowStage = FollowStage.WATCHING, *, error: str = "", failing
 
 def condition(kind: Any, status: Any, reason: Any = "SourcesMissing") -> OwnCondition:
     return OwnCondition(type=kind, status=status, reason=reason, message="m", last_transition_time=RENEWED)
-
-
-def lease(**spec: Any) -> Lease:
-    usual: dict[str, Any] = {"holder_identity": "x", "lease_duration_seconds": 15, "renew_time": RENEWED}
-    return Lease(spec=LeaseSpec(**{**usual, **spec}))
-
-
-@pytest.mark.parametrize(
-    ("found", "late", "told"),
-    [
-        (lease(), 0, ""),
-        (lease(), 30, ""),
-        (lease(), 31, "has not renewed the Lease ns/l since 2026-11-22T23:34:28Z"),
-        (lease(holder_identity=""), 0, "no controller holds the Lease ns/l"),
-        (lease(renew_time=None), 0, "no controller holds the Lease ns/l"),
-        (None, 0, "no controller has a Lease ns/l"),
-    ],
-)
-def test_a_controller_lives_while_it_renews_its_lease(found: Lease | None, late: int, told: str) -> None:
-    said = silence(found, place="ns/l", now=NOW + late * SECOND)
-    assert told in said
-    assert bool(said) is bool(told)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ gates, has them for as long as its `run` lasts, also while the process stands by
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeAlias
 
 from msgspec import structs
@@ -44,28 +44,42 @@ async def run(config: ClusterConfig, settings: ProcessSettings, frame: Frame, *,
         structs.replace(
             frame,
             connections=REQUESTS_OF_A_WORKER * (settings.workers + 1),
-            work=lambda manager, *rest: _WithOwn(frame.work(manager, *rest), Installed(own, manager.pool.unserved)),
+            work=lambda manager, *rest: _with_own(frame.work(manager, *rest), Installed(own, manager.pool.unserved)),
         ),
         names=Names(process_log=__name__),
     )
 
 
-class _WithOwn:
+def _with_own(work: Work, installed: Installed) -> Work:
     """The work of a capability, and beside it the look whether its own kinds are installed."""
+    return Beside(work, installed.run, name="own kinds", report=installed.report)
 
-    def __init__(self, work: Work, installed: Installed) -> None:
+
+class Beside:
+    """`work`, and `other` for as long as it lasts. `report`: the checks of `other` for readiness."""
+
+    def __init__(
+        self,
+        work: Work,
+        other: Callable[[], Coroutine[Any, Any, None]],
+        *,
+        name: str,
+        report: Callable[[], dict[str, str]] = dict,
+    ) -> None:
         self._work = work
-        self._installed = installed
+        self._other = other
+        self._name = name
+        self._report = report
 
     async def run(self) -> None:
-        saying = asyncio.create_task(self._installed.run(), name="own kinds")
+        other = asyncio.create_task(self._other(), name=self._name)
         try:
             await self._work.run()
         finally:
-            await end(saying)
+            await end(other)
 
     def report(self) -> dict[str, str]:
-        return {**self._work.report(), **self._installed.report()}
+        return {**self._work.report(), **self._report()}
 
 
 class Steady(process.Steady):

@@ -8,10 +8,12 @@ from windlass.api.core import Pod, Service, ServiceAccount
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UPDATE_STATUS as UPDATE_STATUS_NAME
 from windlass.api.update import UpdateStatus
+from windlass.api.update_heartbeat import UpdateStatusHeartbeat
 from windlass.api.update_informer import UpdateInformer
 from windlass.api.update_record import UpdateRecord
 from windlass.capability.installation import Installation, account, steady
 from windlass.kube.control.controller import Controller
+from windlass.kube.control.permissions import Declaration
 from windlass.kube.control.plan import Target, target
 from windlass.kube.control.refused import ByEvent, reporting
 from windlass.kube.control.seen import Present
@@ -19,6 +21,7 @@ from windlass.kube.crd import AGE, Column, Owned
 from windlass.update_status.controller.alerts import AlertsSettings
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.controller.events import SOURCE
+from windlass.update_status.heartbeat import Heartbeat, heartbeat_permissions
 from windlass.update_status.reading.kept import HOME
 
 if TYPE_CHECKING:
@@ -45,9 +48,13 @@ UPDATE_INFORMER: Final = Owned(
 
 # The CRD of UpdateStatus: names, and the columns of `kubectl get`.
 
+UPDATES: Final = ("updates",)
+"""The category of all that tells of updates: columns show one object alone, and the heartbeat is another one."""
+
 UPDATE_STATUS: Final = Owned(
     kind=UpdateStatus,
     short_names=("upgradestatus",),
+    categories=UPDATES,
     columns=(
         Column("Updating", ".status.overview.updating", type="boolean", description="Control plane or workers update"),
         Column("Assessment", ".status.overview.assessment", description="Of the control plane"),
@@ -70,6 +77,7 @@ NAME: Final = "update-status"
 
 UPDATE_RECORD: Final = Owned(
     kind=UpdateRecord,
+    categories=UPDATES,
     columns=(
         Column("From", ".previous"),
         Column("To", ".target"),
@@ -80,7 +88,17 @@ UPDATE_RECORD: Final = Owned(
     ),
 )
 
-OWNED: Final = (UPDATE_STATUS, UPDATE_RECORD, UPDATE_INFORMER)
+UPDATE_STATUS_HEARTBEAT: Final = Owned(
+    kind=UpdateStatusHeartbeat,
+    categories=UPDATES,
+    columns=(
+        Column("Last Beat", ".lastBeat", type="date", description="How long ago the controller last lived"),
+        Column("Period", ".periodSeconds", type="integer", description="Seconds between two beats"),
+        Column("Controller", ".controller", description="The process that beat last"),
+    ),
+)
+
+OWNED: Final = (UPDATE_STATUS, UPDATE_STATUS_HEARTBEAT, UPDATE_RECORD, UPDATE_INFORMER)
 
 _OF_DRAINS: Final = (Pod, PodDisruptionBudget)
 """What the controller reads and does not watch."""
@@ -105,7 +123,13 @@ def installation(
 
         return about_the_object(plain.planner())
 
-    return structs.replace(plain, frame=lambda: _with_metrics(plain.frame()), planner=planner)
+    def permissions() -> tuple[Declaration, ...]:
+        return (*plain.permissions(), *heartbeat_permissions())
+
+    def frame() -> "Frame":
+        return _with_metrics(_with_heartbeat(plain.frame()))
+
+    return structs.replace(plain, frame=frame, planner=planner, permissions=permissions)
 
 
 def with_refusals(made: Controller[str, Any]) -> Controller[str, Any]:
@@ -151,6 +175,23 @@ def _with_informers(settings: "InformersSettings", *, home: str, alerts: AlertsS
         return structs.replace(plain.planner(), complete=lambda trees: (*trees, added))
 
     return structs.replace(plain, frame=frame, planner=planner)
+
+
+def _with_heartbeat(frame: "Frame") -> "Frame":
+    def work(manager: Any, candidate: Any, settings: Any) -> "Work":
+        from windlass.capability.service import Beside
+        from windlass.kube.process.lease import own_identity
+
+        heartbeat = Heartbeat(
+            manager.client,
+            controller=candidate.identity if candidate else own_identity(),
+            leading=lambda: bool(manager.leading),
+            interrupted=manager.pool.interrupted,
+            server_now=manager.client.server_clock.now,
+        )
+        return Beside(frame.work(manager, candidate, settings), heartbeat.run, name="heartbeat")
+
+    return structs.replace(frame, work=work)
 
 
 def _with_metrics(frame: "Frame") -> "Frame":

@@ -13,7 +13,7 @@ difference, too. Changes are not queued: a slow page gets the latest state, and 
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -25,15 +25,11 @@ MOST_GONE: Final = 4096
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-def now_text() -> str:
-    """The present, RFC 3339 in milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 class Board:
-    """See the module. One event loop uses it."""
+    """See the module. One event loop uses it. `clock`: the time that pages go by."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._clock = clock
         # A page may outlive this process: the stamp of another one says nothing.
         self._epoch = secrets.token_hex(4)
         self._version = 0
@@ -57,6 +53,10 @@ class Board:
     def shown(self) -> bool:
         """Whether there was a document."""
         return self._version > 0
+
+    def now_text(self) -> str:
+        """The present, RFC 3339 in milliseconds."""
+        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def show(self, document: Mapping[str, Any]) -> None:
         """Replace the whole document; parts that are equal to what they were do not count as changed."""
@@ -87,7 +87,7 @@ class Board:
         if not changed and not gone and self.shown:
             return
         self._version += 1
-        self._at = now_text()
+        self._at = self.now_text()
         self._parts.update(changed)
         for key in gone:
             del self._parts[key]

@@ -63,7 +63,7 @@ async def run(
     async with AsyncExitStack() as stack:
         access = await _access(stack, views, settings, config, user)
         streams = Streams(access, beat=settings.beat)
-        boards = {view.name: Board() for view in views}
+        boards = {view.name: Board(view.clock) for view in views}
         page = Page(views, boards, access=access, streams=streams, client=_client_of(config, own=not access.signs_in))
         url = await stack.enter_async_context(
             serve(page.application(), host=settings.host, port=settings.port, tls=settings.tls)

@@ -21,7 +21,7 @@ from aiohttp import web
 
 from windlass.web.access import Access, why
 from windlass.web.assets import accepts_gzip
-from windlass.web.board import Board, now_text
+from windlass.web.board import Board
 from windlass.web.view import Refused, View
 
 BEAT: Final = 10.0
@@ -76,7 +76,7 @@ class Streams:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(board.newer_than(board.stamp), FIRST)
         since = request.query.get("since", "")
-        body, headers = board.since(since), {"X-Windlass-Now": now_text()}
+        body, headers = board.since(since), {"X-Windlass-Now": board.now_text()}
         if len(body) >= _PACKED_FROM and accepts_gzip(request):
             headers["Content-Encoding"] = "gzip"
             body = self._pack(view.name, board.stamp, since, body)
@@ -111,7 +111,7 @@ class Streams:
         while True:
             if loop.time() >= next_beat:
                 await self.allow(request, view)
-                await _send(response, "beat", {"now": now_text()})
+                await _send(response, "beat", {"now": board.now_text()})
                 next_beat = loop.time() + self._beat
             if board.stamp != seen:
                 body, seen = board.since(seen), board.stamp

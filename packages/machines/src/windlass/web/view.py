@@ -1,10 +1,12 @@
 """Declares a view as a value: what one capability shows on the page.
 
-The page loads the view's script `NAME.js`, which draws the parts that the source publishes. The part `troubles` is the
-frame's: a list of texts that say why the document is old or lacks something.
+The page loads the view's script `NAME.js`, which draws the parts that the source publishes. Two parts are the frame's:
+`troubles`, a list of texts that say why the document is old or lacks something, and `stale`, a text that is there while
+nobody keeps the document up to date.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 TROUBLES: Final = "troubles"
 """The key of the part with troubles."""
+STALE: Final = "stale"
+"""The key of the part that says why the document is not current."""
 
 
 class Refused(Exception):
@@ -39,6 +43,7 @@ class View(Struct, frozen=True, kw_only=True):
     details   more about one thing, with the rights of whoever asks: from a client of theirs and the query of the URL.
               Raises Refused and KubeErrors
     needs     the rights of this process, for `source`
+    clock     the time that the page goes by: that of the cluster
     """
 
     name: str
@@ -48,6 +53,7 @@ class View(Struct, frozen=True, kw_only=True):
     source: "Callable[[Board], Awaitable[None]]"
     details: "Callable[[Client, Mapping[str, str]], Awaitable[Any]] | None" = None
     needs: tuple[Declaration, ...] = ()
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
 class Offer(Struct, frozen=True, kw_only=True):

@@ -70,6 +70,7 @@ from windlass.kube.client.fence import Fence
 from windlass.kube.client.overlay import is_gone
 from windlass.kube.client.reading import METADATA, METADATA_LIST, Page, ReadingVerbs
 from windlass.kube.client.retry import RetryPolicy
+from windlass.kube.client.server_clock import ServerClock
 from windlass.kube.client.transport import JSON, Observer, Transport
 from windlass.kube.client.warnings import Warned
 from windlass.kube.client.watch import Event, EventType
@@ -160,6 +161,11 @@ class Client(ReadingVerbs, Api):
     def fence(self) -> Fence | None:
         """The fence that each write must pass, if there is one."""
         return self.transport.fence
+
+    @property
+    def server_clock(self) -> ServerClock:
+        """The time by the API server's clock, as its last answer told."""
+        return self.transport.server_clock
 
     async def close(self) -> None:
         """Close all connections, for good."""

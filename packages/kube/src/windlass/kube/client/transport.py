@@ -43,6 +43,7 @@ from windlass.kube.client.connections import SEND_CHECK, Connections, SendCheck
 from windlass.kube.client.fence import Fence
 from windlass.kube.client.refusal import refusal
 from windlass.kube.client.retry import RetryPolicy
+from windlass.kube.client.server_clock import HEADER, ServerClock
 from windlass.kube.client.socks import SocksConnections
 from windlass.kube.client.warnings import Warned, texts
 from windlass.kube.config import ClientCertificate, ClusterConfig, Credential
@@ -134,6 +135,8 @@ class Transport:
         self._ssl: Any = True
         self._headers: dict[tuple[str, str], CIMultiDict[str]] = {}
         self._limits = _limits(timeout)
+        self.server_clock = ServerClock()
+        """What the API server says that the time is."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -305,6 +308,7 @@ class Transport:
             )
         finally:
             SEND_CHECK.reset(sending)
+        self.server_clock.hear(response.headers.get(HEADER, ""))
         if self._warned is not None:
             for text in texts(response.headers.getall("Warning", ())):
                 self._warned(text)

@@ -132,6 +132,11 @@ class Manager:
         return self._pool
 
     @property
+    def client(self) -> ClusterClient:
+        """The client of controllers: it writes only while this process leads."""
+        return self._client
+
+    @property
     def leading(self) -> bool:
         """Controllers that need leadership may work now."""
         return self._leads.on

@@ -131,6 +131,16 @@ class CachePool:
                 troubles.setdefault(f"cache/{name}", []).append(shared.cache.health.trouble)
         return {name: "; ".join(filter(None, each)) for name, each in troubles.items()}
 
+    def interrupted(self) -> list[str]:
+        """The caches that are not followed at this moment, each with the reason; unlike `report` without patience."""
+        found = []
+        for name, shared in self._named():
+            health = shared.cache.health
+            if health.served and not (shared.cache.forbidden and not shared.needed):
+                why = health.pulse.failing or ("" if health.synced else "not listed yet")
+                found += [f"{name}: {why}"] if why else []
+        return found
+
     def unserved(self) -> set[Resource]:
         """The kinds that the API server has said not to serve, until they are listed again."""
         return {shared.cache.kind.RESOURCE for shared in self._shared.values() if not shared.cache.served}

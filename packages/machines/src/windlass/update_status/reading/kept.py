@@ -1,20 +1,23 @@
-"""Reads the report that a controller keeps in the UpdateStatus, if there is one and the controller lives."""
+"""Reads the report that a controller keeps in the UpdateStatus, if there is one and the controller lives.
 
+Whether it lives is told by the UpdateStatusHeartbeat, and all times are those of the API server's clock.
+"""
+
+from collections.abc import Callable
 from typing import Final
 
-from windlass.api.coordination import Lease
 from windlass.api.update import UPDATE_STATUS, UpdateStatus, UpdateStatusStatus
+from windlass.api.update_heartbeat import UpdateStatusHeartbeat
 from windlass.kube.errors import DecodeError, Forbidden, NotFound, NotServed
 from windlass.kube.verbs import Api
 from windlass.update_status.document import NothingWritten, read
+from windlass.update_status.heartbeat import MISSED
 from windlass.update_status.report import Report
 from windlass.update_status.times import SECOND, Moment, known_moment
 
 HOME: Final = "windlass-update-status"
 LEASE: Final = "windlass-update-status"
 """Namespace and name of the Lease of the controller."""
-PATIENCE: Final = 2
-"""So many durations of the Lease may have passed since the controller renewed it."""
 
 _NOT_WHOLE: Final = {("Available", "False"), ("Truncated", "True")}
 
@@ -23,34 +26,47 @@ class NotKept(Exception):
     """There is no UpdateStatus to rely on; the text says why."""
 
 
-async def read_kept(client: Api, *, namespace: str, now: Moment) -> Report:
-    """The whole report of a controller that lives, whose Lease is in `namespace`.
+async def read_kept(client: Api, *, clock: Callable[[], Moment]) -> Report:
+    """The whole report of a controller that lives. `clock` is asked after the API server has answered.
 
     Raises NotKept, also if the object says that it is out of date or lacks something, and KubeErrors of other kinds.
     """
     status = await _stored(client)
-    report = _report(status, now)
+    beat = await _beat(client)
+    report = _report(status, clock())
     for one in status.conditions:
         if (one.type, one.status) in _NOT_WHOLE:
             raise NotKept(f"condition {one.type} of the UpdateStatus is {one.status} ({one.reason})")
-    try:
-        spec = (await client.get(Lease, LEASE, namespace=namespace)).decode().spec
-        renewed = known_moment(spec.renew_time)
-    except NotFound:
-        raise NotKept(f"no controller has a Lease {namespace}/{LEASE}") from None
-    except (Forbidden, DecodeError, ValueError) as error:
-        raise NotKept(f"whether its controller lives is unknown: {error}") from None
-    if not spec.holder_identity or renewed is None:
-        raise NotKept(f"no controller holds the Lease {namespace}/{LEASE}")
-    silent = now - renewed
-    if silent > PATIENCE * (spec.lease_duration_seconds or 0) * SECOND:
-        raise NotKept(f"its controller has not renewed the Lease {namespace}/{LEASE} for {silent // SECOND} s")
+    if why := silence(beat, now=clock()):
+        raise NotKept(why)
     return report
 
 
-async def read_object(client: Api, *, now: Moment) -> Report:
+async def read_object(client: Api, *, clock: Callable[[], Moment]) -> Report:
     """The report in the UpdateStatus, however old. Raises NotKept, and KubeErrors of other kinds."""
-    return _report(await _stored(client), now)
+    return _report(await _stored(client), clock())
+
+
+def silence(beat: UpdateStatusHeartbeat | None, *, now: Moment) -> str:
+    """Why the controller seems not to live, by its last `beat` (None: there was none); empty if it does."""
+    if beat is None:
+        return "no controller has ever kept the UpdateStatus up to date: there is no UpdateStatusHeartbeat"
+    try:
+        last = known_moment(beat.last_beat)
+    except ValueError as error:
+        return f"whether the controller lives is unknown: lastBeat of the UpdateStatusHeartbeat: {error}"
+    if last is None or now - last > MISSED * beat.period_seconds * SECOND:
+        return f"nobody keeps the UpdateStatus up to date: the last heartbeat of its controller was at {beat.last_beat}"
+    return ""
+
+
+async def _beat(client: Api) -> UpdateStatusHeartbeat | None:
+    try:
+        return (await client.get(UpdateStatusHeartbeat, UPDATE_STATUS)).decode()
+    except (NotFound, NotServed):
+        return None
+    except (Forbidden, DecodeError) as error:
+        raise NotKept(f"whether the controller lives is unknown: {error}") from None
 
 
 async def _stored(client: Api) -> UpdateStatusStatus:

@@ -3,11 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from windlass.api.coordination import Lease
 from windlass.api.update import UpdateStatusStatus
 from windlass.kube.cache.health import FollowStage, Pulse
-from windlass.update_status.reading.kept import PATIENCE
-from windlass.update_status.times import SECOND, Moment, known_moment, rfc3339
+from windlass.update_status.times import known_moment, rfc3339
 
 INSTALL: Final = "install Update status (docs/install.md), or use `windlass status`"
 PASSING: Final = 2.0
@@ -39,19 +37,6 @@ def changed(status: UpdateStatusStatus) -> str:
     ]
     moments = [when for when in map(known_moment, texts) if when is not None]
     return rfc3339(max(moments)) if moments else ""
-
-
-def silence(lease: Lease | None, *, place: str, now: Moment) -> str:
-    """Why the controller, whose Lease is `place`, seems not to live; empty if it does. Raises ValueError if the Lease
-    has a time that is none."""
-    if lease is None:
-        return f"no controller has a Lease {place}: nobody keeps this up to date"
-    renewed = known_moment(lease.spec.renew_time)
-    if not lease.spec.holder_identity or renewed is None:
-        return f"no controller holds the Lease {place}: nobody keeps this up to date"
-    if now - renewed > PATIENCE * (lease.spec.lease_duration_seconds or 0) * SECOND:
-        return f"the controller has not renewed the Lease {place} since {rfc3339(renewed)}: this may be out of date"
-    return ""
 
 
 def _unfollowed(kind: type[Any], pulse: Pulse) -> str:

@@ -24,13 +24,12 @@ import msgspec
 from msgspec import structs
 
 from windlass.api.authorization import ResourceAttributes
-from windlass.api.coordination import Lease
 from windlass.api.update import UPDATE_STATUS, UpdateStatus, UpdateStatusStatus
+from windlass.api.update_heartbeat import UpdateStatusHeartbeat
 from windlass.api.update_record import NodeTook, Took, UpdateRecord
 from windlass.kube.cache.reflector import Reflector
 from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.seen import Present, Unreadable, seen
-from windlass.kube.errors import KubeError, NotFound
 from windlass.kube.object import NamespacedName, Object
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
@@ -38,13 +37,13 @@ from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.document import NothingWritten, read
 from windlass.update_status.history import followed
 from windlass.update_status.reading import Reading
-from windlass.update_status.reading.kept import HOME, LEASE
+from windlass.update_status.reading.kept import silence
 from windlass.update_status.report import Report
 from windlass.update_status.text.records import newest_first
-from windlass.update_status.times import Moment, rfc3339
-from windlass.update_status.view.troubles import changed, silence, troubles
+from windlass.update_status.times import Moment, of_datetime, rfc3339
+from windlass.update_status.view.troubles import PASSING, changed, troubles
 from windlass.web.board import Board
-from windlass.web.view import TROUBLES, Offer, View
+from windlass.web.view import STALE, TROUBLES, Offer, View
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -68,12 +67,11 @@ _PASSING: Final = ("duration",)
 """What a page computes itself, from moments."""
 
 
-def live_view(client: "Client", *, namespace: str = "") -> View:
-    """What the controller keeps, whose Lease is in `namespace`."""
-    home = namespace or HOME
+def live_view(client: "Client") -> View:
+    """What the controller keeps."""
 
     async def source(board: Board) -> None:
-        await _Following(client, board, home).run()
+        await _Following(client, board).run()
 
     return View(
         name=NAME,
@@ -81,16 +79,17 @@ def live_view(client: "Client", *, namespace: str = "") -> View:
         scripts=SCRIPTS,
         rule=RULE,
         source=source,
-        needs=needs(home),
+        needs=needs(),
+        clock=client.server_clock.now,
     )
 
 
-def needs(home: str = HOME) -> tuple[Permission, ...]:
+def needs() -> tuple[Permission, ...]:
     """What following takes."""
     return (
         permission(UpdateStatus, "list", "watch"),
         permission(UpdateRecord, "list", "watch"),
-        permission(Lease, "get", namespace=home, names=(LEASE,)),
+        permission(UpdateStatusHeartbeat, "list", "watch"),
     )
 
 
@@ -242,33 +241,37 @@ class _Latest:
 class _Following:
     """Follows the objects on a cluster, and keeps the document up to date."""
 
-    def __init__(self, client: "Client", board: Board, home: str) -> None:
+    def __init__(self, client: "Client", board: Board) -> None:
         self._client = client
         self._board = board
-        self._home = home
         self._changed = asyncio.Event()
         self._status, self._records = _Latest(self._changed), _Latest(self._changed)
         self._of_status = Reflector(client, UpdateStatus, self._status)
         self._of_records = Reflector(client, UpdateRecord, self._records)
-        self._silence = ""
-        """Why the controller seems not to live."""
+        # A beat changes nothing that is shown: whether it is missing is looked at with each document.
+        self._beats = _Latest(asyncio.Event())
+        self._of_beats = Reflector(client, UpdateStatusHeartbeat, self._beats)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._of_status.run(), name="follow UpdateStatus")
             tasks.create_task(self._of_records.run(), name="follow UpdateRecords")
-            tasks.create_task(self._mind_controller(), name="mind the controller of UpdateStatus")
+            tasks.create_task(self._of_beats.run(), name="follow UpdateStatusHeartbeats")
             await self._keep_shown()
 
     async def _keep_shown(self) -> None:
         while True:
             # Until the first list is complete there is nothing to show, unless it fails.
-            if self._of_status.pulse.listed or self._troubles(None):
-                self._board.show(self._document(time.time_ns()))
+            if self._is_listed() or self._troubles(None):
+                self._board.show(self._document(of_datetime(self._client.server_clock.now())))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), TICK if self._board.shown else 1.0)
             await asyncio.sleep(BREATH)
             self._changed.clear()
+
+    def _is_listed(self) -> bool:
+        beats = self._of_beats.pulse
+        return self._of_status.pulse.listed and (beats.listed or beats.failures > 0)
 
     def _document(self, now: Moment) -> dict[str, Any]:
         item = self._status.found.get(UPDATE_STATUS)
@@ -283,33 +286,30 @@ class _Following:
             return {TROUBLES: self._troubles(None) or [why or NO_OBJECT]}
         looked = [seen(found) for found in self._records.found.values()]
         records = [found.object for found in looked if isinstance(found, Present)]
-        shown = {**parts(report, records, now=now), TROUBLES: self._troubles(status)}
+        silent = self._silence(now)
+        shown = {**parts(report, records, now=now), TROUBLES: self._troubles(status, silent)}
+        if silent:
+            shown[STALE] = silent
         return shown if status is None else {**shown, "changed": {"at": changed(status)}}
 
-    def _troubles(self, status: UpdateStatusStatus | None) -> list[str]:
+    def _troubles(self, status: UpdateStatusStatus | None, silent: str = "") -> list[str]:
         followed = ((UpdateStatus, self._of_status.pulse), (UpdateRecord, self._of_records.pulse))
-        return troubles(status, followed, silence=self._silence)
+        return troubles(status, followed, silence=silent)
 
-    async def _mind_controller(self) -> None:
-        while True:
-            was, self._silence = self._silence, await self._why_silent()
-            if was != self._silence:
-                self._changed.set()
-            await asyncio.sleep(TICK)
-
-    async def _why_silent(self) -> str:
-        place = f"{self._home}/{LEASE}"
-        try:
-            lease = (await self._client.get(Lease, LEASE, namespace=self._home)).decode()
-            return silence(lease, place=place, now=time.time_ns())
-        except NotFound:
-            return silence(None, place=place, now=time.time_ns())
-        except (KubeError, ValueError) as error:
-            return f"whether the controller lives is unknown: {error}"
+    def _silence(self, now: Moment) -> str:
+        """Why nobody seems to keep the UpdateStatus up to date; empty if somebody does."""
+        pulse = self._of_beats.pulse
+        if (why := pulse.failing) and (not pulse.listed or (pulse.failing_seconds or 0) > PASSING):
+            return f"whether the controller lives is unknown: {why}"
+        found = self._beats.found.get(UPDATE_STATUS)
+        beat = seen(found) if found is not None else None
+        if isinstance(beat, Unreadable):
+            return f"whether the controller lives is unknown: {beat.why}"
+        return silence(beat.object if isinstance(beat, Present) else None, now=now)
 
 
-def _live(client: "Client", named: str) -> View:
-    return live_view(client, namespace=named)
+def _live(client: "Client", _: str) -> View:
+    return live_view(client)
 
 
 def _recorded(sources: Sequence[str]) -> View:

@@ -109,14 +109,22 @@ function change(drawn, view, keys) {
   const title = drawn.draw(parts, keys);
   document.title = `${title ?? view.title} – Windlass`;
   drawAge();
+  if (["live", "stale"].includes(document.body.dataset.state)) drawCurrent();
 }
 
 function changeState(name, why, status) {
   if (name === "refused") return refuse(why, status);
   if (name === "hidden") return setState(name, "Paused while hidden");
   if (name === "lost") return setState(name, `Not current: ${why}`);
-  const recorded = follower.parts.get("clock")?.now;
-  setState(recorded ? "recorded" : "live", recorded ? "Recorded" : "Live");
+  drawCurrent();
+}
+
+// The page follows the server at once; whether what it shows is current is another question.
+function drawCurrent() {
+  const parts = follower.parts;
+  if (parts.get("clock")?.now) setState("recorded", "Recorded");
+  else if (parts.has("stale")) setState("stale", "Not current");
+  else setState("live", "Live");
 }
 
 function drawAge() {

@@ -1,6 +1,5 @@
 """`windlass status history`: how long updates took, and what went wrong, by the records that a controller keeps."""
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from windlass.capability.conventions.settings import Settings, settings_of
 
 if TYPE_CHECKING:
     from windlass.api.update_record import UpdateRecord
+    from windlass.update_status.times import Moment
 
 
 @click.command("history")
@@ -28,7 +28,8 @@ def command(settings: Settings, number: int | None, *, form: str) -> int:
 
     from windlass.update_status.text.records import newest_first
 
-    records = newest_first(asyncio.run(_records(settings)))
+    found, now = asyncio.run(_records(settings))
+    records = newest_first(found)
     if not records:
         click.echo("No update has been recorded.")
         return Exit.OK
@@ -36,15 +37,16 @@ def command(settings: Settings, number: int | None, *, form: str) -> int:
         plural = "s are" if len(records) > 1 else " is"
         raise click.ClickException(f"there is no update {number}: {len(records)} update{plural} recorded")
     chosen = records if number is None else [records[number - 1]]
-    click.echo(_printed(chosen, form, in_full=number is not None), nl=False)
+    click.echo(_printed(chosen, form, now, in_full=number is not None), nl=False)
     return Exit.OK
 
 
-async def _records(settings: Settings) -> "list[UpdateRecord]":
-    """Raises KubeErrors."""
+async def _records(settings: Settings) -> "tuple[list[UpdateRecord], Moment]":
+    """The records, and the present by the API server's clock. Raises KubeErrors."""
     from windlass.api.update_record import UpdateRecord
     from windlass.capability.conventions.connection import connect
     from windlass.kube.errors import NotServed
+    from windlass.update_status.times import of_datetime
 
     async with connect(settings) as client:
         try:
@@ -53,15 +55,14 @@ async def _records(settings: Settings) -> "list[UpdateRecord]":
             raise click.ClickException(
                 "the cluster has no UpdateRecord API: install Update status, which records updates (docs/install.md)"
             ) from None
-    return [found.decode() for found in listed.items]
+        return [found.decode() for found in listed.items], of_datetime(client.server_clock.now())
 
 
-def _printed(records: "Sequence[UpdateRecord]", form: str, *, in_full: bool) -> str:
+def _printed(records: "Sequence[UpdateRecord]", form: str, now: "Moment", *, in_full: bool) -> str:
     from windlass.api.meta import tree
     from windlass.update_status.text.records import render_record, render_records
 
     if form == "table":
-        now = time.time_ns()
         return render_record(records[0], now=now) if in_full else render_records(records, now=now)
     trees = [{**tree(record), "metadata": {"name": record.metadata.name}} for record in records]
     return output.document(form, trees[0] if in_full else trees)

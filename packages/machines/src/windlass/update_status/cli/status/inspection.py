@@ -1,6 +1,6 @@
 """Reads a cluster or files, and makes the report."""
 
-import time
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading import Reading
 from windlass.update_status.report import Report
-from windlass.update_status.times import Moment
+from windlass.update_status.times import Moment, of_datetime
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -57,13 +57,13 @@ async def of_client(client: "Client", settings: Settings, *, steps: bool, origin
     """The same, with a client that is kept."""
     if origin is Origin.CLUSTER:
         return await _of_sources(client, settings, steps=steps)
-    from windlass.update_status.reading.kept import HOME, NotKept, read_kept, read_object
+    from windlass.update_status.reading.kept import NotKept, read_kept, read_object
 
-    now = time.time_ns()
+    clock = server_moments(client)
     try:
         if origin is Origin.OBJECT:
-            return StatusInspection(await read_object(client, now=now), now)
-        return StatusInspection(await read_kept(client, namespace=settings.namespace or HOME, now=now), now)
+            return StatusInspection(await read_object(client, clock=clock), clock())
+        return StatusInspection(await read_kept(client, clock=clock), clock())
     except NotKept as why:
         if origin is Origin.OBJECT:
             raise Problem(str(why)) from None
@@ -77,5 +77,11 @@ async def _of_sources(client: "Client", settings: Settings, *, steps: bool) -> S
     from windlass.update_status.reading.thanos import AlertsService
 
     service = AlertsService(client.config, timeout=request_timeout(settings))
-    reading = await read_live(client, metadata=client.metadata, alerts=service.alerts, clock=time.time_ns, steps=steps)
+    clock = server_moments(client)
+    reading = await read_live(client, metadata=client.metadata, alerts=service.alerts, clock=clock, steps=steps)
     return of(reading)
+
+
+def server_moments(client: "Client") -> Callable[[], Moment]:
+    """The present by the API server's clock: that of this computer may be wrong."""
+    return lambda: of_datetime(client.server_clock.now())

@@ -135,5 +135,6 @@ export function attentionInShort(parts) {
   const texts = LEVELS.map((level) => [found.filter((one) => one.level === level).length, level])
     .filter(([number]) => number)
     .map(([number, level]) => badge(COUNTED.includes(level) ? count(number, level.toLowerCase()) : `${number} ${level.toLowerCase()}`, tone(level)));
-  return texts.length ? texts.flatMap((text) => [text, " "]) : h("span", { class: "ok" }, "nothing");
+  if (texts.length) return texts.flatMap((text) => [text, " "]);
+  return parts.has("stale") ? h("span", { class: "muted" }, "not known") : h("span", { class: "ok" }, "nothing");
 }
