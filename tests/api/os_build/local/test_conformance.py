@@ -109,7 +109,7 @@ class LocalSide(OtherSide):
 class TestLocalBuilds(BackendConformance):
     """Builds on this machine pass the suite of all backends."""
 
-    usual, limits = False, ("", "")
+    usual, in_cluster, limits = False, False, ("", "")
 
     @pytest.fixture
     async def other_side(self, tmp_path: Path) -> AsyncIterator[LocalSide]:
