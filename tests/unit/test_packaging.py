@@ -102,6 +102,17 @@ def test_the_cloud_of_tests_says_which_extra_it_needs(module: str) -> None:
     assert "the extra 'openstack' of windlass-testing" in said.stderr.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    "starts",
+    ["authority import new_authority; new_authority()", "updates.thanos import ThanosQuerier; ThanosQuerier(token='')"],
+)
+def test_a_server_with_tls_says_which_extra_it_needs(starts: str) -> None:
+    without = f"import sys; sys.modules['trustme'] = None; from windlass.testing.{starts}"
+    said = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert said.returncode == 1
+    assert "the extra 'pytest' of windlass-testing" in said.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize("command", [["--help"], ["dev", "up", "--help"], ["demo", "--help"], ["openstack", "--help"]])
 @pytest.mark.parametrize("module", ["windlass.testing", "openstack"])
 def test_help_needs_no_extra(module: str, command: list[str], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
+from windlass.testing.authority import new_authority
 from windlass.testing.binaries.progress import Report, to_stderr
 from windlass.testing.cloud import clouds, packages, seed
 from windlass.testing.cloud.access import CloudAccess, CloudConnection
@@ -151,10 +152,9 @@ def write_certificate(layout: Layout) -> None:
     assert layout.ca_file is not None
     assert layout.certificate is not None
     try:
-        import trustme
-    except ImportError:
-        raise CloudError("a cloud with TLS needs the package trustme: pip install trustme") from None
-    authority = trustme.CA()
+        authority = new_authority()
+    except ModuleNotFoundError as error:
+        raise CloudError(str(error)) from None
     authority.cert_pem.write_to_path(layout.ca_file)
     authority.issue_cert(HOST, "localhost").private_key_and_cert_chain_pem.write_to_path(layout.certificate)
     layout.certificate.chmod(0o600)

@@ -21,6 +21,7 @@ from typing import Any, Final, Self, TypeVar
 from aiohttp import web
 
 from windlass.kube.process.serving import stop
+from windlass.testing.authority import new_authority
 from windlass.testing.binaries import DISTRIBUTION, obtain
 from windlass.testing.plane.errors import StartFailed
 from windlass.testing.plane.ports import HeldPorts
@@ -191,10 +192,8 @@ class Registry:
                 connection.transport.abort()
 
     def _certify(self) -> ssl.SSLContext:
-        import trustme
-
+        authority = new_authority()
         self.certificates.mkdir()
-        authority = trustme.CA()
         authority.cert_pem.write_to_path(self.ca_file)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         authority.issue_cert(_HOST, "localhost", *self._names).configure_cert(context)

@@ -15,7 +15,6 @@ from enum import Enum
 from types import TracebackType
 from typing import Final, Self
 
-import trustme
 from aiohttp import web
 
 from windlass.api.core import Namespace
@@ -23,6 +22,7 @@ from windlass.api.route import Route
 from windlass.kube.clock import SystemClock, rfc3339_micro
 from windlass.kube.process.serving import stop
 from windlass.kube.verbs import Api
+from windlass.testing.authority import new_authority
 from windlass.testing.updates.objects import Objects, Tree, condition
 
 NAME: Final = "thanos-querier"
@@ -52,7 +52,7 @@ class ThanosQuerier:
         self.trouble: Trouble | None = None
         self.user_agents: list[str] = []
         self._token = token
-        self._signer = trustme.CA()
+        self._signer = new_authority()
         self._runner: web.AppRunner | None = None
 
     @property
