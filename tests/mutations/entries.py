@@ -3434,6 +3434,7 @@ _BUILDING_HERE = (
         ("Cause.DISK if _FULL.search(tail) else ", ""),
         ("Cause.MEMORY if was_killed else ", ""),
         (" or _STEP_KILLED.search(tail)", ""),
+        ('if doing == "push" and _QUOTA.search(text):', "if False:"),
     ),
     *_in(
         "os_build/backends/local/records.py",

@@ -80,6 +80,27 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
             Cause.UNREACHABLE,
             id="cut while pushing",
         ),
+        *(
+            pytest.param(PUSHING + said, "push", Cause.UNREACHABLE, id=name)
+            for name, said in {
+                "http2-stream": "stream error: stream ID 5; INTERNAL_ERROR; received from peer",
+                "http2-lost": "http2: client connection lost",
+                "http2-goaway": "http2: server sent GOAWAY and closed the connection",
+                "an-upload-that-another-replica-has": "blob upload unknown to registry",
+                "a-layer-that-is-lost": "manifest blob unknown: blob unknown to registry",
+            }.items()
+        ),
+        *(
+            pytest.param(PUSHING + said, "push", Cause.IMAGE_REFUSED, id=name)
+            for name, said in {
+                "quota-of-quay": "denied: quota has been exceeded on namespace",
+                "quota-of-harbor": "denied: adding 2.1 GiB of storage resource, which when updated to current usage "
+                "of 9.8 GiB will exceed the configured upper limit of 10.0 GiB.",
+            }.items()
+        ),
+        pytest.param(
+            READING + "denied: quota has been exceeded", "build", Cause.PULL_DENIED, id="a-quota-that-refuses-a-pull"
+        ),
         pytest.param(PULLING + "net/http: TLS handshake timeout", "build", Cause.UNREACHABLE, id="tls-timeout"),
         pytest.param(PUSHING + "unexpected EOF", "push", Cause.UNREACHABLE, id="cut"),
         pytest.param(READING + "toomanyrequests: slow down", "build", Cause.UNREACHABLE, id="pull-429"),

@@ -13,7 +13,7 @@ that the commands of a build print; the builder of OpenShift writes it in lower 
 | refused credentials | PullDenied, and while pushing PushDenied |
 | an unknown image; while pushing, an unknown repository | ImageNotFound, PushDenied |
 | no connection, no answer, 408, 429, 5xx; what a proxy answers instead of a registry | RegistryUnavailable |
-| while pushing: 413, a manifest or a layer that the registry does not take | ImageRefused |
+| while pushing: 413, a quota, a manifest or a layer that the registry does not take | ImageRefused |
 | any other step, or something that only a Containerfile can cause | ContainerfileInvalid |
 | anything else | BuildFailed |
 """
@@ -95,6 +95,10 @@ _AWAY: Final = _any_of(
     r"(?:handshake|request|awaiting headers\)?) ?timeout",
     r"deadline exceeded",
     r"\bEOF\b",
+    r"stream error: stream ID",
+    r"http2: (?:client|server|transport)",
+    # A registry of several replicas, or one that was restarted, has lost an upload.
+    r"blob (?:upload )?unknown",
     r"toomanyrequests",
     r"too many requests",
     r"(?<![\w.:/@-])(?:408|429|5\d\d)(?![\w.:/-])",
@@ -108,6 +112,8 @@ _IMAGE_REFUSED: Final = _any_of(
     r"manifest type .{0,80}not (?:supported|accepted)",
     r"(?<![\w.:/@-])415(?![\w.:/-])",
 )
+_QUOTA: Final = _any_of(r"\bquota\b.{0,80}exceeded", r"exceed the configured upper limit")
+"""Registries say so as `denied`."""
 _CONTAINERFILE: Final = _any_of(
     r"unknown instruction",
     r"no FROM statement found",
@@ -256,6 +262,8 @@ def _cause(error: str, doing: Doing) -> Cause | None:
         return Cause.UNTRUSTED
     if _PROXY.search(text):
         return Cause.UNREACHABLE
+    if doing == "push" and _QUOTA.search(text):
+        return Cause.IMAGE_REFUSED
     if _DENIED.search(text):
         return Cause.PULL_DENIED if doing == "build" else Cause.PUSH_DENIED
     if _GONE.search(text):

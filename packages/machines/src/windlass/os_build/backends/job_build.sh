@@ -20,6 +20,7 @@ TRANSIENT="$TRANSIENT|temporary failure in name resolution|(network is|host) unr
 TRANSIENT="$TRANSIENT|timeout exceeded|(handshake|request|headers\)) ?timeout|deadline exceeded|too ?many ?requests"
 TRANSIENT="$TRANSIENT|(^|[^a-z0-9.])(EOF|408|429|5[0-9][0-9])([^a-z0-9.]|$)|service unavailable"
 TRANSIENT="$TRANSIENT|proxyconnect|proxy authentication required|bad gateway|gateway time-?out|/\": forbidden"
+TRANSIENT="$TRANSIENT|stream error: stream ID|http2: (client|server|transport)|blob (upload )?unknown"
 TRANSIENT="$TRANSIENT|no space left on device|disk quota exceeded"
 
 # The Secret in folder $1 as an authfile: of type dockerconfigjson as it is, of type dockercfg wrapped.
