@@ -1618,6 +1618,7 @@ _BUILDING_IMAGES = (
         "os_build/pool",
         ("            self._seen.need(Unfit((self._request, backend), unfit))\n", "            pass\n"),
         ("            self._note_losses(())\n", "            pass\n"),
+        ("if facts.claim is None or not seen.ignored:", "if True:"),
         ("build.phase is Phase.INTERRUPTED and build.ended:", "False:"),
         ("        if unfit.reason != MISSING:\n", "        if True:\n"),
     ),

@@ -14,6 +14,7 @@ from windlass.kube.verbs import PatchType
 from windlass.os_build.builder import Cause
 from windlass.os_build.constants import LAYERING, NAMESPACE, REBUILD, RESULT
 from windlass.os_build.machine_os.build import CURRENT
+from windlass.os_build.overview import Claims
 from windlass.os_build.pool.conditions import VECTOR
 from windlass.os_build.pool.snapshot import TIMING
 from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, NotAsked
@@ -497,3 +498,35 @@ async def test_a_pool_that_was_opted_in_before_keeps_nothing_of_that(world: Worl
     assert not set(VECTOR) & set(world.conditions())
     assert not set(RESULT) & set(world.annotations())
     assert degraded(world)[0] == "False"
+
+
+@pytest.mark.parametrize("first", ["another", "worker"])
+async def test_of_several_machine_os_configs_of_a_pool_that_of_its_name_is_served_and_the_others_are_named(
+    first: str,
+) -> None:
+    world = World(machine_os_configs=True)
+    world.api.load(secret("global-pull-secret-copy", {"auths": {}}))
+    found = {name: {**machine_os_config(), "metadata": {"name": name, "uid": name}} for name in ("worker", "another")}
+    for name in (first, *(each for each in found if each != first)):
+        world.api.load(found[name])
+    world.add_pool(annotations={})
+    for _ in range(2):
+        await world.settle()
+        [build] = builds(world)
+        assert build.name.startswith("worker-")
+        world.restart()
+    [said] = [each.decode() for each in world.api.listing(Event) if each.decode().reason == "MachineOSConfigIgnored"]
+    assert said.message.startswith("MachineOSConfig worker is served for pool worker, and another ignored")
+    rows = Claims.of([each.decode() for each in world.api.listing(MachineOSConfig)], None)
+    assert rows.configs["worker"].metadata.name == "worker"
+
+
+async def test_a_machine_os_config_that_comes_later_takes_no_pool_from_an_older_one() -> None:
+    world = World(machine_os_configs=True)
+    world.api.load(secret("global-pull-secret-copy", {"auths": {}}))
+    for name, then in (("older", "2026-01-01T00:00:00Z"), ("newer", "2026-01-02T00:00:00Z")):
+        metadata = {"name": name, "uid": name, "creationTimestamp": then}
+        world.api.load({**machine_os_config(), "metadata": metadata})
+    world.add_pool(annotations={})
+    await world.settle()
+    assert [each.name.partition("-")[0] for each in builds(world)] == ["older"]

@@ -13,6 +13,7 @@ from windlass.os_build.constants import IMAGE, IMAGE_CONFIG
 from windlass.os_build.machine_os.build import CURRENT
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED, state_of
 from windlass.os_build.machine_os.conditions import State as BuildIs
+from windlass.os_build.machine_os.request import precedence
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS
 from windlass.os_build.request import opted_in
 
@@ -145,7 +146,10 @@ class Claims(Struct, frozen=True):
 
     @classmethod
     def of(cls, configs: Iterable[MachineOSConfig], builds: Iterable[MachineOSBuild] | None) -> "Claims":
-        named = {each.spec.machine_config_pool.name: each for each in configs}
+        named: dict[str, MachineOSConfig] = {}
+        for each in configs:
+            pool = each.spec.machine_config_pool.name
+            named[pool] = min(named.get(pool, each), each, key=lambda one: precedence(one.metadata, pool=pool))
         return cls(named, None if builds is None else {each.metadata.name: each for each in builds})
 
     def row(self, pool: MachineConfigPool) -> PoolRow:

@@ -19,6 +19,7 @@ from typing import Final
 
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import Containerfile, MachineOSConfig
+from windlass.api.meta import ObjectMeta
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BUILDER_TYPES, Problem, Request, rendered_config
@@ -29,6 +30,14 @@ LONGEST_LABEL: Final = 63
 """Characters that the API takes for the value of a label."""
 _REPORTABLE: Final = re.compile(r"([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(:[0-9]{2,5})?/([a-zA-Z0-9_-]{0,61}/)?[a-zA-Z0-9_.-]*")
 """Repositories whose digests the API takes. Source: the CRDs of MachineOSConfig and MachineOSBuild."""
+
+
+def precedence(config: ObjectMeta, *, pool: str) -> tuple[bool, str, str]:
+    """Of several MachineOSConfigs that name a pool, the least one is served: that of the pool's name, else the oldest.
+
+    Newer API servers admit no other name; older ones admit several, of which the operator takes any.
+    """
+    return config.name != pool, config.creation_timestamp or "", config.name
 
 
 def requested(

@@ -88,9 +88,22 @@ _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 def decide(seen: PoolSnapshot, *, now: datetime, backends: Mapping[BackendName, Backend], settings: Settings) -> Plan:
     """Pure: what the pool asks for, and then the rows of the module."""
-    return plan_of(
-        facts_of(seen, backends=backends, settings=settings), now=now, backends=backends, timing=settings.timing
+    facts = facts_of(seen, backends=backends, settings=settings)
+    plan = plan_of(facts, now=now, backends=backends, timing=settings.timing)
+    if facts.claim is None or not seen.ignored:
+        return plan
+    text = (
+        f"MachineOSConfig {facts.claimed} is served for pool {seen.name}, and {', '.join(seen.ignored)} ignored, "
+        "since a pool has one: delete what is ignored"
     )
+    told = Emit(
+        target=target(facts.claim.config),
+        type="Warning",
+        reason="MachineOSConfigIgnored",
+        note=text,
+        source=EVENT_SOURCE,
+    )
+    return Plan((*plan.actions, told), plan.next)
 
 
 def plan_of(seen: PoolFacts, *, now: datetime, backends: Mapping[BackendName, Backend], timing: Timing) -> Plan:

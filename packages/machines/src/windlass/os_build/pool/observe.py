@@ -21,6 +21,7 @@ from windlass.os_build.architectures import Machines, machines
 from windlass.os_build.builder import Backend, BuildState
 from windlass.os_build.constants import BUILDER_CONFIG, BUILDER_CONFIG_ALIAS, CONTAINERFILES, OS_IMAGES
 from windlass.os_build.environment import CONTROLLER_CONFIG
+from windlass.os_build.machine_os.request import precedence
 from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.request import BackendName, Given
 
@@ -83,11 +84,13 @@ def pool_observer(
                 builds += backend.look(key)
             except NotServed as error:
                 unserved[name] = str(error)
-        config = config_on(key)
+        configs = configs_on(key)
+        config = configs[0] if configs else None
         return PoolSnapshot(
             name=key,
             pool=await reader.see(MachineConfigPool, key),
             config=config,
+            ignored=tuple(each.metadata.name for each in configs[1:]),
             os_builds=tuple(builds_for(config)) if settings.machine_os_configs else (),
             given=Given(
                 config=data(BUILDER_CONFIG),
@@ -116,10 +119,11 @@ def pool_observer(
             return found if isinstance(found, ForbiddenKind) else None
         return next((each for each in found if each.metadata.name == CONTROLLER_CONFIG), None)
 
-    def config_on(pool: str) -> Present[MachineOSConfig] | Unreadable | None:
+    def configs_on(pool: str) -> list[Present[MachineOSConfig] | Unreadable]:
         with suppress(NotServed):
-            return next(map(read, reader.indexed(MachineOSConfig, BY_POOL, pool)), None)
-        return None
+            found = map(read, reader.indexed(MachineOSConfig, BY_POOL, pool))
+            return sorted(found, key=lambda each: precedence(each.metadata, pool=pool))
+        return []
 
     def builds_for(config: Present[MachineOSConfig] | Unreadable | None) -> Iterable[Present[MachineOSBuild]]:
         if isinstance(config, Present):

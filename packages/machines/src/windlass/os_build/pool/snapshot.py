@@ -86,6 +86,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
 
     name       the key: the pool's name, also when there is no pool
     config     the MachineOSConfig that names the pool; None: none does
+    ignored    the names of others that name it, too
     os_builds  the MachineOSBuilds of that
     given      the data of the ConfigMaps
     builds     builder objects of the pool, of all backends
@@ -98,6 +99,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     name: str
     pool: Seen[MachineConfigPool] = Absent()
     config: Present[MachineOSConfig] | Unreadable | None = None
+    ignored: tuple[str, ...] = ()
     os_builds: tuple[Present[MachineOSBuild], ...] = ()
     given: Given = Given()
     builds: tuple[BuildState, ...] = ()
