@@ -90,6 +90,13 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
                 "a-layer-that-is-lost": "manifest blob unknown: blob unknown to registry",
             }.items()
         ),
+        pytest.param(
+            'Error: parsing main Dockerfile: /b/Containerfile: Syntax error - can\'t find = in "C". Must be of the form: '
+            "name=value",
+            "build",
+            Cause.CONTAINERFILE,
+            id="a-word-without-a-value",
+        ),
         *(
             pytest.param(PUSHING + said, "push", Cause.IMAGE_REFUSED, id=name)
             for name, said in {
@@ -302,6 +309,22 @@ def test_a_step_that_was_killed_ran_out_of_memory(said: str, code: int, cause: C
     log = f'STEP 2/2: RUN make\n{said}\nsubprocess exited with status {code}\nError: building at STEP "RUN make": '
     failed = explain(f"{log}exit status {code}", exit_code=code, doing="build")
     assert (failed.cause, failed.step, failed.exit_code) == (cause, "RUN make", code)
+
+
+def test_an_old_builder_is_told_for_here_documents() -> None:
+    old = explain(
+        'Error: building at STEP "SET ": Build error: Unknown instruction: "SET"', exit_code=125, doing="build"
+    )
+    assert old.cause is Cause.CONTAINERFILE
+    said = "Here-documents need buildah 1.33 or newer."
+    for text, is_told in (
+        ("RUN <<EOF\nset -e\nEOF", True),
+        ("from x\ncopy <<-'END' /a\nEND", True),
+        ("RUN echo $((1 << 2))", False),
+        ("# RUN <<EOF", False),
+    ):
+        request = replace(REQUEST, containerfile=text)
+        assert (said in failure_text(old, request, attempt=1, attempts=ATTEMPTS)) is is_told, text
 
 
 def test_a_step_cannot_make_itself_look_like_another_failure() -> None:

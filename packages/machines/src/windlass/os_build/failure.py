@@ -116,6 +116,7 @@ _QUOTA: Final = _any_of(r"\bquota\b.{0,80}exceeded", r"exceed the configured upp
 """Registries say so as `denied`."""
 _CONTAINERFILE: Final = _any_of(
     r"unknown instruction",
+    r"parsing main Dockerfile",
     r"no FROM statement found",
     r"no stage or image found",
     r"did not resolve to an alias",
@@ -123,6 +124,8 @@ _CONTAINERFILE: Final = _any_of(
     r"parse error",
     r"checking on sources",
 )
+
+_HEREDOC: Final = re.compile(r"^\s*(?:RUN|COPY|ADD)\b.*<<-?[\"']?\w", re.IGNORECASE | re.MULTILINE)
 
 REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.PULL_DENIED: "The registry refuses to give the base image: correct {pull}.",
@@ -207,7 +210,10 @@ def failure_text(
 
 def _remedy(failed: Failed, request: Request) -> str:
     where = request.named_in or f"ConfigMap {BUILDER_CONFIG}"
-    return REMEDIES[failed.cause].format(
+    text = REMEDIES[failed.cause]
+    if failed.cause is Cause.CONTAINERFILE and _HEREDOC.search(request.containerfile):
+        text += " Here-documents need buildah 1.33 or newer."
+    return text.format(
         containerfile=request.written_in,
         pull=f"Secret {NAMESPACE}/{request.pull_secret}, which {where} names",
         push=f"Secret {NAMESPACE}/{request.push_secret}, which {where} names,",
