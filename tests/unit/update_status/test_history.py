@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from windlass.api.config import UpdateHistory
 from windlass.api.meta import ObjectMeta
 from windlass.api.update_insights import HealthInsight, InsightImpact, InsightScope
-from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
+from windlass.api.update_record import MOST_IMAGE, MOST_RISKS, NodeTook, Took, Trouble, UpdateRecord
 from windlass.update_status.history import KEPT, LARGEST, followed, kept, record_name
 from windlass.update_status.report import (
     ControlPlane,
@@ -272,3 +273,35 @@ def test_all_records_are_small_enough_and_the_newest_is_whole(sizes: Any) -> Non
         whole = next(one for one in records if one.metadata.name == record.metadata.name)
         assert record.omitted
         assert structs.replace(record, omitted="", nodes=whole.nodes, troubles=whole.troubles) == whole
+
+
+def item(**fields: Any) -> UpdateHistory:
+    usual: dict[str, Any] = {"version": "4.16.1", "started_time": clock(0), "state": "Partial", "image": "quay.io/x"}
+    return UpdateHistory(**{**usual, **fields})
+
+
+def test_a_record_has_what_the_history_of_cluster_version_says_of_its_release() -> None:
+    older = item(started_time=clock(-60), image="other", verified=True)
+    forced = item(verified=False, accepted_risks="Forced")
+    (begun,) = followed([], report(), {}, now=at(1), history=[forced, older])
+    assert (begun.image, begun.verified, begun.accepted_risks) == ("quay.io/x", False, "Forced")
+
+    (checked,) = followed([begun], report(), {}, now=at(2), history=[item(verified=True), older])
+    assert (checked.verified, checked.accepted_risks) == (True, "")
+    assert followed([checked], report(), {}, now=at(3), history=[older]) == []
+
+
+def test_texts_of_the_history_that_are_too_long_are_shortened() -> None:
+    (begun,) = followed([], report(), {}, now=at(1), history=[item(image="i" * 5000, accepted_risks="risk " * 5000)])
+    assert len(begun.image) == MOST_IMAGE
+    assert len(begun.accepted_risks) <= MOST_RISKS
+
+
+def test_a_superseded_update_ends_when_the_history_says_that_it_ended() -> None:
+    (begun,) = followed([], report(), {}, now=at(1))
+    ended = item(completion_time=clock(10))
+    told, _ = followed([begun], report(target="4.16.2"), {}, now=at(3000), history=[ended])
+    assert (told.state, told.completed) == ("Superseded", clock(10))
+
+    unknown, _ = followed([begun], report(target="4.16.2"), {}, now=at(3000))
+    assert (unknown.state, unknown.completed) == ("Superseded", clock(3000))

@@ -106,7 +106,8 @@ class Release(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
 class UpdateHistory(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """One update, or the installation. `state` is Completed or Partial.
 
-    A superseded update gets a completion time too, and stays Partial.
+    A superseded update gets a completion time too, and stays Partial. `verified`: the signature of the release was
+    checked. `accepted_risks`: what was overridden to begin it, in words.
     """
 
     state: str = always(str)
@@ -114,6 +115,8 @@ class UpdateHistory(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     completion_time: str | None = None
     version: str = always(str)
     image: str = always(str)
+    verified: bool = False
+    accepted_risks: str = ""
 
 
 class ClusterVersionStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -14,6 +14,8 @@ from windlass.api.schema import DATE_TIME, REQUIRED, list_map
 Time = Annotated[str, DATE_TIME]
 MOST_NODES = 2000
 MOST_TROUBLES = 256
+MOST_IMAGE = 1024
+MOST_RISKS = 4096
 
 
 class Took(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -58,7 +60,8 @@ class UpdateRecord(Struct, rename="camel", omit_defaults=True, kw_only=True, fro
     """One update: from `previous` (absent: an installation) to `target`.
 
     state      Progressing, Completed, or Superseded by another target before it was completed
-    started    when the update began, by ClusterVersion's history
+    started    when the update began, by ClusterVersion's history, which also tells `image`, `verified` and
+               `accepted_risks`: whether the release's signature was checked, and what was overridden
     operators  those that were seen to update; `nodes` and `pools` likewise
     omitted    what was left out to keep all records small, in words
     """
@@ -76,6 +79,9 @@ class UpdateRecord(Struct, rename="camel", omit_defaults=True, kw_only=True, fro
     target: Annotated[str, Meta(max_length=128), REQUIRED] = always(str)
     state: Annotated[str, Meta(pattern="^(Progressing|Completed|Superseded)$"), REQUIRED] = always(str)
     started: Annotated[str, DATE_TIME, REQUIRED] = always(str)
+    image: Annotated[str, Meta(max_length=MOST_IMAGE)] = ""
+    verified: bool | None = None
+    accepted_risks: Annotated[str, Meta(max_length=MOST_RISKS)] = ""
     control_plane_completed: Time | None = None
     completed: Time | None = None
     operators: Annotated[list[Took], list_map("name"), Meta(max_length=256)] = field(default_factory=list)

@@ -18,9 +18,20 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
+from windlass.api.config import UpdateHistory
 from windlass.api.meta import ObjectMeta
 from windlass.api.update_insights import HealthInsight
-from windlass.api.update_record import MOST_NODES, MOST_TROUBLES, NodeTook, Took, Trouble, UpdateRecord
+from windlass.api.update_record import (
+    MOST_IMAGE,
+    MOST_NODES,
+    MOST_RISKS,
+    MOST_TROUBLES,
+    NodeTook,
+    Took,
+    Trouble,
+    UpdateRecord,
+)
+from windlass.kube.shorten import shortened
 from windlass.update_status.report import Phase, Report, State
 from windlass.update_status.times import Moment, moment, rfc3339
 
@@ -44,8 +55,9 @@ def followed(
     *,
     now: Moment,
     nodes_known: bool = True,
+    history: Sequence[UpdateHistory] = (),
 ) -> list[UpdateRecord]:
-    """The records that are new or changed. `insights` are those of the object by uid.
+    """The records that are new or changed. `insights` are those of the object by uid, `history` that of ClusterVersion.
 
     `nodes_known`: pools and nodes could be read; otherwise those of the report are no sign that any is updated.
     """
@@ -56,13 +68,14 @@ def followed(
     running = [record for record in records if record.state == PROGRESSING]
     if not report.updating:
         known = nodes_known and plane.updating == "False" and plane.completed is not None
-        return [_ended(record, report, now) for record in running if known or record.target != plane.versions.target]
+        ended = [record for record in running if known or record.target != plane.versions.target]
+        return [_ended(record, report, now, history) for record in ended]
     begun = _begun(report)
-    found = [_superseded(record, now) for record in running if record.metadata.name != begun.metadata.name]
+    found = [_superseded(record, now, history) for record in running if record.metadata.name != begun.metadata.name]
     before = next((record for record in records if record.metadata.name == begun.metadata.name), begun)
     if before.state != PROGRESSING:
         return found
-    after = _continued(before, report, insights, now, nodes_known=nodes_known)
+    after = _described(_continued(before, report, insights, now, nodes_known=nodes_known), history)
     return [*found, after] if before is begun or _differ(before, after) else found
 
 
@@ -195,20 +208,39 @@ def _troubles(known: Sequence[Trouble], insights: Mapping[str, HealthInsight], n
     return list(entries.values())
 
 
-def _ended(record: UpdateRecord, report: Report, now: Moment) -> UpdateRecord:
+def _ended(record: UpdateRecord, report: Report, now: Moment, history: Sequence[UpdateHistory]) -> UpdateRecord:
     """Nothing is updated any more: neither operators nor pools."""
     versions, present = report.control_plane.versions, rfc3339(now)
     assert versions is not None
     if versions.target != record.target:
-        return _superseded(record, now)
-    finished = _continued(record, report, {}, now)
+        return _superseded(record, now, history)
+    finished = _described(_continued(record, report, {}, now), history)
     return structs.replace(finished, state=COMPLETED, completed=present)
 
 
-def _superseded(record: UpdateRecord, now: Moment) -> UpdateRecord:
+def _superseded(record: UpdateRecord, now: Moment, history: Sequence[UpdateHistory]) -> UpdateRecord:
+    item = _item(record, history)
+    ended = rfc3339(moment(item.completion_time)) if item and item.completion_time else rfc3339(now)
+    described = _described(record, history)
+    return structs.replace(described, state=SUPERSEDED, completed=ended, troubles=_troubles(record.troubles, {}, now))
+
+
+def _described(record: UpdateRecord, history: Sequence[UpdateHistory]) -> UpdateRecord:
+    """`record` with what ClusterVersion's history says of its release."""
+    if (item := _item(record, history)) is None:
+        return record
     return structs.replace(
-        record, state=SUPERSEDED, completed=rfc3339(now), troubles=_troubles(record.troubles, {}, now)
+        record,
+        image=item.image[:MOST_IMAGE],
+        verified=item.verified,
+        accepted_risks=shortened(item.accepted_risks, MOST_RISKS),
     )
+
+
+def _item(record: UpdateRecord, history: Sequence[UpdateHistory]) -> UpdateHistory | None:
+    """The item of ClusterVersion's history that is this update."""
+    same = (one for one in history if one.version == record.target and one.started_time)
+    return next((one for one in same if rfc3339(moment(one.started_time)) == record.started), None)
 
 
 def _differ(before: UpdateRecord, after: UpdateRecord) -> bool:

@@ -82,8 +82,10 @@ UPDATE_RECORD: Final = Owned(
         Column("From", ".previous"),
         Column("To", ".target"),
         Column("State", ".state"),
+        Column("Verified", ".verified", type="boolean", description="The signature of the release was checked"),
         Column("Started", ".started", type="date"),
         Column("Completed", ".completed", type="date"),
+        Column("Image", ".image", priority=1),
         AGE,
     ),
 )

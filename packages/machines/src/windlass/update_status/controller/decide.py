@@ -128,7 +128,10 @@ def _recorded(
     known = {each.metadata.name: each for each in seen.records if isinstance(each, Present)}
     records = [each.object for each in known.values()]
     known_nodes = isinstance(seen.sources, Sources) and seen.sources.nodes_known
-    changed = followed(records, report, health_insights(after), now=of_datetime(now), nodes_known=known_nodes)
+    past = seen.sources.cluster_version.status.history if isinstance(seen.sources, Sources) else ()
+    changed = followed(
+        records, report, health_insights(after), now=of_datetime(now), nodes_known=known_nodes, history=past
+    )
     for record in changed:
         before = known.get(record.metadata.name)
         yield from events(target(stored), before.object if before else None, record)

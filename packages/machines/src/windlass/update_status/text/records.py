@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
+from windlass.api.update_record import MOST_RISKS, NodeTook, Took, Trouble, UpdateRecord
+from windlass.kube.foreign import one_line
 from windlass.update_status.text.safe import safe_table
 from windlass.update_status.times import SECOND, Moment, moment, short, since, truncated
 
@@ -25,10 +26,11 @@ def render_records(records: Sequence[UpdateRecord], *, now: Moment) -> str:
             record.previous or "none",
             record.target,
             record.state,
+            yes_or_no(record.verified) or _UNKNOWN,
             record.started,
-            _took(record.started, record.control_plane_completed, now),
+            _took(record.started, record.control_plane_completed or record.completed, now),
             _took(record.started, record.completed, now),
-            _slowest(record.operators, now),
+            _slowest(record, now),
             _problems(record),
         )
         for number, record in enumerate(records, start=1)
@@ -38,6 +40,7 @@ def render_records(records: Sequence[UpdateRecord], *, now: Moment) -> str:
         "FROM",
         "TO",
         "STATE",
+        "VERIFIED",
         "STARTED",
         "CONTROL PLANE",
         "ALL",
@@ -53,29 +56,44 @@ def render_record(record: UpdateRecord, *, now: Moment) -> str:
     ended = f", {record.state.lower()} {record.completed}" if record.completed else ", in progress"
     sections = [
         f"Update{origin} to {record.target}: started {record.started}{ended}\n"
-        f"Control plane: {_took(record.started, record.control_plane_completed, now)}, "
-        f"all of the cluster: {_took(record.started, record.completed, now)}\n",
-        _durations("OPERATOR", record.operators, now),
-        _durations("POOL", record.pools, now),
-        _nodes(record.nodes, now),
+        f"Control plane: {_took(record.started, record.control_plane_completed or record.completed, now)}, "
+        f"all of the cluster: {_took(record.started, record.completed, now)}\n" + _release(record),
+        _durations("OPERATOR", record.operators, record, now),
+        _durations("POOL", record.pools, record, now),
+        _nodes(record, now),
         _troubles(record.troubles, now),
         f"Left out to keep records small: {record.omitted}\n" if record.omitted else "",
     ]
     return "\n".join(filter(None, sections))
 
 
-def _durations(title: str, entries: Sequence[Took], now: Moment) -> str:
+def yes_or_no(known: bool | None) -> str:
+    """Empty if it is not known."""
+    return "" if known is None else ("yes" if known else "no")
+
+
+def _release(record: UpdateRecord) -> str:
+    """What is known of the release, a line for each; texts of others stay on their line."""
+    facts = {
+        "Image": record.image,
+        "Verified": yes_or_no(record.verified),
+        "Accepted risks": one_line(record.accepted_risks, MOST_RISKS),
+    }
+    return "".join(f"{name}: {fact}\n" for name, fact in facts.items() if fact)
+
+
+def _durations(title: str, entries: Sequence[Took], record: UpdateRecord, now: Moment) -> str:
     rows = [
-        (one.name, one.started or _UNKNOWN, _took(one.started, one.completed, now), _state(one))
-        for one in _by_duration(entries, now)
+        (one.name, one.started or _UNKNOWN, _took(one.started, _end(one, record), now), _state(one, record))
+        for one in _by_duration(entries, record, now)
     ]
     return safe_table((title, "STARTED", "DURATION", "STATE"), rows) if rows else ""
 
 
-def _nodes(entries: Sequence[NodeTook], now: Moment) -> str:
+def _nodes(record: UpdateRecord, now: Moment) -> str:
     rows = [
-        (one.name, one.pool, one.started or _UNKNOWN, _took(one.started, one.completed, now), _state(one))
-        for one in _by_duration(entries, now)
+        (one.name, one.pool, one.started or _UNKNOWN, _took(one.started, _end(one, record), now), _state(one, record))
+        for one in _by_duration(record.nodes, record, now)
     ]
     return safe_table(("NODE", "POOL", "STARTED", "DURATION", "STATE"), rows) if rows else ""
 
@@ -94,8 +112,15 @@ def _troubles(troubles: Sequence[Trouble], now: Moment) -> str:
     return safe_table(("LEVEL", "FIRST SEEN", "LASTED", "STATE", "MESSAGE"), rows) if rows else ""
 
 
-def _state(one: Took | NodeTook) -> str:
-    return "updated" if one.completed else "updating"
+def _end(one: Took | NodeTook, record: UpdateRecord) -> str | None:
+    """When a part of an update ended; with the update at the latest."""
+    return one.completed or record.completed
+
+
+def _state(one: Took | NodeTook, record: UpdateRecord) -> str:
+    if one.completed:
+        return "updated"
+    return "not updated" if record.completed else "updating"
 
 
 def _problems(record: UpdateRecord) -> str:
@@ -104,18 +129,19 @@ def _problems(record: UpdateRecord) -> str:
     return f"{count} ({still} open)" if still else str(count)
 
 
-def _slowest(entries: Sequence[Took], now: Moment) -> str:
-    longest = next(iter(_by_duration(entries, now)), None)
+def _slowest(record: UpdateRecord, now: Moment) -> str:
+    longest = next(iter(_by_duration(record.operators, record, now)), None)
     if longest is None or longest.started is None:
         return _UNKNOWN
-    return f"{longest.name} {_took(longest.started, longest.completed, now)}"
+    return f"{longest.name} {_took(longest.started, _end(longest, record), now)}"
 
 
-def _by_duration(entries: Sequence[Entry], now: Moment) -> list[Entry]:
+def _by_duration(entries: Sequence[Entry], record: UpdateRecord, now: Moment) -> list[Entry]:
     def duration(one: Entry) -> tuple[int, str]:
         if one.started is None:
             return 1, one.name
-        return -since(moment(one.started), moment(one.completed) if one.completed else now), one.name
+        end = _end(one, record)
+        return -since(moment(one.started), moment(end) if end else now), one.name
 
     return sorted(entries, key=duration)
 

@@ -39,7 +39,7 @@ from windlass.update_status.history import followed
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.kept import silence
 from windlass.update_status.report import Report
-from windlass.update_status.text.records import newest_first
+from windlass.update_status.text.records import newest_first, yes_or_no
 from windlass.update_status.times import Moment, of_datetime, rfc3339
 from windlass.update_status.view.troubles import PASSING, changed, troubles
 from windlass.web.board import Board
@@ -97,7 +97,9 @@ def recorded_view(reading: Reading) -> View:
     """What files show. Raises Problem."""
     report = assess(reading.sources, now=reading.now, wall=reading.wall)
     # Of nodes and pools, files say where they are, and not when that began.
-    records = [structs.replace(record, nodes=[], pools=[]) for record in followed([], report, {}, now=reading.now)]
+    history = reading.sources.cluster_version.status.history
+    found = followed([], report, {}, now=reading.now, history=history)
+    records = [structs.replace(record, nodes=[], pools=[]) for record in found]
     document = {
         **parts(report, records, now=reading.now),
         "clock": {"now": rfc3339(reading.now)},
@@ -207,6 +209,9 @@ def _line(record: UpdateRecord) -> dict[str, Any]:
             "started": record.started,
             "controlPlaneCompleted": record.control_plane_completed,
             "completed": record.completed,
+            "image": record.image,
+            "verified": yes_or_no(record.verified),
+            "acceptedRisks": record.accepted_risks,
             "omitted": record.omitted,
             "issues": len(record.troubles),
         }

@@ -40,7 +40,7 @@ export class Timeline {
     if (!this.shown) return;
     const start = Date.parse(this.#record.started);
     const end = Math.max(start + 1000, this.#record.completed ? Date.parse(this.#record.completed) : now());
-    const scale = { start, end, place: (moment) => Math.min(1, Math.max(0, (moment - start) / (end - start))) };
+    const scale = { start, end, over: this.#record.completed, place: (moment) => Math.min(1, Math.max(0, (moment - start) / (end - start))) };
     drawAxis(this.#axis, scale);
     for (const group of this.#groups) group.draw(scale);
     if (!this.#record.completed) {
@@ -99,10 +99,11 @@ class Group {
       this.#drawn = true;
       this.element.open = this.kind !== "node" || (busy > 0 && this.items.length <= OPEN);
     }
-    setText(this.#summary, `${this.title}: ${count(this.items.length - busy, "updated", "updated")}${busy ? `, ${busy} under way` : ""}`);
+    const left = busy ? `, ${busy} ${scale?.over ? "not updated" : "under way"}` : "";
+    setText(this.#summary, `${this.title}: ${count(this.items.length - busy, "updated", "updated")}${left}`);
     if (!this.element.open) return;
     this.#shown = scale;
-    this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale }]));
+    this.#rows.draw(this.items.map(([key, took]) => [key, { ...took, scale, over: scale.over }]));
   }
 }
 
@@ -115,7 +116,7 @@ function makeTrack() {
   return h("li", {}, h("span", { class: "name" }), h("span", { class: "track", "aria-hidden": "true" }, bar), h("span", { class: "took" }));
 }
 
-function updateTrack(row, { name, started, completed, sick, scale }) {
+function updateTrack(row, { name, started, completed, sick, scale, over }) {
   const [label, track, text] = row.children;
   const bar = track.firstElementChild;
   const from = scale.place(Date.parse(started ?? completed));
@@ -124,15 +125,18 @@ function updateTrack(row, { name, started, completed, sick, scale }) {
   bar.style.width = `${(until - from) * 100}%`;
   bar.dataset.tone = sick ? "bad" : completed ? "good" : "busy";
   setText(label, name);
-  setText(text, words(started, completed, sick));
+  setText(text, words(started, completed, sick, over));
   row.title = `${name}: ${started ? `from ${clock(started)}` : "begin not seen"}${completed ? ` to ${clock(completed)}` : ""}`;
 }
 
-function words(started, completed, sick) {
+// `over`: when the update ended. What was not updated until then never was.
+function words(started, completed, sick, over) {
   const took = !started
     ? `done ${clock(completed)}`
     : completed
       ? between(started, completed)
-      : `${duration(now() - Date.parse(started))} so far`;
+      : over
+        ? `${between(started, over)}, not updated`
+        : `${duration(now() - Date.parse(started))} so far`;
   return sick ? `${took}, ${sick.toLowerCase()}` : took;
 }

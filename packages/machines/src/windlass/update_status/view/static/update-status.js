@@ -371,10 +371,12 @@ class Past {
         { title: "To", text: (record) => record.target, class: "name" },
         { title: "From", text: (record) => record.previous ?? "installation", class: "version" },
         { title: "State", node: (record) => badge(record.state, tone(record.state)), class: "state" },
+        { title: "Verified", text: (record) => record.verified ?? "", class: "since" },
         { title: "Started", node: (record) => when(record.started), class: "when" },
-        { title: "Control plane", text: (record) => took(record.started, record.controlPlaneCompleted), class: "since" },
+        { title: "Control plane", text: (record) => took(record.started, record.controlPlaneCompleted ?? record.completed), class: "since" },
         { title: "All", text: (record) => took(record.started, record.completed), class: "since" },
         { title: "Issues", text: (record) => String(record.issues ?? 0), class: "number" },
+        { title: "Accepted risks", text: (record) => record.acceptedRisks ?? "", class: "message" },
       ],
       { caption: "Recorded updates, the newest first" },
     );
