@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from bench.drawn_updates import Course, DrawnCluster, Recorder, draw_cluster, draw_course
+from bench.recorded_updates import looks, recordings
 from bench.tables import Table, against
 from windlass.update_status.estimate import progress
 from windlass.update_status.expectation import expect
@@ -52,7 +53,11 @@ async def measure(_: Path, *, objects: int, rounds: int) -> list[Table]:
     rows = [_row(part, history, found) for (part, history), found in sorted(by_part.items())]
     rows.append(_row("all", "", sights))
     columns = list(rows[0])
-    return [Table(f"Expected ends of {objects} drawn updates", columns, rows, _NOTES)]
+    drawn = Table(f"Expected ends of {objects} drawn updates", columns, rows, _NOTES)
+    recorded = [_recorded(path, as_update=as_update) for path in recordings() for as_update in (False, True)]
+    if not recorded:
+        return [drawn]
+    return [drawn, Table("Expected ends in recordings", list(recorded[0]), recorded, _RECORDED)]
 
 
 _NOTES: Final = (
@@ -60,6 +65,25 @@ _NOTES: Final = (
     "width: the median of (latest - earliest) / what is left; error: the median of |middle - end| / what is left",
     "inside by oc: the end lies within 20 % of what `oc` prints as the remaining time of the control plane",
 )
+
+
+_RECORDED: Final = (
+    "recordings are installations: no end is told of one. As an update: the same looks, with an earlier release in the "
+    "history; all of its operators begin at once and are unavailable for most of the time",
+    "early: even the latest end that was told is before the real one",
+)
+
+
+def _recorded(path: Path, *, as_update: bool) -> dict[str, Any]:
+    found = looks(path, as_update=as_update)
+    return {
+        "recording": path.name.partition(".")[0],
+        "seen as": "an update" if as_update else "an installation",
+        "looks": len(found),
+        "told": sum(look.told is not None for look in found),
+        "inside": sum(look.inside for look in found),
+        "early": sum(look.early for look in found),
+    }
 
 
 def _row(part: str, history: str, sights: list[Sight]) -> dict[str, Any]:

@@ -1433,6 +1433,9 @@ _KEEPING = (
         ("left = left.after(before.to_nodes)", "pass"),
         ("if pool.name == MASTER and pool.summary.left:", "if False:"),
         ("before = before.with_nodes(left)", "pass"),
+        (" or is_installation(report.control_plane)", ""),
+        (" and operator.health is not Health.UNAVAILABLE", ""),
+        ("found = largest([found, *_back(left, units, begun, now)])", "pass"),
     ),
     *_in(
         "update_status/expectation/pools.py",
@@ -1457,8 +1460,23 @@ _KEEPING = (
     *_in(
         "update_status/reading/kept.py",
         "update_status/reading/test_kept.py",
-        ("not spec.holder_identity or ", ""),
-        ("if silent > PATIENCE", "if silent >= PATIENCE"),
+        ("last is None or now - last > MISSED", "last is None or now - last >= MISSED"),
+        ("if last is None or ", "if "),
+        ("        raise NotKept(why)", "        pass"),
+    ),
+    *_in(
+        "update_status/text/records.py",
+        "update_status/text/test_records.py",
+        ("return one.completed or record.completed", "return one.completed"),
+        ("record.control_plane_completed or record.completed", "record.control_plane_completed"),
+    ),
+    *_in(
+        "update_status/heartbeat.py",
+        "update_status/test_heartbeat.py",
+        ("if not self._leading() or", "if"),
+        (" or any(self._interrupted())", ""),
+        ("rfc3339(self._server_now())", "rfc3339(self._clock.now())"),
+        ("PERIOD if beaten else _LOOK", "_LOOK"),
     ),
 )
 

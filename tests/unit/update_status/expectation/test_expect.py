@@ -267,7 +267,7 @@ def test_when_all_operators_are_updated_only_the_end_is_missing() -> None:
 
 
 def test_times_that_are_missing_or_in_the_future_do_no_harm() -> None:
-    for changes in ({"started": ZERO}, {"started": NOW + HOUR}, {"last_progress": ZERO}, {"versions": None}):
+    for changes in ({"started": ZERO}, {"started": NOW + HOUR}, {"last_progress": ZERO}):
         found = expect(Report(control_plane=structs.replace(WAITING, **changes)), records=(), at_a_time={}, now=NOW)
         low, middle, high = minutes_left(found.control_plane.expected)
         assert 0 <= low <= middle <= high
@@ -313,3 +313,39 @@ def test_the_end_of_drawn_updates_is_mostly_in_the_range() -> None:
     assert len(settled) > 300
     assert statistics.fmean(one.inside for one in settled) >= 0.8
     assert statistics.median((one.high - one.low) / one.left for one in settled) < 1.2, "true, and of no use"
+
+
+def test_an_installation_has_no_expected_end() -> None:
+    first = plane(operator("etcd", State.PROGRESSING, START), versions=Versions(target="4.16.0"))
+    unknown = plane(operator("etcd", State.PROGRESSING, START), versions=None)
+    for installing in (first, unknown):
+        found = Report(control_plane=installing, pools=(pool("worker", Phase.UPDATING),))
+        assert expect(found, records=(), at_a_time={}, now=NOW) == found
+
+
+def unavailable(name: str, since: int) -> Operator:
+    return structs.replace(operator(name, State.UPDATED, START), health=Health.UNAVAILABLE, health_since=since)
+
+
+def of_plane(*operators: Operator) -> tuple[int, int, int]:
+    found = expect(Report(control_plane=plane(*operators)), records=(), at_a_time={}, now=NOW)
+    return minutes_left(found.control_plane.expected)
+
+
+def test_an_operator_that_has_its_version_and_is_unavailable_is_not_done() -> None:
+    done = [operator(f"operator-{number}", State.UPDATED, NOW - MINUTE) for number in range(20)]
+    ended = of_plane(*done, operator("dns", State.UPDATED, NOW - MINUTE))
+    broken = of_plane(*done, unavailable("dns", NOW - MINUTE))
+    assert all(later > sooner for later, sooner in zip(broken, ended, strict=True))
+
+
+def test_the_longer_an_operator_is_unavailable_the_later_is_the_end() -> None:
+    done = [operator(f"operator-{number}", State.UPDATED, NOW - MINUTE) for number in range(20)]
+    ends = [of_plane(*done, unavailable("dns", NOW - minutes * MINUTE)) for minutes in (1, 10, 30, 90)]
+    assert ends == sorted(ends)
+    assert ends[-1][2] > 60
+
+
+def test_an_operator_that_was_unavailable_before_the_update_is_not_older_than_the_update() -> None:
+    long_ago = of_plane(unavailable("dns", START - 100 * HOUR))
+    assert long_ago == of_plane(unavailable("dns", START))

@@ -14,28 +14,29 @@ lasts, so that they need not jump. `python -m bench estimate` measures on drawn 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct, structs
 
 from windlass.api.update_record import UpdateRecord
 from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR, MASTER
-from windlass.update_status.expectation.law import SHORTEST, Law, Left
+from windlass.update_status.expectation.law import SHORTEST, Law, Left, largest
 from windlass.update_status.expectation.past import Past, usual
 from windlass.update_status.expectation.pools import begun, nodes_left
-from windlass.update_status.report import ControlPlane, Pool, Report, State
+from windlass.update_status.report import ControlPlane, Health, Operator, Pool, Report, State
 from windlass.update_status.times import SECOND, ZERO, Moment
 
 __all__ = ["expect"]
 
 
 def expect(report: Report, *, records: Iterable[UpdateRecord], at_a_time: Mapping[str, int], now: Moment) -> Report:
-    """`report` with the ranges in which its parts are expected to end. It has none while nothing is updated.
+    """`report` with the ranges in which its parts are expected to end. It has none while nothing is updated, nor for an
+    installation: there all operators begin at once, and have their version long before they work.
 
     `at_a_time`: how many nodes of a pool may be updated at the same time, 1 for a pool that is not among them.
     """
-    if not report.updating:
+    if not report.updating or is_installation(report.control_plane):
         return report
     past = Past.of(records, report, now)
     plane = report.control_plane
@@ -55,6 +56,11 @@ def expect(report: Report, *, records: Iterable[UpdateRecord], at_a_time: Mappin
             before = before.with_nodes(left)
     expected = None if before.to_end is None else before.to_end.as_estimate(now)
     return structs.replace(report, pools=tuple(pools), control_plane=structs.replace(plane, expected=expected))
+
+
+def is_installation(plane: ControlPlane) -> bool:
+    """Whether no earlier release is known, so that nobody knows how this cluster updates."""
+    return plane.versions is None or plane.versions.previous is None
 
 
 # How long the operators still take, one after the other, and then the control plane.
@@ -90,19 +96,33 @@ def operators_left(plane: ControlPlane, past: Past, now: Moment) -> Before:
     begun = now if plane.started == ZERO else min(plane.started, now)
     last = max(begun, min(plane.last_progress or begun, now))
     since_last = (now - last) / SECOND
-    left = [one for one in plane.operators if one.state is not State.UPDATED]
+    left = [one for one in plane.operators if not is_done(one)]
     if not left:
         return Before(to_end=structs.replace(_CLOSING.left(since_last), basis="all operators are updated"))
     units, updates = past.operators()
     basis = f"operators of {updates} earlier update{'s' * (updates != 1)}" if updates else "usual times of operators"
     own = [usual(units, one.name) for one in left if one.name != MACHINE_CONFIG_OPERATOR]
-    done = [usual(units, one.name) for one in plane.operators if one.state is State.UPDATED]
+    done = [usual(units, one.name) for one in plane.operators if is_done(one)]
     pace, doubt = _pace(sum(done), len(done), (last - begun) / SECOND, _KNOWN_PACE if updates else _UNKNOWN_PACE)
     own_left = len(own) < len(left)
     overhead = usual(units, MACHINE_CONFIG_OPERATOR) * pace if own_left else 0.0
     found = _law(sum(own) * pace + overhead, len(own) + own_left, doubt).left(since_last)
+    found = largest([found, *_back(left, units, begun, now)])
     # Its nodes are begun while it progresses; until then it is one more operator.
     return Before(to_nodes=found, to_end=structs.replace(found, basis=basis))
+
+
+def _back(operators: Iterable[Operator], units: Mapping[str, float], begun: Moment, now: Moment) -> Iterator[Left]:
+    """How long operators that have their version will still be unavailable: the longer, the longer they have been."""
+    for one in operators:
+        if one.state is State.UPDATED:
+            passed = (now - min(now, max(begun, one.health_since))) / SECOND
+            yield _law(usual(units, one.name), 1, _UNKNOWN_PACE).left(passed)
+
+
+def is_done(operator: Operator) -> bool:
+    """Whether the update no longer waits for the operator, which may have the new version and be unavailable."""
+    return operator.state is State.UPDATED and operator.health is not Health.UNAVAILABLE
 
 
 def _law(median: float, count: int, doubt: float) -> Law:
