@@ -21,6 +21,7 @@ from bench import (
     informers,
     migrate,
     mirror,
+    os_build_bases,
     os_builds,
     policies,
     server_fleet,
@@ -62,6 +63,7 @@ BENCHMARKS = {
     "hostile-clouds": Benchmark(hostile_clouds.measure, hostile_clouds.SERVERS),
     "server-migration": Benchmark(server_migration.measure, 20),
     "os-build": Benchmark(os_builds.measure, 20),
+    "os-build-bases": Benchmark(os_build_bases.measure, 10),
     "startup": Benchmark(startup.measure),
 }
 NAMES = [*BENCHMARKS, "convert"]

@@ -21,13 +21,14 @@ from bench.contestant import Contestant
 from bench.os_build_inputs import build_request, machine_config
 from bench.requests import RequestLog
 from windlass.api.machineconfiguration import GROUP
+from windlass.os_build.backends.job import SERVICE_ACCOUNT
 from windlass.os_build.backends.local.buildah import Buildah, environment
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, IMAGE, LAYERING, NAMESPACE, OS_IMAGES
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BUILDER_TYPE, PULL_SECRET, PULLSPEC, PUSH_SECRET
 from windlass.testing import crds
-from windlass.testing.builder import push_base
+from windlass.testing.builder import push_base, push_layers
 from windlass.testing.plane.control_plane import BlockingControlPlane
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.rest import MERGE_PATCH, Rest, answers
@@ -45,34 +46,38 @@ Tree = dict[str, Any]
 class Place:
     """The cluster and the registry, while `open` lasts."""
 
-    def __init__(self, plane: BlockingControlPlane, registry: Registry, folder: Path) -> None:
+    def __init__(
+        self, plane: BlockingControlPlane, registry: Registry, folder: Path, *, layers: Sequence[bytes] = ()
+    ) -> None:
         self.plane = plane
         self.registry = registry
         self.folder = folder
-        self._base = push_base(registry)
+        self._base = push_layers(registry, layers, "os/large", "v1") if layers else push_base(registry)
         self._containerfiles: dict[str, str] = {}
 
     @classmethod
     @contextmanager
-    def open(cls, folder: Path) -> Iterator["Place"]:
+    def open(cls, folder: Path, *, layers: Sequence[bytes] = ()) -> Iterator["Place"]:
+        """`layers`: those of the base image of its pools; none: the small one of tests."""
         with (
             Registry() as registry,
             BlockingControlPlane(
                 directory=folder / "plane", users={USER: ["system:masters"]}, crds=crds.documents(*crds.UPDATES)
             ) as plane,
         ):
-            place = cls(plane, registry, folder)
+            place = cls(plane, registry, folder, layers=layers)
             place.configure()
             yield place
 
-    def configure(self, *, password: str = "") -> None:
-        """Where images go, and with which Secrets; a `password` that the registry does not take."""
+    def configure(self, *, password: str = "", builder: str = "local") -> None:
+        """Where images go, by which builder, and with which Secrets; a `password` that the registry does not take."""
         for name in (NAMESPACE, "windlass-os-build"):
             self.plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         self._put("Secret", "pull", type="kubernetes.io/dockerconfigjson", stringData=self._auths("puller", ""))
         self._put("Secret", "push", type="kubernetes.io/dockerconfigjson", stringData=self._auths("pusher", password))
-        data = {PULL_SECRET: "pull", PUSH_SECRET: "push", PULLSPEC: self.target, BUILDER_TYPE: "local"}
+        data = {PULL_SECRET: "pull", PUSH_SECRET: "push", PULLSPEC: self.target, BUILDER_TYPE: builder}
         self._put("ConfigMap", BUILDER_CONFIG, data=data)
+        self._put("ServiceAccount", SERVICE_ACCOUNT)
         self._put("ConfigMap", OS_IMAGES, data={"baseOSContainerImage": self._base})
 
     @property
@@ -148,9 +153,12 @@ class Place:
 
     # buildah without it
 
-    def raw(self, *queues: Sequence[str]) -> float:
-        """Build and push an image of each pool by buildah alone: a shell loop and a store for each queue; seconds."""
-        scripts = [self._script(pools, self.folder / f"raw-{number}") for number, pools in enumerate(queues)]
+    def raw(self, *queues: Sequence[str], stores: str = "raw") -> float:
+        """Build and push an image of each pool by buildah alone: a shell loop and a store for each queue; seconds.
+
+        `stores`: their name. Nobody tidies them, and buildah is slower the more images a store has.
+        """
+        scripts = [self._script(pools, self.folder / f"{stores}-{number}") for number, pools in enumerate(queues)]
         began = time.monotonic()
         loops = [subprocess.Popen(["sh", "-e", script], env=environment(temporary=script.parent)) for script in scripts]
         codes = [loop.wait() for loop in loops]

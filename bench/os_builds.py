@@ -103,14 +103,15 @@ def _at_a_time(place: Place, pools: Sequence[str]) -> Iterator[Row]:
     raw, ours = [], []
     noise = NoiseMeter()
     with place.at_work("four", f"--local-slots={SLOTS}"):
-        place.raw(*([pool] for pool in warm))
         place.opt_in(*warm)
         until(lambda: place.built(*warm))
         before = _images(place)
-        for turn in turns:
+        for number, turn in enumerate(turns):
+            stores = f"raw-{number}"
+            place.raw(*([pool] for pool in warm), stores=stores)
             # The stores are tidied after the last build, which must not slow the loops down.
             until(lambda: not processes(place.builds("four").parent))
-            raw.append(place.raw(*(turn[number::SLOTS] for number in range(SLOTS))))
+            raw.append(place.raw(*(turn[slot::SLOTS] for slot in range(SLOTS)), stores=stores))
             admin, windlass = place.log(ADMIN), place.log(USER)
             place.opt_in(*turn)
             # Seldom: each look lists all pools, and the API server is on the same cores.

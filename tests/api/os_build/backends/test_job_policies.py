@@ -109,6 +109,7 @@ ENVIRONMENT = Environment(
     containers={"registries.conf": b"", "registries.d/a.yaml": b"", "certs.d/r/client.cert": b""},
     lent=lent("any", lambda _kind, _name: True),
 )
+BASE = f"quay.io/os/base@sha256:{'1' * 64}"
 SETTINGS = [(Placement(), Environment()), (PLACED, ENVIRONMENT)]
 
 
@@ -168,11 +169,12 @@ async def acting(build_plane: ControlPlane, policed: str) -> AsyncIterator[Actin
             yield acting
 
 
-def job_of(stage: Stage, pool: Target) -> Tree:
+def job_of(stage: Stage, pool: Target, *, base: str = "") -> Tree:
     """The Job of a build of the pool, as the controller sends it."""
+    wanted = order(pool)
     (body,) = (
         action.body
-        for action in stage.backend.start(order(pool))
+        for action in stage.backend.start(replace(wanted, context=replace(wanted.context, base=base)))
         if isinstance(action, Create) and action.target.kind is Job
     )
     metadata = {**body["metadata"], "name": "build", "namespace": stage.namespace}
@@ -272,3 +274,61 @@ async def test_only_jobs_of_builds_may_be_changed_and_only_suspended(acting: Act
     changes = [{"spec": {"suspend": True}}, {"metadata": acting.job["metadata"]}]
     for change in changes:
         assert "Only Jobs of builds may be changed" in await acting.refusal_of_change("build", change), change
+
+
+async def test_with_a_claim_for_base_images_only_the_container_before_the_build_may_write_there(
+    build_plane: ControlPlane,
+) -> None:
+    plane = build_plane.blocking
+    namespace = plane.create_namespace()
+    placement = Placement(cache_claim="bases")
+    made = [
+        renamed
+        for policy in policies(ServiceAccount(namespace, ACCOUNT), placement=placement)
+        for each in policy.documents()
+        for renamed in (in_namespace(each, namespace),)
+    ]
+    plane.apply(*made)
+    try:
+        await claimed(build_plane, namespace, placement)
+    finally:
+        for document in reversed(made):
+            plural = PLURALS[document["kind"]]
+            plane.rest.request("DELETE", f"/apis/{document['apiVersion']}/{plural}/{document['metadata']['name']}")
+
+
+async def claimed(plane: ControlPlane, namespace: str, placement: Placement) -> None:
+    async with at_work(
+        plane, namespace, lambda reader: JobBackend(reader, namespace=namespace, placement=placement)
+    ) as stage:
+        kubeconfig = await plane.service_account_kubeconfig(namespace, ACCOUNT)
+        async with Client(config.load(kubeconfig=kubeconfig)) as client:
+            acting = Acting(client, stage, job_of(stage, Target(MachineConfigPool, "pool", uid="1"), base=BASE))
+            await until_in_force(acting)
+            assert await acting.refusal(acting.job) == ""
+            [mount] = [
+                number
+                for number, each in enumerate(acting.job["spec"]["template"]["spec"]["containers"][0]["volumeMounts"])
+                if each["name"] == "cache"
+            ]
+            said = [
+                (*case, await acting.refusal(changed(acting.job, *case[:2])))
+                for case in (
+                    (f"{CONTAINER}.volumeMounts[{mount}].readOnly", False, "read-only"),
+                    (f"{CONTAINER}.volumeMounts[{mount}].readOnly", None, "read-only"),
+                    (f"{POD}.volumes[9]", {"name": "d", "persistentVolumeClaim": {"claimName": "disk"}}, "bases"),
+                    (f"{POD}.volumes[9]", {"name": "d", "persistentVolumeClaim": {"claimName": "bases"}}, "bases"),
+                    (f"{POD}.initContainers[1]", OTHER, "one before it"),
+                    (f"{POD}.initContainers[0].command", ["/bin/sh", "-c", "id"], "runs /bin/sh"),
+                )
+            ]
+            assert [each for each in said if each[2] not in each[3]] == []
+
+
+def in_namespace(document: Tree, namespace: str) -> Tree:
+    """A policy or its binding under a name that no other test has."""
+    made = copy.deepcopy(document)
+    made["metadata"]["name"] += f"-{namespace}"
+    if "policyName" in made["spec"]:
+        made["spec"]["policyName"] += f"-{namespace}"
+    return made

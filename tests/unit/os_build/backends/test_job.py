@@ -13,7 +13,7 @@ from windlass.api.machineconfiguration import Proxy
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.permissions import rules
 from windlass.kube.verbs import PatchType
-from windlass.os_build.backends.job import JobBackend, script
+from windlass.os_build.backends.job import JobBackend, scripts
 from windlass.os_build.builder import ATTEMPTS, Deadlines, Phase
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.environment import Egress, Environment, Lent
@@ -202,7 +202,7 @@ async def test_the_environment_is_files_of_the_builds_own_config_map_and_volumes
     assert mounted == {
         "/context/Containerfile": order().context.files["Containerfile"],
         "/context/rootfs.tar.gz": order().context.files["rootfs.tar.gz"],
-        "/context/job_build.sh": script(),
+        "/context/job_build.sh": scripts()["job_build.sh"],
         "/containers/registries.conf": b"mirrors",
         "/home/build/.config/containers/registries.conf.d/a.conf": b"more",
         "/containers/policy.json": b"{}",
@@ -250,7 +250,52 @@ async def test_the_config_map_has_the_context_and_the_script() -> None:
     side = JobSide()
     await side.spec()
     [config_map] = side.api.listing(ConfigMap)
-    assert dict(contents(config_map.decode())) == {**order().context.files, "job_build.sh": script()}
+    assert dict(contents(config_map.decode())) == {**order().context.files, **scripts()}
+
+
+BASES = (f"quay.io/os/base@sha256:{'1' * 64}", f"quay.io/os/extensions@sha256:{'2' * 64}")
+
+
+def based(*bases: str) -> Any:
+    """An order whose build needs these images."""
+    base, extensions = (*bases, "", "")[:2]
+    context = structs.replace(order().context, base=base, extensions=extensions)
+    return structs.replace(order(), context=context, environment=ENVIRONMENT)
+
+
+async def test_with_a_claim_the_bases_are_unpacked_before_the_build_which_cannot_change_them() -> None:
+    side = JobSide(Placement(cache_claim="bases"))
+    await side.apply(*side.backend.start(based(*BASES)))
+    [job], [config_map] = side.api.listing(Job), side.api.listing(ConfigMap)
+    spec = job.tree()["spec"]["template"]["spec"]
+    [first], [build] = spec["initContainers"], spec["containers"]
+    [volume] = [each for each in spec["volumes"] if "persistentVolumeClaim" in each]
+    assert volume == {"name": "cache", "persistentVolumeClaim": {"claimName": "bases"}}
+    mounts = {each["name"]: {m["name"]: m for m in each["volumeMounts"]} for each in (first, build)}
+    assert mounts["bases"]["cache"] == {"name": "cache", "mountPath": "/cache"}
+    assert mounts["build"]["cache"] == {"name": "cache", "mountPath": "/cache", "readOnly": True}
+    # Whatever writes to the cache has nothing that must not get there.
+    needed = {"context", "pull", "trust", "work", "cache", "containers", "certificates", "lookaside"}
+    assert mounts["bases"].keys() == needed
+    given = {each["name"]: {v["name"]: v["value"] for v in each["env"]} for each in (first, build)}
+    assert given["bases"]["BASES"] == given["build"]["BASES"] == " ".join(BASES)
+    assert given["bases"]["FILL"] == "1"
+    assert "FILL" not in given["build"]
+    assert {"PUSH_SECRET", "ENTITLEMENT", "IMAGE"}.isdisjoint(given["bases"])
+    assert given["bases"]["HTTPS_PROXY"] == "http://proxy:3128"
+    assert (first["image"], first["command"]) == (build["image"], build["command"])
+    assert spec["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+    assert dict(contents(config_map.decode())).keys() >= scripts(shares=True).keys()
+
+
+async def test_only_images_that_are_named_by_a_digest_are_shared() -> None:
+    for bases, shared in (((), None), (("quay.io/os/base:v1",), None), (("quay.io/os/base:v1", BASES[1]), BASES[1])):
+        side = JobSide(Placement(cache_claim="bases"))
+        await side.apply(*side.backend.start(based(*bases)))
+        [job] = side.api.listing(Job)
+        containers = job.tree()["spec"]["template"]["spec"].get("initContainers", ())
+        found = [v["value"] for each in containers for v in each["env"] if v["name"] == "BASES"]
+        assert found == ([shared] if shared else [])
 
 
 async def test_a_deleted_pod_is_replaced_and_the_build_goes_on() -> None:

@@ -4,13 +4,16 @@ import json
 import os
 import signal
 import subprocess
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.left import command_lines
 from tests.waiting import wait_until
-from windlass.os_build.backends.job import script
+from windlass.os_build.backends.job import scripts
 from windlass.os_build.backends.job_state import Exit
 from windlass.os_build.builder import Cause
 from windlass.os_build.failure import Doing, explain
@@ -20,13 +23,17 @@ BUILDAH = """#!/bin/sh
 # Records its arguments, prints what it was told to, and ends as it was told to.
 doing=build
 for each in "$@"; do
-    [ "$each" = push ] && doing=push
+    case $each in push | pull) doing=$each ;; esac
+    [ "${before:-}" = --root ] && mkdir -p "$each"
+    before=$each
 done
+[ "$doing" = pull ] && echo pull >>"$SAYS/pulls"
 printf '%s\\n' "$@" >"$SAYS/$doing.arguments"
 env >"$SAYS/$doing.environment"
 [ -n "${ROTATE:-}" ] && [ "$doing" = build ] && cp "$ROTATE" "$PUSH_SECRET/.dockerconfigjson"
 ls -a "$CONTEXT_COPY" >"$SAYS/$doing.files" 2>/dev/null
 cat "$SAYS/$doing.log"
+while [ -e "$SAYS/$doing.waits" ]; do sleep 0.05; done
 [ -e "$SAYS/$doing.hangs" ] && { echo $$ >"$SAYS/pid"; sleep 60; }
 [ "$doing" = push ] && printf %s "$DIGEST" >"$WORK_DIGEST"
 exit "$(cat "$SAYS/$doing.code")"
@@ -44,7 +51,8 @@ class Container:
         (folder / "bin" / "buildah").write_text(BUILDAH)
         (folder / "bin" / "buildah").chmod(0o755)
         self._script = folder / "context" / "job_build.sh"
-        self._script.write_bytes(script())
+        for name, content in scripts(shares=True).items():
+            (folder / "context" / name).write_bytes(content)
         (folder / "context" / "Containerfile").write_text("FROM base\n")
         for secret in (self.pull, self.push):
             (secret / ".dockerconfigjson").write_text('{"auths":{}}')
@@ -65,7 +73,7 @@ class Container:
             "DIGEST": DIGEST,
             "RHSM": str(folder / "rhsm"),
         }
-        for doing in ("build", "push"):
+        for doing in ("build", "push", "pull"):
             self.says_of(doing)
 
     def says_of(self, doing: str, log: str = "fine", code: int = 0) -> None:
@@ -84,6 +92,16 @@ class Container:
         """Run it; `environment` are more of its variables, a folder as a folder."""
         self._environment |= {name: str(value) for name, value in environment.items()}
         return self.start().wait()
+
+    def begin(self, **environment: Any) -> "subprocess.Popen[bytes]":
+        """Begin to run it, with more variables."""
+        self._environment |= {name: str(value) for name, value in environment.items()}
+        return self.start()
+
+    def another_work(self) -> Path:
+        """The empty folder of another Pod."""
+        (folder := self.work.parent / "another").mkdir()
+        return folder
 
     def folder(self, name: str, **files: str) -> Path:
         """A folder that a kubelet mounts: each file is a link into a hidden folder, with the text given here."""
@@ -280,3 +298,90 @@ def _text(file: Path) -> str:
 
 def _is_zombie(pid: int) -> bool:
     return ") Z" in Path(f"/proc/{pid}/stat").read_text()
+
+
+BASE = f"registry.example.com/os/base@{DIGEST}"
+STORE = f"{'ab' * 32}-{os.uname().machine}"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    (folder := tmp_path / "cache").mkdir()
+    return folder
+
+
+def stores(cache: Path) -> set[str]:
+    """What there is for other builds, or half done."""
+    return {each.name for each in cache.iterdir() if each.is_dir()}
+
+
+def pulls(container: Container) -> int:
+    log = container.says / "pulls"
+    return len(log.read_text().split()) if log.exists() else 0
+
+
+def test_a_base_is_unpacked_once_with_the_pull_secret_and_builds_read_it(container: Container, cache: Path) -> None:
+    filled = {"FILL": "1", "BASES": BASE, "CACHE": cache}
+    assert [container.run(**filled), container.run(**filled)] == [0, 0]
+    assert (stores(cache), pulls(container)) == ({STORE}, 1)
+    arguments = container.arguments("pull")
+    assert arguments[-1] == BASE
+    assert arguments[arguments.index("--authfile") + 1] == str(container.work / "bases" / "pull.json")
+    assert container.run(FILL="") == 0
+    build = container.arguments("build")
+    assert build[build.index("--storage-opt") + 1] == f"vfs.imagestore={cache}/{STORE}/root"
+    # The registry says whether this build may have the image, also where another one has pulled it.
+    assert "--pull-always" in build
+    assert (container.says / "build.files").read_text().split() == [".", "..", "Containerfile"]
+
+
+def test_a_base_that_cannot_be_pulled_leaves_nothing_and_the_build_tries_itself(
+    container: Container, cache: Path
+) -> None:
+    container.says_of("pull", "Error: unauthorized", 125)
+    assert container.run(FILL="1", BASES=BASE, CACHE=cache) == 0
+    assert stores(cache) == set()
+    assert container.message.exists() is False
+    assert container.run(FILL="") == 0
+    assert "--storage-opt" not in container.arguments("build")
+
+
+def test_a_base_whose_registry_hangs_is_given_up_at_the_deadline(container: Container, cache: Path) -> None:
+    (container.says / "pull.hangs").touch()
+    assert container.run(FILL="1", BASES=BASE, CACHE=cache, BUILD_SECONDS=1) == 0
+    assert {name.partition(".")[0] for name in stores(cache)} == {"new"}
+    (container.says / "pull.hangs").unlink()
+    assert container.run(BUILD_SECONDS=600) == 0
+    assert stores(cache) == {STORE}, "what was half done is removed"
+
+
+def test_a_base_that_nothing_uses_for_two_weeks_makes_room_for_another_one(container: Container, cache: Path) -> None:
+    now = time.time()
+    for name, days in (("old", 15), ("recent", 13)):
+        (cache / name).mkdir()
+        (cache / name / "used").touch()
+        os.utime(cache / name / "used", (now - days * 86400, now - days * 86400))
+    assert container.run(FILL="1", BASES=BASE, CACHE=cache) == 0
+    assert stores(cache) == {"recent", STORE}
+
+
+def test_a_build_that_begins_meanwhile_waits_for_the_one_that_pulls(container: Container, cache: Path) -> None:
+    filled = {"FILL": "1", "BASES": BASE, "CACHE": cache}
+    (container.says / "pull.waits").touch()
+    first = container.begin(**filled)
+    wait_until("the first pulls", lambda: pulls(container) == 1)
+    second = container.begin(**filled, WORK=container.another_work())
+    wait_until("the second waits, or pulls", lambda: "flock" in programs(second.pid) or pulls(container) == 2)
+    (container.says / "pull.waits").unlink()
+    assert [first.wait(), second.wait()] == [0, 0]
+    assert (stores(cache), pulls(container)) == ({STORE}, 1)
+
+
+def programs(session: int) -> set[str]:
+    """The programs that run in this session."""
+    found = set()
+    for pid, line in command_lines().items():
+        with suppress(ProcessLookupError):
+            if os.getsid(pid) == session:
+                found.add(line.partition(" ")[0])
+    return found

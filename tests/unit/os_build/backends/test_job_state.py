@@ -166,6 +166,21 @@ def of_container(state: Any, *, name: str = "build") -> list[Any]:
             "",
             id="a container that somebody added",
         ),
+        pytest.param(
+            {"initContainerStatuses": of_container({"waiting": {"reason": "ErrImagePull"}}, name="bases")},
+            Obstacle.IMAGE,
+            "Pod p: ErrImagePull:",
+            id="the container before that of the build",
+        ),
+        pytest.param(
+            {
+                "initContainerStatuses": of_container({"running": {"startedAt": NOW}}, name="bases"),
+                "containerStatuses": of_container({"waiting": {"reason": "PodInitializing"}}),
+            },
+            None,
+            "",
+            id="its base image is unpacked",
+        ),
     ],
 )
 def test_a_pod_that_has_not_started_says_what_keeps_it(status: Any, obstacle: Obstacle | None, text: str) -> None:
@@ -194,6 +209,19 @@ def test_time_runs_from_the_start_of_the_container_that_runs() -> None:
     said = says(job(active=1, startTime="2026-11-23T10:00:00Z"), KNOWN, pods=[pod(75, "x"), runs])
     assert (said.runs, said.waits) == (datetime.fromisoformat(NOW), None)
     assert says(job(active=1, startTime=NOW), KNOWN, pods=[waiting()]).runs is None
+
+
+def test_a_pod_that_ends_before_its_build_begins_tells_its_own_end() -> None:
+    killed = of_container({"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": NOW}}, name="bases")
+    tree = {"status": {"phase": "Failed", "initContainerStatuses": killed}}
+    said = says(job(failed=4, conditions=condition("Failed")), KNOWN, pods=[msgspec.convert(tree, Pod)])
+    assert said.failed is not None
+    assert said.failed.cause is Cause.MEMORY
+    # One that ended well says nothing, and its log is no digest.
+    done = of_container({"terminated": {"exitCode": 0, "message": DIGEST, "finishedAt": NOW}}, name="bases")
+    tree = {"status": {"phase": "Succeeded", "initContainerStatuses": done}}
+    said = says(job(succeeded=1, conditions=condition("Complete")), KNOWN, pods=[msgspec.convert(tree, Pod)])
+    assert said.digest == ""
 
 
 def taken(number: int) -> Pod:

@@ -32,6 +32,11 @@ PLACEMENT: Final = (
         help="The ServiceAccount of Pods of Jobs: they need no right, and no token. [default: machine-os-builder]",
     ),
     click.option(
+        "--builder-cache-claim",
+        metavar="NAME",
+        help="The PersistentVolumeClaim in which Jobs share unpacked base images. [default: each Job pulls its own]",
+    ),
+    click.option(
         "--builder-priority-class", metavar="NAME", help="The PriorityClass of Pods of Jobs. [default: the cluster's]"
     ),
     _several("--builder-node-selector", "KEY=VALUE", "A label of the Nodes that build, for Jobs and Builds"),
@@ -70,6 +75,7 @@ def placement_of(given: dict[str, Any]) -> "Placement":
     readers: dict[str, Callable[[str], Any]] = {
         "image": placement.image,
         "service_account": placement.name,
+        "cache_claim": placement.name,
         "priority_class": placement.name,
         "node_selector": placement.label,
         "toleration": placement.toleration,

@@ -8,6 +8,7 @@
 | `--builder-toleration` | `builderTolerations` | `KEY[=VALUE][:EFFECT]`, as `kubectl taint` writes a taint |
 | `--builder-request`, `--builder-limit` | `builderRequests`, `builderLimits` | `cpu=2`, `memory=4Gi` |
 | `--builder-service-account` | none: an account may bring rights | its name |
+| `--builder-cache-claim` | none: all builds share what is in it | its name |
 
 An option is given once for each entry; a key has entries with commas between them. A key counts instead of its option.
 """
@@ -47,6 +48,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     """How builder Pods are made; whatever is empty is left to others.
 
     requests, limits  quantities by the name of the resource
+    cache_claim       the PersistentVolumeClaim in which Jobs share unpacked base images
     """
 
     image: str = ""
@@ -56,6 +58,7 @@ class Placement(Struct, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...] = ()
     requests: Pairs = ()
     limits: Pairs = ()
+    cache_claim: str = ""
 
     def over(self, other: "Placement") -> "Placement":
         """This placement, with the values of `other` in its empty fields."""
@@ -77,7 +80,7 @@ def image(text: str) -> str:
 
 
 def name(text: str) -> str:
-    """The name of a ServiceAccount or PriorityClass."""
+    """The name of a ServiceAccount, PriorityClass or PersistentVolumeClaim."""
     if not _NAME.fullmatch(text):
         raise ValueError(f"{text[:80]!r} is no name of an object: write it in lower case")
     return text

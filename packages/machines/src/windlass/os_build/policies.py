@@ -11,7 +11,8 @@ those of Pod Security `baseline`; seccomp and AppArmor are not limited, because 
 | `os-build-job-changes` | UPDATE | a Job of a build, whose Pods stay as they are: the controller suspends Jobs |
 
 Command, ServiceAccount, labels and annotations are those of a Job that `job_spec` makes with the same settings. Of
-volumes, only the types are demanded, because their names depend on the user's objects.
+volumes, only the types are demanded, because their names depend on the user's objects. The one exception is the claim
+in which builds share base images: only the container that runs nothing of a user's may write there.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from windlass.capability.manifests.cel import literal
 from windlass.capability.manifests.policy import CREATE, UPDATE, Policy, Rule
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.kube.control.plan import Target
-from windlass.os_build.backends.job import DEFAULTS, job_spec
+from windlass.os_build.backends.job import CACHE, DEFAULTS, job_spec
 from windlass.os_build.builder import Order
 from windlass.os_build.constants import BUILD_LABEL
 from windlass.os_build.credentials import Auths, Secrets
@@ -43,7 +44,8 @@ _NEVER: Final = "os-build does not ask for that: somebody else uses a token of t
 
 def policies(account: ServiceAccount, *, placement: Placement | None = None) -> tuple[Policy, ...]:
     """Both policies, for the Jobs of `account` that are placed so."""
-    used = job_spec(_sample(), (placement or Placement()).over(DEFAULTS))["template"]
+    placed = (placement or Placement()).over(DEFAULTS)
+    used = job_spec(_sample(), placed)["template"]
     when = {"is-os-build": f"request.userInfo.username == {literal(account.user)}"}
     return (
         Policy(
@@ -57,7 +59,7 @@ def policies(account: ServiceAccount, *, placement: Placement | None = None) -> 
                 "containers": "variables.pod.containers + variables.pod.?initContainers.orValue([])",
                 "contexts": "variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)",
             },
-            rules=_creation(used["metadata"], used["spec"]),
+            rules=_creation(used["metadata"], used["spec"], claim=placed.cache_claim),
         ),
         Policy(
             name="os-build-job-changes",
@@ -76,11 +78,30 @@ def policies(account: ServiceAccount, *, placement: Placement | None = None) -> 
     )
 
 
-def _creation(metadata: Mapping[str, Any], pod: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """The rules for a new Job whose Pods have this `metadata` and, of `pod`, the account and the command."""
+def _creation(metadata: Mapping[str, Any], pod: Mapping[str, Any], *, claim: str) -> tuple[Rule, ...]:
+    """The rules for a new Job whose Pods have this `metadata` and, of `pod`, the account and the command.
+
+    `claim`: the PersistentVolumeClaim with base images; empty: there is none.
+    """
     account = pod["serviceAccountName"]
     (command,) = (container["command"] for container in pod["containers"])
     labels, annotations = sorted(metadata["labels"]), sorted(metadata["annotations"])
+    containers, first = "size(variables.containers) == 1", ""
+    volumes, claims = "", ""
+    shared: tuple[Rule, ...] = ()
+    if claim:
+        containers = "size(variables.pod.containers) == 1 && size(variables.containers) <= 2"
+        first = ", and one before it,"
+        mine = f"v.name == {literal(CACHE)} && v.persistentVolumeClaim.claimName == {literal(claim)}"
+        volumes = f" ||\n  (has(v.persistentVolumeClaim) && {mine})"
+        claims = f", the claim {claim} as volume {CACHE}"
+        shared = (
+            _rule(
+                "variables.pod.containers.all(c, c.?volumeMounts.orValue([]).all(m,\n"
+                f"  m.name != {literal(CACHE)} || m.?readOnly.orValue(false)))",
+                f"only Jobs whose build has the volume {CACHE} read-only",
+            ),
+        )
     of_controller = f"k.startsWith('batch.kubernetes.io/') || k in {literal(_OF_THE_JOB_CONTROLLER)}"
     return (
         _rule(_of_a_build("object"), f"only Jobs with the label {BUILD_LABEL}, owned by a MachineConfigPool"),
@@ -93,10 +114,10 @@ def _creation(metadata: Mapping[str, Any], pod: Mapping[str, Any]) -> tuple[Rule
             f"only Jobs whose Pods have no other annotations than {', '.join(annotations)}",
         ),
         _rule(
-            "size(variables.containers) == 1 &&\n"
+            f"{containers} &&\n"
             f"variables.containers.all(c, c.?command.orValue([]) == {literal(command)} && !has(c.args) &&\n"
             "  !has(c.lifecycle) && !has(c.livenessProbe) && !has(c.readinessProbe) && !has(c.startupProbe))",
-            f"only Jobs with one container, which runs {' '.join(command)}, without args, lifecycle and probes",
+            f"only Jobs with one container{first}, which runs {' '.join(command)}, without args, lifecycle and probes",
         ),
         _rule(
             f"variables.pod.?serviceAccountName.orValue('') == {literal(account)} &&\n"
@@ -105,11 +126,13 @@ def _creation(metadata: Mapping[str, Any], pod: Mapping[str, Any]) -> tuple[Rule
         ),
         _rule(
             "variables.pod.?volumes.orValue([]).all(v, has(v.configMap) || has(v.secret) || has(v.emptyDir) ||\n"
-            "  (has(v.projected) && v.projected.?sources.orValue([]).all(s, has(s.configMap) || has(s.secret)))) &&\n"
+            "  (has(v.projected) && v.projected.?sources.orValue([]).all(s, has(s.configMap) || has(s.secret)))"
+            f"{volumes}) &&\n"
             "!has(variables.pod.resourceClaims)",
-            "only Jobs whose volumes are ConfigMaps, Secrets, emptyDir, or projected from ConfigMaps and Secrets, "
-            "without resourceClaims",
+            f"only Jobs whose volumes are ConfigMaps, Secrets, emptyDir{claims}, or projected from ConfigMaps and "
+            "Secrets, without resourceClaims",
         ),
+        *shared,
         _rule(
             "!variables.pod.?hostNetwork.orValue(false) &&\n"
             "!variables.pod.?hostPID.orValue(false) &&\n"

@@ -48,28 +48,37 @@ def push_base(
     `programs`: more executable files of the image by their paths. `architectures`: push a list, whose images say these
     architectures; programs in the images are those of this machine.
     """
-    layer = _layer(programs)
+    layers = [base_layer(programs)]
     connection = _Behind(registry.behind)
-    images = {each: _pushed(connection, repository, each, layer, {"architecture": each}) for each in architectures}
+    images = {each: _pushed(connection, repository, each, layers, {"architecture": each}) for each in architectures}
     if images:
         body = index(images)
         connection.ask("PUT", f"/v2/{repository}/manifests/{tag}", body, kind=INDEX)
         connection.close()
         return f"{registry.host}/{repository}@{digest(body)}"
-    manifest = _pushed(connection, repository, tag, layer, {})
+    connection.close()
+    return push_layers(registry, layers, repository, tag)
+
+
+def push_layers(registry: Registry, layers: Sequence[bytes], repository: str, tag: str) -> str:
+    """The same with an image of these layers, each a tar archive."""
+    connection = _Behind(registry.behind)
+    manifest = _pushed(connection, repository, tag, layers, {})
     connection.close()
     return f"{registry.host}/{repository}@{digest(manifest)}"
 
 
-def _pushed(connection: "_Behind", repository: str, tag: str, layer: bytes, platform: Mapping[str, str]) -> bytes:
-    """Push an image of this layer, and return the manifest."""
+def _pushed(
+    connection: "_Behind", repository: str, tag: str, layers: Sequence[bytes], platform: Mapping[str, str]
+) -> bytes:
+    """Push an image of these layers, and return the manifest."""
     config = {
         **platform,
         "config": {"Env": ["PATH=/bin"], "Cmd": ["/bin/sh"]},
-        "rootfs": {"type": "layers", "diff_ids": [digest(layer)]},
-        "history": [{"created_by": "the base image of tests"}],
+        "rootfs": {"type": "layers", "diff_ids": [digest(layer) for layer in layers]},
+        "history": [{"created_by": "the base image of tests"} for _ in layers],
     }
-    manifest, blobs = image(gzip.compress(layer, compresslevel=1, mtime=0), config=config)
+    manifest, blobs = image(*(gzip.compress(layer, compresslevel=1, mtime=0) for layer in layers), config=config)
     for blob in blobs:
         place = connection.ask("POST", f"/v2/{repository}/blobs/uploads/").getheader("Location", "")
         joined = "&" if "?" in place else "?"
@@ -99,7 +108,8 @@ class _Behind(http.client.HTTPConnection):
         return answer
 
 
-def _layer(programs: Mapping[str, bytes]) -> bytes:
+def base_layer(programs: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+    """The layer of the base image, a tar archive."""
     busybox = shutil.which("busybox")
     if busybox is None:
         raise FileNotFoundError(missing_builder())

@@ -16,8 +16,13 @@ does not read the older form.
 | the trust bundle, CAs of registries | the same, and the CA that OpenShift publishes: `SSL_CERT_DIR` of the script |
 | proxy | environment variables, and build arguments for RUN |
 | what is lent | volumes, which the script copies and mounts for RUN |
+
+With a claim for a cache, a container before that of the build unpacks the base images into it, and the build reads
+them there. It has neither the Secret for pushing nor what is lent. Only images that are named by a digest are shared:
+a tag may become another image.
 """
 
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
@@ -30,14 +35,14 @@ from windlass.kube.control.seen import IndexedReader, Present, read
 from windlass.kube.object import Object
 from windlass.os_build.backends.job_state import PERMANENT, says
 from windlass.os_build.backends.owned import ClusterBackend, labels, node_selector
-from windlass.os_build.backends.pods import CONTAINER
+from windlass.os_build.backends.pods import BASES_CONTAINER, CONTAINER
 from windlass.os_build.builder import ATTEMPTS, BuildState, Cause, Order
 from windlass.os_build.constants import CANCELLED_ANNOTATION, NAMESPACE, POOL_LABEL
 from windlass.os_build.environment import VOLUMES, Environment, variables
 from windlass.os_build.failure import KILLED
 from windlass.os_build.inputs.containers import LOOKASIDE, POLICY, REGISTRIES, REGISTRIES_FOLDER
 from windlass.os_build.placement import Placement
-from windlass.os_build.pullspec import BUILDER_IMAGE
+from windlass.os_build.pullspec import BUILDER_IMAGE, DIGEST
 from windlass.os_build.request import BackendName
 
 SERVICE_ACCOUNT: Final = "machine-os-builder"
@@ -46,6 +51,9 @@ BY_JOB: Final = "os-build-job"
 
 _CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
 _SCRIPT: Final = "job_build.sh"
+_BASES_SCRIPT: Final = "job_bases.sh"
+CACHE: Final = "cache"
+"""The volume with unpacked base images."""
 _BUILD_USER: Final = 1000
 """The user `build` of the image, which has subordinate user IDs."""
 _HOME: Final = "/home/build"
@@ -68,8 +76,11 @@ _PATHS: Final = {
     "ENTITLEMENT": "entitlement",
     "REPOSITORIES": "repositories",
     "PACKAGE_KEYS": "package-keys",
+    "CACHE": CACHE,
 }
 """The volumes whose paths the script asks for, by the variable."""
+_OF_BASES: Final = ("context", "pull", "trust", "work", CACHE, *_CONFIGURATION)
+"""The volumes that unpacking base images needs."""
 _GRACE_SECONDS: Final = 2
 """A build that is not wanted any more has nothing to save."""
 
@@ -96,7 +107,8 @@ class JobBackend(ClusterBackend[Job]):
         return job_named(name)
 
     def start(self, order: Order) -> tuple[Action, ...]:
-        files = {**order.context.files, _SCRIPT: script(), **dict(_beside(order.environment).values())}
+        shares = bool(_shared_bases(order, self._placement))
+        files = {**order.context.files, **scripts(shares=shares), **dict(_beside(order.environment).values())}
         return self._create(order, spec=job_spec(order, self._placement), files=files)
 
     def cancel(self, state: BuildState, cause: Cause) -> tuple[Action, ...]:
@@ -121,9 +133,10 @@ def job_of(pod: Object[Any]) -> tuple[str, ...]:
     return (uid,) if uid else ()
 
 
-def script() -> bytes:
-    """What the container runs."""
-    return files(__package__).joinpath(_SCRIPT).read_bytes()
+def scripts(*, shares: bool = False) -> dict[str, bytes]:
+    """What the containers run, by the name of the file. `shares`: the build shares base images with others."""
+    names = (_SCRIPT, _BASES_SCRIPT) if shares else (_SCRIPT,)
+    return {name: files(__package__).joinpath(name).read_bytes() for name in names}
 
 
 class _File(NamedTuple):
@@ -171,34 +184,31 @@ def job_spec(order: Order, settings: Placement) -> dict[str, Any]:
 
 def _pod_spec(order: Order, settings: Placement) -> dict[str, Any]:
     placement = order.request.placement.over(settings)
-    volumes = _volumes(order)
-    container = {
-        "name": CONTAINER,
-        "image": placement.image,
-        "imagePullPolicy": "Always",
-        "command": ["/bin/sh", f"/context/{_SCRIPT}"],
-        "env": [
-            {"name": "HOME", "value": _HOME},
-            {"name": "IMAGE", "value": order.image},
-            # The script counts them: a Job counts from its creation, also while no container has started.
-            {"name": "BUILD_SECONDS", "value": str(int(order.deadlines.build))},
-            {"name": "PUSH_SECONDS", "value": str(int(order.deadlines.push))},
-            {"name": "MESSAGE", "value": _MESSAGE},
-            *({"name": name, "value": volumes[volume][0]} for name, volume in _PATHS.items() if volume in volumes),
-            *({"name": name, "value": value} for name, value in variables(order.environment.egress.proxy).items()),
-        ],
-        "terminationMessagePath": _MESSAGE,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": name, "mountPath": path} for name, (path, _) in volumes.items()],
-        **({"resources": placement.resources} if placement.resources else {}),
+    bases = _shared_bases(order, placement)
+    volumes = _volumes(order, {*order.context.files, *scripts(shares=bool(bases))})
+    security: dict[str, Any] = {"runAsUser": _BUILD_USER, "runAsGroup": _BUILD_USER, "fsGroup": _BUILD_USER}
+    variables_of_build = {
+        "IMAGE": order.image,
+        "PUSH_SECONDS": str(int(order.deadlines.push)),
+        "MESSAGE": _MESSAGE,
     }
+    first = {}
+    if bases:
+        volumes[CACHE] = f"/{CACHE}", {"persistentVolumeClaim": {"claimName": placement.cache_claim}}
+        variables_of_build["BASES"] = " ".join(bases)
+        # Else the kubelet would give all files of the unpacked images to the group, and so change the images.
+        security["fsGroupChangePolicy"] = "OnRootMismatch"
+        needed = {name: each for name, each in volumes.items() if name in _OF_BASES}
+        filling = {"FILL": "1", "BASES": variables_of_build["BASES"]}
+        first = {"initContainers": [_container(BASES_CONTAINER, order, placement, needed, filling)]}
     return {
         "restartPolicy": "Never",
         "serviceAccountName": placement.service_account,
         "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": _GRACE_SECONDS,
-        "securityContext": {"runAsUser": _BUILD_USER, "runAsGroup": _BUILD_USER, "fsGroup": _BUILD_USER},
-        "containers": [container],
+        "securityContext": security,
+        **first,
+        "containers": [_container(CONTAINER, order, placement, volumes, variables_of_build)],
         "volumes": [{"name": name, **source} for name, (_, source) in volumes.items()],
         **node_selector(order, placement),
         **({"tolerations": [each.tree for each in placement.tolerations]} if placement.tolerations else {}),
@@ -206,7 +216,47 @@ def _pod_spec(order: Order, settings: Placement) -> dict[str, Any]:
     }
 
 
-def _volumes(order: Order) -> dict[str, tuple[str, dict[str, Any]]]:
+def _container(
+    name: str,
+    order: Order,
+    placement: Placement,
+    volumes: Mapping[str, tuple[str, dict[str, Any]]],
+    own: Mapping[str, str],
+) -> dict[str, Any]:
+    """A container with these of the Pod's volumes, and `own` variables beside those of both."""
+    paths = {variable: volumes[volume][0] for variable, volume in _PATHS.items() if volume in volumes}
+    # The script counts the seconds: a Job counts from its creation, also while no container has started.
+    given = {"HOME": _HOME, "BUILD_SECONDS": str(int(order.deadlines.build)), **own, **paths}
+    given |= variables(order.environment.egress.proxy)
+    return {
+        "name": name,
+        "image": placement.image,
+        "imagePullPolicy": "Always",
+        "command": ["/bin/sh", f"/context/{_SCRIPT}"],
+        "env": [{"name": variable, "value": value} for variable, value in given.items()],
+        "terminationMessagePath": _MESSAGE,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {
+                "name": volume,
+                "mountPath": path,
+                **({"readOnly": True} if volume == CACHE and name == CONTAINER else {}),
+            }
+            for volume, (path, _) in volumes.items()
+        ],
+        **({"resources": placement.resources} if placement.resources else {}),
+    }
+
+
+def _shared_bases(order: Order, placement: Placement) -> tuple[str, ...]:
+    """The images that the build shares with others."""
+    if not placement.cache_claim:
+        return ()
+    named = (order.context.base, order.context.extensions)
+    return tuple(image for image in named if DIGEST.fullmatch(image.partition("@")[2]))
+
+
+def _volumes(order: Order, context_files: Iterable[str]) -> dict[str, tuple[str, dict[str, Any]]]:
     """By name: where it is mounted, and what it is."""
     request, beside = order.request, _beside(order.environment)
 
@@ -222,7 +272,7 @@ def _volumes(order: Order) -> dict[str, tuple[str, dict[str, Any]]]:
         "items": [{"key": "service-ca.crt", "path": "service-ca.crt"}],
     }
     trust = [{"configMap": each} for each in (service_ca, of_the_build("trust")) if each["items"]]
-    context = [{"key": name, "path": name} for name in sorted({*order.context.files, _SCRIPT})]
+    context = [{"key": name, "path": name} for name in sorted(context_files)]
     found: dict[str, tuple[str, dict[str, Any]]] = {
         "context": ("/context", {"configMap": {"name": order.name, "items": context}}),
         "pull": ("/secrets/pull", {"secret": {"secretName": request.pull_secret}}),

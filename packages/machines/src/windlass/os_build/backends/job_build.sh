@@ -4,14 +4,19 @@
 # The end of the log, or the digest of the pushed image, goes to the termination message. The exit code tells the Job
 # whether another attempt may help (windlass.os_build.backends.job_state). Its paths are in the environment; those of
 # what not every build has may be missing: CONTAINERS, and ENTITLEMENT, REPOSITORIES and PACKAGE_KEYS for RUN steps.
+# With FILL, it only fills the volume CACHE with the images BASES (job_bases.sh).
 #
 #   65 building failed, 66 pushing failed: it would fail again
 #   67 one of them took longer than BUILD_SECONDS, PUSH_SECONDS
 #   75 building failed, 76 pushing failed: a registry or a disk was in the way
 set -u
 
-: "${IMAGE:?}" "${MESSAGE:?}" "${CONTEXT:?}" "${PULL_SECRET:?}" "${PUSH_SECRET:?}" "${TRUST:?}" "${WORK:?}"
-: "${BUILD_SECONDS:?}" "${PUSH_SECONDS:?}"
+: "${CONTEXT:?}" "${PULL_SECRET:?}" "${TRUST:?}" "${WORK:?}" "${BUILD_SECONDS:?}"
+if [ -n "${FILL:-}" ]; then
+    WORK=$WORK/bases
+else
+    : "${IMAGE:?}" "${MESSAGE:?}" "${PUSH_SECRET:?}" "${PUSH_SECONDS:?}"
+fi
 log=$WORK/log
 
 TRANSIENT='connection re(fused|set)|broken pipe|use of closed network connection|i/o timeout'
@@ -82,9 +87,6 @@ trap ended TERM
 umask 077
 export TMPDIR="$WORK"
 mkdir -p "$WORK/context"
-cp -L "$CONTEXT"/* "$WORK/context/"
-chmod -R u=rwX,go=rX "$WORK/context"
-rm -f "$WORK/context/job_build.sh"
 authfile "$PULL_SECRET" >"$WORK/pull.json"
 
 # Certificates beside those of the builder's image, for whatever is asked. What a registry alone needs lies in HOME.
@@ -98,8 +100,18 @@ fi
 
 # An image's Pod may run as a user that cannot mount: vfs and chroot need no privileges.
 builder() {
-    buildah --storage-driver vfs ${registries:+--registries-conf "$registries"} "$@"
+    # shellcheck disable=SC2086 - they are words, and their paths have no blanks
+    buildah --storage-driver vfs ${stores:-} ${registries:+--registries-conf "$registries"} "$@"
 }
+
+# The store of the image $1 in the volume that builds share: of one digest, each architecture has an image of its own.
+store_of() { printf '%s/%s-%s' "$CACHE" "${1##*@sha256:}" "$(uname -m)"; }
+
+[ -n "${FILL:-}" ] && . "$CONTEXT/job_bases.sh"
+
+cp -L "$CONTEXT"/* "$WORK/context/"
+chmod -R u=rwX,go=rX "$WORK/context"
+rm -f "$WORK/context/job_build.sh" "$WORK/context/job_bases.sh"
 
 # Lent to RUN steps, as copies: programs such as dnf write there.
 set --
@@ -115,6 +127,13 @@ done
 for name in HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy; do
     eval "[ -n \"\${$name:-}\" ]" && set -- "$@" --build-arg "$name"
 done
+
+# Layers of the stores are not pulled, but the registry is asked all the same: may this build have the image?
+for image in ${BASES:-}; do
+    store=$(store_of "$image")/root
+    [ -d "$store" ] && stores="${stores:-} --storage-opt vfs.imagestore=$store"
+done
+[ -n "${stores:-}" ] && set -- "$@" --pull-always
 
 attempt 65 75 "$BUILD_SECONDS" builder bud --isolation chroot --layers=false --timestamp 0 --identity-label=false "$@" \
     --authfile "$WORK/pull.json" ${policy:+--signature-policy "$policy"} --tag "$IMAGE" \

@@ -24,6 +24,8 @@ from windlass.os_build.backends.owned import moment
 from windlass.os_build.builder import Obstacle, Waits
 
 CONTAINER: Final = "build"
+BASES_CONTAINER: Final = "bases"
+"""The one that runs before, if builds share base images. It has no failure of its own to tell, unless it is killed."""
 _STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 """Reasons of containers that wait for nothing in particular."""
 _IMAGE: Final = frozenset(
@@ -43,14 +45,14 @@ def waits_of(pods: Iterable[Pod]) -> Waits | None:
 
 def started(pods: Iterable[Pod]) -> datetime | None:
     """When the container that runs has started; None while none runs."""
-    running = (status.state.running for pod in pods for status in _of_build(pod))
+    running = (status.state.running for pod in pods for status in _of_build(pod) if status.name == CONTAINER)
     return max((begun for each in running if each is not None and (begun := moment(each.started_at))), default=None)
 
 
 def terminated(pods: Iterable[Pod]) -> list[ContainerStateTerminated]:
     """The ends of containers."""
-    ends = (status.state.terminated for pod in pods for status in _of_build(pod))
-    return [each for each in ends if each is not None]
+    ends = ((status.name, status.state.terminated) for pod in pods for status in _of_build(pod))
+    return [end for name, end in ends if end is not None and (name == CONTAINER or end.exit_code != 0)]
 
 
 def evicted(pods: Iterable[Pod]) -> list[Pod]:
@@ -60,7 +62,8 @@ def evicted(pods: Iterable[Pod]) -> list[Pod]:
 
 
 def _of_build(pod: Pod) -> list[ContainerStatus]:
-    return [status for status in pod.status.container_statuses if status.name == CONTAINER]
+    every = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return [status for status in every if status.name in (BASES_CONTAINER, CONTAINER)]
 
 
 def _waits(pod: Pod) -> Waits:

@@ -52,11 +52,13 @@ class Context(Struct, frozen=True):
 
     containers  what the rendered MachineConfig says about registries (`inputs.containers`): for the builder itself
     base        the image that it is built on
+    extensions  the image with packages; empty: nothing is installed from one
     """
 
     files: Mapping[str, bytes]
     containers: Mapping[str, bytes] = {}
     base: str = ""
+    extensions: str = ""
 
     @property
     def containerfile(self) -> str:
@@ -92,7 +94,7 @@ def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch
         if isinstance(context, Problem):
             return context
         trust = {BUNDLE: bundle.encode()} if (bundle := request.egress.trust_bundle) else {}
-        return Context({**context.files, **trust}, container_files(config.config), base)
+        return Context({**context.files, **trust}, container_files(config.config), base, context.extensions)
     except Invalid as invalid:
         return Problem("MachineConfigInvalid", f"MachineConfig {request.config}: {invalid}")
 
@@ -152,7 +154,8 @@ def _by_ignition(request: Request, config: Rendered, wanted: Wanted, *, base: st
             CONTAINERFILE: by_ignition(config, request, base=base, extensions=extensions).encode(),
             MACHINE_CONFIG: gzip.compress(config.document, compresslevel=6, mtime=0),
             **scripts(wanted),
-        }
+        },
+        extensions=extensions,
     )
 
 

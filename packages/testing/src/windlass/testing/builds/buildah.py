@@ -7,7 +7,8 @@
 It needs root or subordinate user IDs (`tools/install-builder`). A Pod's script runs here, outside any container: its
 volumes are folders, and the mount paths among its arguments and the values of its environment become those folders.
 Volumes below its home folder are copies in the home folder of the run: programs do not follow a link to a folder where
-they read a mount. A Build's volumes are mounted for its RUN steps.
+they read a mount. A Build's volumes are mounted for its RUN steps. A PersistentVolumeClaim is one folder for all Pods, and
+a container that has it read-only cannot write there, if this process is root.
 
 A Pod, or a Build, that asks for Nodes of an architecture is built as on such a Node: base images are those for it. RUN
 runs here all the same, so programs of a base image must be those of this machine.
@@ -49,20 +50,33 @@ class Buildah:
         self._insecure = insecure
 
     async def run_pod(self, pod: Object[Pod]) -> Ended:
-        """Run the command of the Pod's one container."""
+        """Run the commands of the Pod's containers: those before the one that builds, then that."""
         home = self._home(pod.name)
+        spec = pod.tree()["spec"]
+        places = await mounted(self._api, pod, home / "volumes", claims=self._folder / "claims")
+        architecture = (spec.get("nodeSelector") or {}).get(ARCHITECTURE, "")
+        for container in (*spec.get("initContainers", ()), *spec["containers"]):
+            ended = await self._run_container(container, home, places, architecture=architecture)
+            if ended.exit_code:
+                break
+        return ended
+
+    async def _run_container(
+        self, container: Mapping[str, Any], home: Path, volumes: Mapping[str, Path], *, architecture: str
+    ) -> Ended:
         message = home / "message"
-        message.touch()
-        places = {**await mounted(self._api, pod, home / "volumes"), _MESSAGE: message}
-        [container] = pod.tree()["spec"]["containers"]
+        message.write_text("")
+        mounts = container["volumeMounts"]
+        places = {**{each["mountPath"]: volumes[each["name"]] for each in mounts}, _MESSAGE: message}
         variables = {each["name"]: each["value"] for each in container["env"]}
         for path, folder in places.items():
-            if path.startswith(f"{variables.get('HOME', '')}/") and any(folder.iterdir()):
-                shutil.copytree(folder, home / path[len(variables["HOME"]) + 1 :], symlinks=True)
+            copy = home / path[len(variables.get("HOME", "")) + 1 :]
+            if path.startswith(f"{variables.get('HOME', '')}/") and any(folder.iterdir()) and not copy.exists():
+                shutil.copytree(folder, copy, symlinks=True)
         given = {name: _placed(value, places) for name, value in variables.items()}
         command = [_placed(each, places) for each in container["command"]]
-        selector = pod.tree()["spec"].get("nodeSelector") or {}
-        code, log = await self._run(command, home, given, architecture=selector.get(ARCHITECTURE, ""))
+        protected = [volumes[each["name"]] for each in mounts if each.get("readOnly")]
+        code, log = await self._run(_read_only(protected, command), home, given, architecture=architecture)
         return Ended(exit_code=code, message=message.read_text() or log[-2048:])
 
     async def run_build(self, build: Object[Build]) -> Built:
@@ -206,29 +220,35 @@ def _placed(text: str, places: Mapping[str, Any]) -> str:
     return text
 
 
+def _read_only(folders: Sequence[Path], command: Sequence[str]) -> Sequence[str]:
+    """The command, which sees these folders read-only."""
+    if not folders or os.geteuid() != 0:
+        return command
+    mounts = [f"mount --bind '{each}' '{each}' && mount -o remount,ro,bind '{each}'" for each in folders]
+    return ["unshare", "--mount", "sh", "-c", f'{" && ".join(mounts)} && exec "$@"', "sh", *command]
+
+
 def _end(log: str) -> str:
     return "\n".join(log.strip().splitlines()[-_SNIPPET:])
 
 
 # Mounts the volumes of a Pod in a folder of this machine, so that its script can be run here.
 #
-#     folders = await mounted(client, pod, tmp_path)
-#     folders["/context"]           # the ConfigMap's keys as files
+#     folders = await mounted(client, pod, tmp_path, claims=tmp_path / "claims")
+#     folders["context"]           # the ConfigMap's keys as files
 #
-# ConfigMaps, Secrets, projections of both, and empty folders; what is optional and missing stays empty.
+# ConfigMaps, Secrets, projections of both, empty folders, and claims; what is optional and missing stays empty.
 
 
-async def mounted(api: Api, pod: Object[Pod], into: Path) -> dict[str, Path]:
-    """A folder for each mount path of the Pod's one container. Raises NotFound for what is missing."""
-    spec, namespace = pod.tree()["spec"], pod.namespace or ""
-    [container] = spec["containers"]
-    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+async def mounted(api: Api, pod: Object[Pod], into: Path, *, claims: Path) -> dict[str, Path]:
+    """A folder for each volume of the Pod; those of claims are below `claims`. Raises NotFound for what is missing."""
     folders: dict[str, Path] = {}
-    for mount in container["volumeMounts"]:
-        folder = folders[mount["mountPath"]] = into / mount["name"]
-        folder.mkdir(parents=True)
-        for source in _sources(volumes[mount["name"]]):
-            for name, content in (await _files(api, source, namespace)).items():
+    for volume in pod.tree()["spec"]["volumes"]:
+        claim = volume.get("persistentVolumeClaim")
+        folder = folders[volume["name"]] = claims / claim["claimName"] if claim else into / volume["name"]
+        folder.mkdir(parents=True, exist_ok=True)
+        for source in _sources(volume):
+            for name, content in (await _files(api, source, pod.namespace or "")).items():
                 _written(folder / name, content)
     return folders
 

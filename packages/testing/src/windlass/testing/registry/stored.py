@@ -42,18 +42,18 @@ class Images:
 
     def document(self, repository: str, reference: str) -> bytes:
         """What a tag or digest names: a manifest, or a list of them."""
-        return self._blob(self.digest(repository, reference))
+        return self.blob(self.digest(repository, reference))
 
     def manifest(self, repository: str, reference: str) -> dict[str, Any]:
         """The manifest; of an index, that of its first image."""
-        found: dict[str, Any] = json.loads(self._blob(self.digest(repository, reference)))
+        found: dict[str, Any] = json.loads(self.blob(self.digest(repository, reference)))
         if "manifests" in found:
-            found = json.loads(self._blob(found["manifests"][0]["digest"]))
+            found = json.loads(self.blob(found["manifests"][0]["digest"]))
         return found
 
     def config(self, repository: str, reference: str) -> dict[str, Any]:
         """The configuration of the image, with `config.Labels` and `history`."""
-        config: dict[str, Any] = json.loads(self._blob(self.manifest(repository, reference)["config"]["digest"]))
+        config: dict[str, Any] = json.loads(self.blob(self.manifest(repository, reference)["config"]["digest"]))
         return config
 
     def labels(self, repository: str, reference: str) -> dict[str, str]:
@@ -82,14 +82,15 @@ class Images:
         """The content of all files, and the targets of all symbolic links, by their paths without the first slash."""
         files: dict[str, bytes | str] = {}
         for layer in self.manifest(repository, reference)["layers"]:
-            content = self._blob(layer["digest"])
+            content = self.blob(layer["digest"])
             _apply(files, gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content)
         return files
 
     def _manifests(self, repository: str) -> Path:
         return self._root / "repositories" / repository / "_manifests"
 
-    def _blob(self, digest: str) -> bytes:
+    def blob(self, digest: str) -> bytes:
+        """The content of a blob, of any repository."""
         algorithm, _, value = digest.partition(":")
         return (self._root / "blobs" / algorithm / value[:2] / value / "data").read_bytes()
 
