@@ -14,7 +14,9 @@ import base64
 import binascii
 import re
 import secrets
+import time
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -55,7 +57,8 @@ class User:
 class Asked:
     """A request. `status` is 0 until it is answered, or for ever if it never is.
 
-    `user` is empty if it had no credentials, and `nobody` if they were wrong.
+    `user` is empty if it had no credentials, and `nobody` if they were wrong; `at` is the time of the clock
+    `time.monotonic`.
     """
 
     method: str
@@ -63,6 +66,7 @@ class Asked:
     user: str
     user_agent: str
     status: int = 0
+    at: float = field(default_factory=time.monotonic)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -76,6 +80,7 @@ class Fault:
     body                 another body of the answer
     cut                  close the connection, after the first bytes of the body if there is one
     hang                 answer nothing until the fault is cleared
+    slow                 answer after so many seconds, without a fault
     """
 
     method: str = ""
@@ -88,6 +93,7 @@ class Fault:
     body: str | None = None
     cut: bool = False
     hang: bool = False
+    slow: float = 0.0
     hits: int = 0
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -152,6 +158,10 @@ class Front:
             return None
         if fault.hang:
             await fault.over.wait()
+            return None
+        if fault.slow:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(fault.over.wait(), fault.slow)
             return None
         if fault.cut:
             if request.can_read_body:
