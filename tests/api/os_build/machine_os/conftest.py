@@ -55,6 +55,7 @@ async def account(build_plane: ControlPlane, cluster: Claimed) -> ClusterConfig:
     user = ours.service_account.user
     await allowed(build_plane.blocking.rest, user, "create", "configmaps", namespace=namespace)
     await allowed(build_plane.blocking.rest, user, "list", "controllerconfigs.machineconfiguration.openshift.io")
+    await allowed(build_plane.blocking.rest, user, "list", "nodes")
     identity = config.load(
         kubeconfig=await build_plane.service_account_kubeconfig(namespace, ours.service_account.name)
     )

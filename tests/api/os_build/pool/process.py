@@ -38,6 +38,7 @@ def install(plane: BlockingAccess, folder: Path, *, namespace: str) -> Path:
     until_allowed(plane.rest, USER, "create", "builds.build.openshift.io", namespace=namespace)
     until_allowed(plane.rest, USER, "patch", "machineconfigpools.machineconfiguration.openshift.io/status")
     until_allowed(plane.rest, USER, "list", "controllerconfigs.machineconfiguration.openshift.io")
+    until_allowed(plane.rest, USER, "list", "nodes")
     return plane.service_account_kubeconfig(HOME, NAME)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.unit.os_build.fake import DIGEST, SYSTEM
 from tests.unit.os_build.world import FakeRegistries, Process, World, claimed, config_map, machine_config
+from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.kube.verbs import PatchType
@@ -19,7 +20,7 @@ from windlass.os_build.registry.answers import Found
 from windlass.testing.crash import Scenario, comparable, crash_everywhere
 
 Actor = Any
-BUILDER = re.compile("build-worker-[0-9a-f]{32}")
+BUILDER = re.compile("build-worker(-[a-z0-9]+)?-[0-9a-f]{32}")
 
 
 def builders_work(world: World, *, outcome: str = "succeed") -> Actor:
@@ -90,7 +91,7 @@ async def deletes_the_config(api: MemoryApi) -> None:
 
 def compared(trees: Sequence[Any]) -> dict[str, Any]:
     """Names of builders follow from uids."""
-    same: list[Any] = json.loads(BUILDER.sub("build-worker", json.dumps(trees)))
+    same: list[Any] = json.loads(BUILDER.sub(r"build-worker\1", json.dumps(trees)))
     return comparable(same)
 
 
@@ -163,3 +164,50 @@ async def test_a_crash_at_any_write_for_a_machine_os_config_leaves_the_same_end(
 ) -> None:
     report = await crash_everywhere(scenario(changes, outcome=outcome, left=left, begin=claimed))
     assert report.points >= least
+
+
+def of_two_architectures(begin: Callable[[], World]) -> Callable[[], World]:
+    """The pool has a Node of each."""
+
+    def make() -> World:
+        world = begin()
+        world.add_nodes("amd64", "arm64")
+        return world
+
+    return make
+
+
+def a_node(architecture: str) -> Any:
+    """A Node of this architecture joins the pool."""
+
+    async def joins(api: MemoryApi) -> None:
+        labels = {"kubernetes.io/arch": architecture, "node-role.kubernetes.io/worker": ""}
+        metadata = {"name": f"worker-{architecture}", "labels": labels}
+        api.load({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+        await api.patch(MachineConfigPool, "worker", {"metadata": {"labels": {"woken": "yes"}}}, type=PatchType.MERGE)
+
+    return joins
+
+
+async def the_last_node_goes(api: MemoryApi) -> None:
+    await api.delete(Node, "worker-arm64")
+    await api.patch(MachineConfigPool, "worker", {"metadata": {"labels": {"woken": "yes"}}}, type=PatchType.MERGE)
+
+
+@pytest.mark.parametrize("begin", [opted_in, claimed], ids=["opted in", "claimed"])
+@pytest.mark.parametrize(
+    ("changes", "outcome", "left"),
+    [
+        pytest.param((), "succeed", 0, id="built"),
+        pytest.param((), "fail", 2, id="failed"),
+        pytest.param((renders_another_kernel,), "succeed", 0, id="another configuration in mid-build"),
+        pytest.param((a_node("s390x"),), "succeed", 0, id="a Node of another architecture in mid-build"),
+        pytest.param((the_last_node_goes,), "succeed", 0, id="the last Node of an architecture goes in mid-build"),
+    ],
+)
+async def test_a_crash_at_any_write_of_a_list_leaves_the_same_end(
+    changes: Sequence[Any], outcome: str, left: int, begin: Callable[[], World]
+) -> None:
+    made = scenario(changes, outcome=outcome, left=left, begin=of_two_architectures(begin))
+    report = await crash_everywhere(made)
+    assert report.points >= 6

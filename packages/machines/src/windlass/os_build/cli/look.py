@@ -44,15 +44,15 @@ EVENTS: Final = 10
 
 
 class PoolInspection(Struct):
-    """A pool, and the `architectures` that its builders are chosen for. `facts` and `situation` are None, and `builds`
-    empty, as far as `troubles` says that it cannot be read. `claim` None: no MachineOSConfig names it, or that
-    cannot be read."""
+    """A pool, and the `architectures` that its builders are chosen for, None if Nodes may not be listed. `facts` and
+    `situation` are None, and `builds` empty, as far as `troubles` says that it cannot be read. `claim` None:
+    no MachineOSConfig names it, or that cannot be read."""
 
     row: PoolRow
     pool: MachineConfigPool
     claim: ClaimInspection | None = None
     builds: Sequence[BuildState] = ()
-    architectures: Sequence[str] = ()
+    architectures: Sequence[str] | None = ()
     facts: PoolFacts | None = None
     situation: Situation | None = None
     events: Sequence[Event] = ()
@@ -87,10 +87,12 @@ class Builders:
         """The builds of the pool in the cluster, oldest first within a backend."""
         return builds_of(self.backends, pool)
 
-    async def architectures(self, pool: MachineConfigPool) -> Sequence[str]:
-        """The architectures that builders of the pool are chosen for; none if that cannot be told."""
+    async def architectures(self, pool: MachineConfigPool) -> Sequence[str] | None:
+        """The architectures that builders of the pool are chosen for; None: Nodes may not be listed."""
         seen = await self.controller(ApplyBy.IGNITION).observe(pool.metadata.name, Outcome())
-        found = chosen(pool, seen.machines) if isinstance(seen.machines, Machines) else ()
+        if isinstance(seen.machines, ForbiddenKind):
+            return None
+        found = chosen(pool, seen.machines)
         return () if isinstance(found, Problem) else found
 
     async def facts(self, pool: str) -> tuple[PoolFacts, Situation]:
@@ -116,7 +118,7 @@ class Builders:
         inquiry = controller.asker(now=lambda: datetime.now(UTC)).inquiry(pool)
         seen = await controller.observe(pool, Outcome())
         if isinstance(seen.machines, ForbiddenKind):
-            complaints.warn("Nodes may not be listed with these rights: for which architectures images are is unknown")
+            # Whoever may see pools need not see them.
             seen = replace(seen, machines=Machines())
         if isinstance(seen.controller_config, ForbiddenKind):
             # Whoever may see pools need not see it: it has a pull secret.

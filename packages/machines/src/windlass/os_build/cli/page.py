@@ -175,7 +175,7 @@ class _Page:
             "Pull Secret": asked.pull_secret,
             "Push Secret": asked.push_secret,
             "Backend": backend if asked.backend else f"{backend} (the default here)",
-            "Architectures": ", ".join(asked.architectures),
+            "Architectures": _architectures(sight),
             "Rebuild": asked.rebuild or NOTHING,
             "Proxy": asked.egress.shown_proxy,
             "Trust Bundle": f"{count} certificates" if (count := asked.egress.bundled) else "",
@@ -193,7 +193,7 @@ class _Page:
         told = {
             "Name": claim["name"],
             "Image": claim["image"] or NOTHING,
-            "Architectures": ", ".join(sight.architectures),
+            "Architectures": _architectures(sight),
             "Build": build.get("name", NOTHING),
             "State": build.get("state", ""),
             "Configuration": build.get("config", ""),
@@ -256,6 +256,10 @@ class _Page:
 
     def _since(self, moment: str | None) -> str:
         return f"{moment}, {age(moment, self._now)} ago" if moment else ""
+
+
+def _architectures(sight: PoolInspection) -> str:
+    return "unknown, as Nodes may not be listed" if sight.architectures is None else ", ".join(sight.architectures)
 
 
 def _up_to_date(sight: PoolInspection) -> bool:

@@ -40,6 +40,10 @@ class Images:
         where = f"revisions/{reference.replace(':', '/')}" if ":" in reference else f"tags/{reference}/current"
         return (self._manifests(repository) / where / "link").read_text(encoding="ascii").strip()
 
+    def remove(self, repository: str, digest: str) -> None:
+        """Delete a manifest, as people or a retention policy do; its tags stay and name nothing."""
+        (self._manifests(repository) / "revisions" / digest.replace(":", "/") / "link").unlink()
+
     def document(self, repository: str, reference: str) -> bytes:
         """What a tag or digest names: a manifest, or a list of them."""
         return self.blob(self.digest(repository, reference))
