@@ -56,6 +56,7 @@ LISTED = {
     ("openstack.md", "Machine API"): "one line is cut short; install.md has the same folders",
     ("openstack.md", "Credentials"): ONE,
     ("os-build.md", "A session"): "tests/api/cli/os_build/test_session.py types it, and compares the answers",
+    ("os-build.md", "A session with two architectures"): "tests/api/cli/os_build/test_architectures_session.py",
     ("plan.md", "On a cluster"): SESSION,
     ("runbook.md", "Writes that are refused"): TAKEOVER,
     ("testing.md", "Quick start"): "on a plane of `windlass dev`: tests/api/testing/test_dev.py",

@@ -281,7 +281,7 @@ async def test_a_base_image_that_is_not_for_an_architecture_is_told_before_any_b
     assert message.startswith(
         f"the base image registry.example.com/base/os@{BASE} of rendered-worker-1 is for amd64, s390x"
     )
-    assert "Nodes of pool worker are arm64" in message
+    assert "and pool worker needs arm64: " in message
     assert isinstance(ending.next, RequeueAfter)
     world.restart()
     world.process.registries.shown[BASE] = Shown(BASE, ("amd64", "arm64"))

@@ -518,8 +518,8 @@ class _Decision:
             if isinstance(shown, Shown) and architecture not in shown.architectures:
                 text = (
                     f"the base image {context.base} of {self._request.config} is for {', '.join(shown.architectures)}, "
-                    f"and Nodes of pool {self._seen.name} are {architecture}: let the MachineConfig name one that is "
-                    f"for {architecture}, too, such as that of a multi-architecture release"
+                    f"and pool {self._seen.name} needs {architecture}: let the MachineConfig name one that is for "
+                    f"{architecture}, too, such as that of a multi-architecture release"
                 )
                 return Problem(Cause.ARCHITECTURE, text)
         return None
