@@ -1672,6 +1672,25 @@ _BUILDING_IMAGES = (
         ("return (machine_os.refused(self._pool,", "return self.says(condition) or (machine_os.refused(self._pool,"),
     ),
     *_in(
+        "os_build/machine_os/events.py",
+        "os_build/machine_os/test_events.py",
+        (" or state(build) not in (State.PREPARED, State.BUILDING):", ":"),
+    ),
+    *_in(
+        "os_build/machine_os/events.py",
+        "os_build/pool/test_events.py",
+        ("return bool(observed) and observed", "return observed"),
+        ("if not old or old == config:", "if not old:"),
+        ('"RebuildRequested", text, build.metadata.uid)', '"RebuildRequested", text)'),
+        ("return datetime.fromisoformat(since) >= datetime.fromisoformat(created)", "return True"),
+    ),
+    *_in(
+        "os_build/pool/facts.py",
+        "os_build/pool/test_events.py",
+        ("before is None or before.uid != seen.config.metadata.uid", "before is None"),
+        ("return before if seen.config is None else None", "return before"),
+    ),
+    *_in(
         "os_build/transitions.py",
         "os_build/test_transitions.py",
         ("    if (before.build, before.state) == (after.build, after.state):\n        return\n", ""),

@@ -27,7 +27,8 @@ need.
 | `retention` | removes images that nothing uses any more |
 | `policies` | what the account of the process may make of Jobs: admission policies |
 | `overview` | how pools are doing, a row each |
-| `planning`, `service`, `settings`, `metrics` | plans, the process and its options, figures |
+| `planning`, `service`, `settings` | plans, the process and its options |
+| `metrics`, `transitions`, `counters` | figures: the present ones, what two looks at a pool count, and the counters |
 | `constants` | names shared with the Machine Config Operator |
 | `capability`, `options`, `installation`; `cli`, `demo` | all of it as a value; its commands and its demo |
 

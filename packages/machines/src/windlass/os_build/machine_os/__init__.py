@@ -8,6 +8,7 @@
 | `rebuild` | whether another configuration needs another image |
 | `claim` | in which situation a MachineOSConfig and its builds are |
 | `report` | what is written of them |
+| `events` | the Events about them |
 | `conditions` | how a build reads on its MachineOSBuild and on the pool |
 
 Names are the operator's, so that a cluster can be handed to its builder, and back, without a build.

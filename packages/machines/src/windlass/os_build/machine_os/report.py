@@ -17,6 +17,7 @@ from windlass.kube.control.seen import Present
 from windlass.os_build.builder import BuildState
 from windlass.os_build.constants import REBUILD
 from windlass.os_build.machine_os import conditions as of_build
+from windlass.os_build.machine_os import events
 from windlass.os_build.machine_os.build import CURRENT, current_status, machine_os_build
 from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.machine_os.conditions import (
@@ -32,14 +33,15 @@ from windlass.os_build.pullspec import Target as Repository
 from windlass.os_build.request import Request
 
 
-def created(claim: Claim, name: str, request: Request) -> tuple[Action, ...]:
+def created(claim: Claim, name: str, request: Request, pool: Present[MachineConfigPool]) -> tuple[Action, ...]:
     """Create the MachineOSBuild, and carry out the request for a rebuild by that."""
     config = claim.config
     body = machine_os_build(name, config.object, request)
     asked = config.metadata.annotations.get(REBUILD)
     body["metadata"]["annotations"] |= {} if asked is None else {REBUILD: asked}
     why = f"MachineOSConfig {config.metadata.name} asks for it"
-    return Create(target=Target(MachineOSBuild, name), body=body, why=why), _pointed(config, name)
+    told = (*events.pool_changed(claim, pool, request.config), *events.reconciled(config))
+    return Create(target=Target(MachineOSBuild, name), body=body, why=why), _pointed(config, name), *told
 
 
 def pointed(claim: Claim) -> tuple[Action, ...]:
@@ -47,11 +49,14 @@ def pointed(claim: Claim) -> tuple[Action, ...]:
     return (_pointed(claim.config, claim.build.metadata.name),) if claim.build else ()
 
 
-def removed(build: Present[MachineOSBuild], why: str) -> Delete:
-    return Delete(target=target(build), deleting=build.deleting, propagation="Background", why=why)
+def removed(build: Present[MachineOSBuild], why: str) -> tuple[Action, ...]:
+    """Remove a MachineOSBuild, unless it goes already."""
+    delete = Delete(target=target(build), deleting=build.deleting, propagation="Background", why=why)
+    return (delete,) if build.deleting else (delete, events.deleted(build))
 
 
 def progressed(
+    claim: Claim,
     build: Present[MachineOSBuild],
     state: BuildState,
     pool: Present[MachineConfigPool],
@@ -63,26 +68,34 @@ def progressed(
 ) -> tuple[Action, ...]:
     """The status of the MachineOSBuild follows its builder, and the pool follows that."""
     status = moved(build.object.status, state, target=repository, now=now, why=why, again=again)
-    return _written(build, pool, status, now=now)
+    return _written(claim, build, pool, status, now=now, builder=state.name)
 
 
 def moved_to(
-    build: Present[MachineOSBuild], state: BuildState, *, repository: Repository, now: datetime
+    claim: Claim,
+    build: Present[MachineOSBuild],
+    state: BuildState,
+    pool: Present[MachineConfigPool],
+    *,
+    repository: Repository,
+    now: datetime,
 ) -> tuple[Action, ...]:
     """The status of the MachineOSBuild follows its builder; the pool says something else."""
     status = moved(build.object.status, state, target=repository, now=now)
-    return () if status == build.object.status else (_status(build, status),)
+    if status == build.object.status:
+        return ()
+    return (_status(build, status), *events.progressed(claim, build, status, pool, builder=state.name))
 
 
 def failed(
-    build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, why: str, now: datetime
+    claim: Claim, build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, why: str, now: datetime
 ) -> tuple[Action, ...]:
     """It failed before a builder began."""
     old = build.object.status
     if not may_move(state_of(old.conditions), State.FAILED):
         return ()
     status = structs.replace(old, conditions=vector(State.FAILED, old.conditions, now=now, why=why))
-    return _written(build, pool, status, now=now)
+    return _written(claim, build, pool, status, now=now)
 
 
 def queued(build: Present[MachineOSBuild], *, why: str, now: datetime) -> tuple[Action, ...]:
@@ -101,10 +114,10 @@ def interrupted(build: Present[MachineOSBuild], *, now: datetime) -> Merge:
 
 
 def reused(
-    build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, image: str, now: datetime
+    claim: Claim, build: Present[MachineOSBuild], pool: Present[MachineConfigPool], *, image: str, now: datetime
 ) -> tuple[Action, ...]:
     """It succeeded without a builder: an earlier image serves."""
-    return _written(build, pool, of_build.reused(build.object.status, image, now=now), now=now)
+    return _written(claim, build, pool, of_build.reused(build.object.status, image, now=now), now=now)
 
 
 def current(claim: Claim, build: Present[MachineOSBuild]) -> tuple[Action, ...]:
@@ -119,7 +132,7 @@ def current(claim: Claim, build: Present[MachineOSBuild]) -> tuple[Action, ...]:
         desired={"status": told},
         why="nodes get the image that stands there",
     )
-    return (_pointed(config, build.metadata.name), write)
+    return (_pointed(config, build.metadata.name), write, *events.reconciled(config))
 
 
 def degraded(pool: Present[MachineConfigPool], build: MachineOSBuild | None, *, now: datetime) -> tuple[Action, ...]:
@@ -156,13 +169,19 @@ def _pointed(config: Present[MachineOSConfig], name: str) -> Merge:
 
 
 def _written(
-    build: Present[MachineOSBuild], pool: Present[MachineConfigPool], status: MachineOSBuildStatus, *, now: datetime
+    claim: Claim,
+    build: Present[MachineOSBuild],
+    pool: Present[MachineConfigPool],
+    status: MachineOSBuildStatus,
+    *,
+    now: datetime,
+    builder: str = "",
 ) -> tuple[Action, ...]:
-    """The status of the MachineOSBuild, and the condition of the pool that follows from it."""
+    """The status of the MachineOSBuild, the condition of the pool that follows from it, and the Events."""
     follows = degraded(pool, structs.replace(build.object, status=status), now=now)
     if status == build.object.status:
         return follows
-    return (_status(build, status), *follows)
+    return (_status(build, status), *follows, *events.progressed(claim, build, status, pool, builder=builder))
 
 
 def _status(build: Present[MachineOSBuild], status: MachineOSBuildStatus) -> Merge:

@@ -47,6 +47,7 @@ from windlass.os_build.environment import Environment, Lent, lent, loans_of
 from windlass.os_build.failure import OBSTACLES, failure_text
 from windlass.os_build.identity import build_name
 from windlass.os_build.inputs.context import Context
+from windlass.os_build.machine_os import events
 from windlass.os_build.machine_os import report as machine_os
 from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Silent, Wait, state
 from windlass.os_build.machine_os.claim import Failed as FailedBuild
@@ -115,7 +116,9 @@ def plan_of(seen: PoolFacts, *, now: datetime, backends: Mapping[BackendName, Ba
         interrupted = [machine_os.interrupted(build, now=now) for build in seen.os_builds if not state(build).is_over]
         return Plan.of(*_removed(backends, seen.builds, "its pool is gone"), *interrupted)
     assert isinstance(seen.pool, Present)
-    return _Decision(seen, seen.pool, backends, now, timing).plan(found)
+    plan = _Decision(seen, seen.pool, backends, now, timing).plan(found)
+    gone = seen.config_gone
+    return Plan((events.config_deleted(gone), *plan.actions), plan.next) if gone else plan
 
 
 class _Decision:
@@ -152,12 +155,12 @@ class _Decision:
             case of.OptedOut():
                 return Plan.of(*self._removed(self._seen.builds, "the pool is not opted in"), *self._quiet())
             case of.Unclear(problem):
-                event = self._event(problem.reason, problem.text, occasion=problem.text, warning=True)
-                return Plan.of(*self._reported(_of_problem(problem), event))
+                return Plan.of(*self._reported(_of_problem(problem), self._problem_event(problem)))
         superseded = [build for build in self._seen.builds if unwanted(self._seen, build)]
         cleared = [*self._removed(superseded, "the pool asks for another image")]
         if self._seen.claim is not None:
-            cleared += [machine_os.removed(each, "it is superseded") for each in self._seen.claim.superseded]
+            for each in self._seen.claim.superseded:
+                cleared += machine_os.removed(each, "it is superseded")
         rest = self._by_config(found, self._seen.claim) if self._seen.claim else self._with_request(found)
         return Plan((*cleared, *rest.actions), rest.next)
 
@@ -171,13 +174,12 @@ class _Decision:
             case Silent():
                 return self._silent(found.standing, claim)
             case Missing(name):
-                return Plan.of(*machine_os.created(claim, name, self._request))
+                return Plan.of(*machine_os.created(claim, name, self._request, self._pool))
             case Again(build, why):
-                return Plan.of(
-                    *self._says_anew(claim, why), machine_os.removed(build, why), *self._removed(self._wanted, why)
-                )
+                told = (*self._says_anew(claim, why), *events.rebuild_requested(claim, build))
+                return Plan.of(*told, *self._removed(self._wanted, why), *machine_os.removed(build, why))
             case Reuse(build, image):
-                return Plan.of(*machine_os.reused(build, self._pool, image=image, now=self._now))
+                return Plan.of(*machine_os.reused(claim, build, self._pool, image=image, now=self._now))
             case Current(build):
                 build_condition = machine_os.degraded(self._pool, build.object, now=self._now)
                 done = self._removed(self._wanted, "its result is recorded")
@@ -236,13 +238,13 @@ class _Decision:
             case of.Retrying(build, when):
                 failure = self._failure(build)
                 text = f"Attempt {build.attempt + 1} of {ATTEMPTS} begins at {rfc3339(when)}. {failure}"
-                return Plan.of(*self._reported(BuildCondition(PENDING, "Retrying", text), build=build)).then(
-                    self._at(when, "the next attempt")
-                )
+                said = self._reported(BuildCondition(PENDING, "Retrying", text), build=build)
+                return Plan.of(*said, *self._job_failed(build)).then(self._at(when, "the next attempt"))
             case of.Broken(build, again):
                 cause, text = (build.failed or _UNKNOWN).cause, self._failure(build, again=again)
                 event = self._event("BuildFailed", text, occasion=build.name, warning=True)
-                plan = Plan.of(*self._reported(BuildCondition(FAILED, str(cause), text), event, build=build))
+                said = self._reported(BuildCondition(FAILED, str(cause), text), event, build=build)
+                plan = Plan.of(*said, *self._job_failed(build))
                 return plan.then(self._at(again, "attempts begin anew")) if again else plan
             case of.HeldBack(condition, message):
                 text = f"No build starts while {condition} is True" + (f": {message}" if message else "")
@@ -268,7 +270,7 @@ class _Decision:
         event = self._event(
             "BuildCompleted", f"Image {image} is built from {self._request.config}{for_what}", occasion=build.name
         )
-        return Plan.of(*self._report.succeeded(build, digest), event)
+        return Plan.of(*self._report.succeeded(build, digest), None if self._seen.claim else event)
 
     def _until_shown(self, image: str) -> Next:
         """Nothing else tells when a registry says for which architectures the image is."""
@@ -366,7 +368,9 @@ class _Decision:
         else:
             # A Job runs as soon as it has a Pod, and that may wait for its image for ever.
             build_condition = BuildCondition(BUILDING, "BuildRunning", f"Build {what} is running{attempt}{waits}")
-        event = self._event("BuildStarted", f"Started build {what}{self._why_anew()}", occasion=build.name)
+        # Of a MachineOSBuild, its transitions tell.
+        started = f"Started build {what}{self._why_anew()}"
+        event = None if self._seen.claim else self._event("BuildStarted", started, occasion=build.name)
         limit = self._seen.deadlines.build + self._seen.deadlines.push + self._timing.grace
         renewed = self._renewed(build)
         return Plan.of(*renewed, *self._reported(build_condition, event, build=build)).then(
@@ -392,14 +396,16 @@ class _Decision:
         return () if isinstance(secrets, Problem) else backend.renew(build, secrets)
 
     def _lost(self, build: BuildState, when: datetime, anew: str) -> Plan:
+        told = events.interrupted(self._seen.claim, build)
         if self._now >= when:
             if build.phase is Phase.INTERRUPTED and build.ended:
                 self._note_losses((*of.earlier_losses(self._seen, build), build.ended))
-            return Plan.of(*self._removed([build], anew))
+            return Plan.of(*told, *self._removed([build], anew))
         lost = f"Build {build.name} was interrupted" + (f": {build.note}" if build.note else "")
         why = self._failure(build) if build.failed else lost
         build_condition = BuildCondition(PENDING, "BuildInterrupted", f"{why}. It begins again at {rfc3339(when)}")
-        return Plan.of(*self._reported(build_condition, build=build)).then(self._at(when, "begin the build again"))
+        said = self._reported(build_condition, build=build)
+        return Plan.of(*said, *told).then(self._at(when, "begin the build again"))
 
     def _note_losses(self, losses: tuple[datetime, ...]) -> None:
         self._seen.need(Losses(str(self._seen.inputs), losses), this_round=True)
@@ -536,7 +542,23 @@ class _Decision:
         return Call(target=target(self._pool), request=probe, why="a build whose image cannot be pushed is wasted")
 
     def _removed(self, builds: Iterable[BuildState], why: str) -> tuple[Action, ...]:
-        return _removed(self._backends, builds, why)
+        return tuple(
+            action
+            for build in builds
+            if not build.ending
+            for action in (*_removed(self._backends, [build], why), *events.job_deleted(self._seen.claim, build))
+        )
+
+    def _job_failed(self, build: BuildState) -> tuple[Action, ...]:
+        return events.job_failed(self._seen.claim, build) if self._seen.claim else ()
+
+    def _problem_event(self, problem: Problem) -> Emit:
+        """A MachineOSConfig that was changed to something that cannot be built says so in the operator's words."""
+        reason, text = problem.reason, problem.text
+        claim = self._seen.claim
+        if claim is not None and reason == "ConfigurationInvalid" and events.changed(claim.config):
+            reason, text = events.RECONCILE_FAILED, f"Failed to reconcile MachineOSConfig spec change: {text}"
+        return self._event(reason, text, occasion=problem.text, warning=True)
 
     def _quiet(self) -> tuple[Action, ...]:
         """Nothing of ours stays on the pool."""

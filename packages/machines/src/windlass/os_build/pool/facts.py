@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from windlass.api.core import ConfigMap, Secret
 from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool, RenderedMachineConfig
 from windlass.api.machineosconfig import MachineOSConfig
-from windlass.kube.control.plan import Create, Outcome
+from windlass.kube.control.plan import Create, Outcome, target
+from windlass.kube.control.plan import Target as ObjectTarget
 from windlass.kube.control.question import Confirmed, Indexed, Live
 from windlass.kube.control.refused import LONGEST, remedy
 from windlass.kube.control.seen import Absent, ForbiddenKind, Present, Unreadable, metadata_of
@@ -29,6 +30,7 @@ from windlass.os_build.machine_os.request import requested as requested_by_confi
 from windlass.os_build.pool.observe import BY_NAME
 from windlass.os_build.pool.questions import (
     Authorities,
+    Claimant,
     Cluster,
     Losses,
     Manifest,
@@ -59,6 +61,7 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
         pool=pool,
         builds=seen.builds,
         os_builds=seen.os_builds,
+        config_gone=_config_gone(seen) if settings.machine_os_configs else None,
         deadlines=settings.deadlines,
     )
     if not isinstance(pool, Present) or pool.deleting:
@@ -145,6 +148,17 @@ def request_of(seen: PoolSnapshot, pool: MachineConfigPool, settings: Settings) 
                 asked = placement if isinstance(placement, Problem) else replace(asked, placement=placement)
             return _in_environment(seen, asked, settings)
     return None
+
+
+def _config_gone(seen: PoolSnapshot) -> ObjectTarget | None:
+    """The MachineOSConfig that named the pool before. One that cannot be read is there."""
+    note, known = Claimant(seen.name), seen.known(Claimant(seen.name))
+    before = known.value if known else None
+    if isinstance(seen.config, Present) and (before is None or before.uid != seen.config.metadata.uid):
+        seen.need(Claimant(seen.name, target(seen.config)), this_round=True)
+    elif known:
+        seen.need(note)
+    return before if seen.config is None else None
 
 
 def _in_environment(seen: PoolSnapshot, request: Request | Problem, settings: Settings) -> Request | Problem:

@@ -6,7 +6,7 @@
 | build-materials | `Credentials`, `Borrowed`, `Rendered`, `Meaning` | objects that no cache holds |
 | the same | `Authorities` | a file of this machine |
 | the same | `Cluster` | the namespace `kube-system`, which every cluster has once |
-| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses` | the question: a rule notes a fact for later |
+| memory | `Wanted`, `Refused`, `Unfit`, `Untold`, `Losses`, `Claimant` | the question: a rule notes a fact for later |
 
 A note is lost with the process, or when an attempt does not look at it: then the fact is found again.
 """
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from windlass.api.core import ConfigMap, Namespace, Secret
 from windlass.api.machineconfiguration import MachineConfig, RenderedMachineConfig
+from windlass.kube.control.plan import Target as ObjectTarget
 from windlass.kube.control.question import Asking, Question
 from windlass.kube.control.seen import Absent, Present, Reader
 from windlass.kube.errors import Forbidden, Undeclared
@@ -182,9 +183,13 @@ class Losses(_Note[tuple[datetime, ...]], frozen=True, eq=False):
     """When builds of these inputs ended that the infrastructure lost."""
 
 
+class Claimant(_Note[ObjectTarget], frozen=True, eq=False):
+    """This MachineOSConfig names the pool."""
+
+
 QUESTIONS: Final = (
     *(Answered, Authorities, Borrowed, Cluster, Credentials, Manifest, Platforms, Pushed, Rendered, Meaning),
-    *(Wanted, Refused, Unfit, Untold, Losses),
+    *(Wanted, Refused, Unfit, Untold, Losses, Claimant),
 )
 
 

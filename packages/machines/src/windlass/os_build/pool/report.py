@@ -106,8 +106,9 @@ class OnMachineOsBuild:
         if build is None:
             if condition.true != FAILED:
                 return ()
-            return machine_os.failed(self._build, self._pool, why=condition.message, now=self._now)
+            return machine_os.failed(self._claim, self._build, self._pool, why=condition.message, now=self._now)
         return machine_os.progressed(
+            self._claim,
             self._build,
             build,
             self._pool,
@@ -123,7 +124,9 @@ class OnMachineOsBuild:
     def waits(self, condition: BuildCondition, build: BuildState) -> tuple[Action, ...]:
         if self._build is None:
             return ()
-        moved = machine_os.moved_to(self._build, build, repository=self._request.target, now=self._now)
+        moved = machine_os.moved_to(
+            self._claim, self._build, build, self._pool, repository=self._request.target, now=self._now
+        )
         return (*moved, *self.refused(condition))
 
     def refused(self, condition: BuildCondition) -> tuple[Action, ...]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
-from windlass.kube.control.plan import Outcome
+from windlass.kube.control.plan import Outcome, Target
 from windlass.kube.control.question import Asking
 from windlass.kube.control.seen import Absent, ForbiddenKind, Present, Seen, Unreadable
 from windlass.os_build import constants
@@ -133,6 +133,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     unfit     why the backend cannot build this Request, if that was found out before
     shown     for which architectures the recorded image is, as the registry says; None: that does not matter
     losses    when builds of these inputs ended that the infrastructure lost, as far as this process knows
+    config_gone  the MachineOSConfig that named the pool until it was deleted, as far as this process has seen it
     """
 
     name: str
@@ -150,6 +151,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     unfit: Problem | None = None
     shown: Shown | Gone | Denied | NotAsked | None = None
     losses: tuple[datetime, ...] = ()
+    config_gone: Target | None = None
     deadlines: Deadlines = Deadlines()
 
     @property
