@@ -1691,6 +1691,21 @@ _BUILDING_IMAGES = (
         ("return before if seen.config is None else None", "return before"),
     ),
     *_in(
+        "os_build/streams.py",
+        "os_build/test_streams.py",
+        ("wanted = named or (", "wanted = ("),
+        ('base="", extensions="", missing=', "missing="),
+    ),
+    *_in(
+        "os_build/inputs/image_mode.py",
+        "os_build/inputs/test_image_mode.py",
+        (" || ! command -v bootc > /dev/null;", ";"),
+        (" --help > /dev/null 2>&1; then", "; then"),
+        ("_CONTINUES.sub('', containerfile)", "containerfile"),
+    ),
+    *_in("os_build/inputs/containerfile.py", "os_build/inputs", ("lint=lint and has_shell", "lint=lint")),
+    *_in("os_build/failure.py", "os_build/test_failure.py", ("failed.step == LINT", "BOOTC_LINT in failed.step")),
+    *_in(
         "os_build/transitions.py",
         "os_build/test_transitions.py",
         ("    if (before.build, before.state) == (after.build, after.state):\n        return\n", ""),

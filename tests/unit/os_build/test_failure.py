@@ -9,6 +9,7 @@ from tests.unit.os_build.pool.snapshots import NOW, REQUEST
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
 from windlass.os_build.constants import NAMESPACE
 from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, killed, overdue
+from windlass.os_build.inputs.image_mode import LINT
 
 BASE = "127.0.0.1:5961/os/base"
 PULLING = f"Error: creating build container: initializing source docker://{BASE}:v1: "
@@ -428,3 +429,14 @@ def test_a_remedy_names_the_objects_of_the_pool_and_no_others(cause: Cause) -> N
         (f"Secret {NAMESPACE}/push, which MachineOSConfig w names", (Cause.PUSH_DENIED,)),
     ):
         assert (named in text) == (cause in causes)
+
+
+def test_the_lint_of_image_mode_fails_under_its_name_with_its_remedy() -> None:
+    log = f'error: linting: Checks failed: 1\nError: building at STEP "{LINT}": while running runtime: exit status 1'
+    failed = explain(log, exit_code=1, doing="build")
+    assert failed.cause is Cause.STEP
+    text = failure_text(failed, REQUEST, attempt=1, attempts=ATTEMPTS)
+    assert text.startswith("The build failed in step 'bootc container lint' with exit code 1 (attempt 1 of 4). bootc ")
+    assert "--no-bootc-lint" in text
+    by_user = explain('Error: building at STEP "RUN bootc container lint": exit status 1', exit_code=1, doing="build")
+    assert "--no-bootc-lint" not in failure_text(by_user, REQUEST, attempt=1, attempts=ATTEMPTS)

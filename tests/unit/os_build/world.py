@@ -13,6 +13,7 @@ from tests.unit.os_build.fake import SYSTEM, FakeBackend, FakeBuilders
 from windlass.api.core import ConfigMap, Event, Node, Secret
 from windlass.api.machineconfiguration import GROUP, ControllerConfig, MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.api.meta import KubernetesObject
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
 from windlass.kube.control.plan import Request as CallRequest
@@ -98,10 +99,20 @@ class FakeRegistries:
 
 
 class World:
-    """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock."""
+    """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock.
 
-    def __init__(self, *, debounce: float = 0.0, machine_os_configs: bool = False, max_builds: int = 0) -> None:
-        kinds = (
+    `kinds`: those that not every cluster serves.
+    """
+
+    def __init__(
+        self,
+        *,
+        debounce: float = 0.0,
+        machine_os_configs: bool = False,
+        max_builds: int = 0,
+        kinds: tuple[type[KubernetesObject], ...] = (),
+    ) -> None:
+        served = (
             MachineConfigPool,
             ControllerConfig,
             MachineConfig,
@@ -112,7 +123,7 @@ class World:
             Event,
             Node,
         )
-        self.api = MemoryApi(*kinds, clock=self.now)
+        self.api = MemoryApi(*served, *kinds, clock=self.now)
         self.builders = FakeBuilders()
         self.debounce = debounce
         self.registry_ca: Path | None = None

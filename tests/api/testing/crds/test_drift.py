@@ -49,6 +49,7 @@ CUSTOM: list[type[KubernetesObject]] = [
     machineconfiguration.MachineConfig,
     machineconfiguration.MachineConfigNode,
     machineconfiguration.MachineConfigPool,
+    machineconfiguration.OSImageStream,
     machineconfiguration.RenderedMachineConfig,
     machineosconfig.MachineOSBuild,
     machineosconfig.MachineOSConfig,

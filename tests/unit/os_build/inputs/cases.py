@@ -66,8 +66,10 @@ def packed(content: bytes) -> dict[str, Any]:
     return {"compression": "gzip", "source": data_url(gzip.compress(content))}
 
 
-def context(document: bytes, of: Request = REQUEST, *, apply_by: ApplyBy = ApplyBy.TREE, arch: str = "") -> Context:
-    made = rendered(of, document, apply_by=apply_by, arch=arch)
+def context(
+    document: bytes, of: Request = REQUEST, *, apply_by: ApplyBy = ApplyBy.TREE, arch: str = "", lint: bool = True
+) -> Context:
+    made = rendered(of, document, apply_by=apply_by, arch=arch, lint=lint)
     assert isinstance(made, Context), made
     return made
 

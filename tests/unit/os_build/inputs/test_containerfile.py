@@ -21,6 +21,7 @@ from windlass.os_build.identity import inputs_of
 from windlass.os_build.inputs.containerfile import APPLY
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.inputs.extensions import KERNELS, NEWER, PACKAGES, Wanted, script
+from windlass.os_build.inputs.image_mode import LINT
 from windlass.os_build.inputs.labels import cluster_mark
 from windlass.os_build.inputs.lint import lint_user_part
 
@@ -40,6 +41,7 @@ def test_as_a_tree() -> None:
         'LABEL releaseversion="4.19.1"\n'
         f'LABEL baseOSContainerImage="{BASE}"\n'
         f"\n{USER}\n"
+        f"\n{LINT}\n"
     )
 
 
@@ -80,6 +82,7 @@ def test_by_ignition() -> None:
         'LABEL machineconfigpool="worker"\n'
         f'LABEL baseOSContainerImage="{BASE}"\n'
         "\nRUN true\n"
+        f"\n{LINT}\n"
     )
     current = json.loads(gzip.decompress(made.files["machineconfig.json.gz"]))
     assert current["spec"] == json.loads(document)["spec"]

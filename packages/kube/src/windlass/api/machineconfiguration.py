@@ -9,7 +9,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from windlass.api.core import ObjectReference
-from windlass.api.meta import Condition, LabelSelector, ObjectMeta, PlainCondition, Resource, always
+from windlass.api.meta import Condition, LabelSelector, NamedReference, ObjectMeta, PlainCondition, Resource, always
 
 GROUP = "machineconfiguration.openshift.io"
 
@@ -23,13 +23,15 @@ class PoolConfiguration(ObjectReference, rename="camel", omit_defaults=True, kw_
 class MachineConfigPoolSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`node_selector` None selects no node. `configuration` is the MachineConfig that all nodes shall get.
 
-    `max_unavailable`: so many nodes, or `10%` of them, are updated at the same time; None: one.
+    `max_unavailable`: so many nodes, or `10%` of them, are updated at the same time; None: one. `os_image_stream`: the
+    stream that the nodes follow; None: the default one.
     """
 
     node_selector: LabelSelector | None = None
     max_unavailable: int | str | None = None
     paused: bool = False
     configuration: PoolConfiguration = always(PoolConfiguration)
+    os_image_stream: NamedReference | None = None
 
 
 class MachineConfigPoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -113,6 +115,40 @@ class ControllerConfig(Struct, rename="camel", omit_defaults=True, kw_only=True,
 
     metadata: ObjectMeta = always(ObjectMeta)
     spec: ControllerConfigSpec = always(ControllerConfigSpec)
+
+
+class OSImageStreamSet(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The images of a stream, by digest."""
+
+    name: str
+    os_image: str
+    os_extensions_image: str
+
+
+class OSImageStreamSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    default_stream: str
+
+
+class OSImageStreamStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`default_stream` is that of pools which name none."""
+
+    available_streams: list[OSImageStreamSet]
+    default_stream: str
+
+
+class OSImageStream(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`cluster`: the streams of the OS that the release has. `status` None: the operator has not read the release yet.
+
+    Clusters before the feature gate OSStreams do not serve it.
+    """
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group=GROUP, version="v1", kind="OSImageStream", plural="osimagestreams", namespaced=False
+    )
+
+    metadata: ObjectMeta = always(ObjectMeta)
+    spec: OSImageStreamSpec
+    status: OSImageStreamStatus | None = None
 
 
 class MachineConfigNodeStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

@@ -15,6 +15,7 @@ need.
 | `architectures` | for which architectures an image is: those of the pool's Nodes; pure |
 | `environment` | how a build reaches registries, whom it trusts, what is lent to it |
 | `placement` | how builder Pods are made |
+| `streams` | the images of the stream that a pool follows: pure |
 | `identity` | the names of builds: hashes of what an image stands for |
 | `inputs` | the build context: the applied configuration, the Containerfile and its lint; pure |
 | `credentials` | Secrets of registries in all their forms |

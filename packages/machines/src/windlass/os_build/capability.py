@@ -8,7 +8,7 @@ import click
 from windlass.capability.capability import Capability
 from windlass.capability.conventions.options import Duration
 from windlass.os_build.cli import names
-from windlass.os_build.options import EGRESS, PLACEMENT, egress_of, placement_of
+from windlass.os_build.options import BOOTC_LINT, EGRESS, PLACEMENT, egress_of, placement_of
 
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
@@ -90,6 +90,7 @@ def _options(function: Any) -> Any:
         click.option(
             "--push-timeout", type=SECONDS, default="10m", show_default=True, help="How long pushing may take."
         ),
+        BOOTC_LINT,
         *EGRESS,
     ):
         function = option(function)
@@ -111,6 +112,7 @@ def _install(
     machine_os_configs: bool = False,
     max_builds: int = 10,
     registry_ca: Path | None = None,
+    bootc_lint: bool = True,
     **others: Any,
 ) -> "Installation":
     from windlass.os_build.builder import Deadlines
@@ -138,6 +140,7 @@ def _install(
             egress=egress,
             registry_ca=registry_ca,
             keep_images=keep_images,
+            bootc_lint=bootc_lint,
         ),
         insecure=insecure_registries,
         placement=placement,

@@ -58,3 +58,5 @@ BUILD_IMAGE_ANNOTATION: Final = f"{GROUP}/build-image"
 """On builder objects in the cluster: the backend, and the pullspec that is pushed to."""
 
 EVENT_SOURCE: Final = "windlass-os-build"
+BOOTC_LINT: Final = "bootc container lint"
+"""The command of an image that looks whether bootc could boot it."""

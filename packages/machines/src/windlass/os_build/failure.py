@@ -27,7 +27,8 @@ from windlass.kube.clock import rfc3339
 from windlass.kube.shorten import shortened
 from windlass.os_build import log as logs
 from windlass.os_build.builder import HEALED_BY_CREDENTIALS, Cause, Failed, Obstacle
-from windlass.os_build.constants import BUILDER_CONFIG, NAMESPACE
+from windlass.os_build.constants import BOOTC_LINT, BUILDER_CONFIG, NAMESPACE
+from windlass.os_build.inputs.image_mode import LINT
 from windlass.os_build.request import Request
 
 Doing = Literal["build", "push"]
@@ -148,6 +149,10 @@ REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.UNKNOWN: "The log says more.",
 }
 """The remedy for the user, with places of the request. Every cause has one."""
+LINT_REMEDY: Final = (
+    "bootc could not boot the image, as the last lines say: correct {containerfile}, the MachineConfigs or the base "
+    "image, or start the process with --no-bootc-lint."
+)
 
 
 OBSTACLES: Final[Mapping[Obstacle, str]] = {
@@ -210,7 +215,7 @@ def failure_text(
 
 def _remedy(failed: Failed, request: Request) -> str:
     where = request.named_in or f"ConfigMap {BUILDER_CONFIG}"
-    text = REMEDIES[failed.cause]
+    text = LINT_REMEDY if is_lint(failed) else REMEDIES[failed.cause]
     if failed.cause is Cause.CONTAINERFILE and _HEREDOC.search(request.containerfile):
         text += " Here-documents need buildah 1.33 or newer."
     return text.format(
@@ -229,6 +234,11 @@ def _next_time(failed: Failed, request: Request, again: datetime | None) -> str:
     return f"It is built again when {changes}, or after `windlass os-build rebuild {request.pool}`."
 
 
+def is_lint(failed: Failed) -> bool:
+    """It failed in our own step, not in one of the user that lints in another way."""
+    return failed.cause is Cause.STEP and failed.step == LINT
+
+
 def what(failed: Failed) -> str:
     """The failure in a few words, without an article: `build failed in step ... with exit code 1`."""
     code = "" if failed.exit_code is None else f" with exit code {failed.exit_code}"
@@ -243,7 +253,8 @@ def what(failed: Failed) -> str:
     if failed.cause is Cause.DEADLINE:
         return "build took longer than it may" + (f", in step {failed.step!r}" if failed.step else "")
     if failed.step:
-        return f"build failed in step {failed.step!r}{code}"
+        step = BOOTC_LINT if is_lint(failed) else failed.step
+        return f"build failed in step {step!r}{code}"
     return f"build failed{code}"
 
 

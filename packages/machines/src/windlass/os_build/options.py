@@ -46,6 +46,12 @@ PLACEMENT: Final = (
     ),
     _several("--builder-limit", "RESOURCE=AMOUNT", "What a builder may use at most, for Jobs and Builds"),
 )
+BOOTC_LINT: Final = click.option(
+    "--bootc-lint/--no-bootc-lint",
+    default=True,
+    show_default=True,
+    help="The last step of a build runs bootc container lint, if the base image has it.",
+)
 EGRESS: Final = (
     click.option("--http-proxy", metavar="URL", help="Of builders, where no ControllerConfig names a proxy."),
     click.option(

@@ -6,7 +6,7 @@
 | configuration | the pool's `spec.configuration.name`: a rendered MachineConfig |
 | target, Secrets, backend | ConfigMap `machine-os-builder-config`; only if there is none, `on-cluster-build-config` |
 | the user's part | ConfigMap `on-cluster-build-custom-dockerfile`, key: the pool's name |
-| images of the OS | ConfigMap `machine-config-osimageurl`, for rendered MachineConfigs that name none |
+| images of the OS | for rendered MachineConfigs that name none: `streams`, then ConfigMap `machine-config-osimageurl` |
 | another build | the pool's annotation `rebuild`: another value |
 
 Keys, values and the text about a missing key are those of the operator's first builder.
@@ -62,11 +62,15 @@ BUILDER_TYPES: Final[Mapping[str, BackendName]] = {
 
 
 class OsImages(Struct, frozen=True):
-    """The images of a release: `base`, `extensions` (may be empty), and the release's version."""
+    """The images of a release: `base`, `extensions` (may be empty), and the release's version.
+
+    `missing`: why there is none of the stream that the pool names; empty: there is.
+    """
 
     base: str = ""
     extensions: str = ""
     release: str = ""
+    missing: str = ""
 
 
 class Request(Struct, frozen=True, kw_only=True):

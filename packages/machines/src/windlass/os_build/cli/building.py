@@ -20,7 +20,7 @@ from windlass.os_build.cli.from_files import Inputs
 from windlass.os_build.cli.show import failure_tree
 from windlass.os_build.credentials import Auths
 from windlass.os_build.environment import Environment, Files
-from windlass.os_build.failure import what
+from windlass.os_build.failure import is_lint, what
 from windlass.os_build.identity import build_name, inputs_of
 from windlass.os_build.log import clean
 from windlass.os_build.pullspec import Target
@@ -43,6 +43,7 @@ _REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.CANCELLED: "run the command again",
     Cause.UNKNOWN: "the last lines above say why",
 }
+_LINT_REMEDY: Final = "bootc could not boot the image, as it says above: correct that, or give --no-bootc-lint"
 
 
 def build(request: StartBuild, buildah: Buildah, *, store: Path | None, form: str) -> Exit:
@@ -138,7 +139,8 @@ def _files(folder: Path) -> Files:
 def _complaint(state: BuildState) -> str:
     if state.failed is None:
         return f"the build was interrupted ({state.note}): run the command again"
-    return f"the {what(state.failed)}: {_REMEDIES[state.failed.cause]}"
+    remedy = _LINT_REMEDY if is_lint(state.failed) else _REMEDIES[state.failed.cause]
+    return f"the {what(state.failed)}: {remedy}"
 
 
 def _as_json(state: BuildState, image: str) -> dict[str, Any]:

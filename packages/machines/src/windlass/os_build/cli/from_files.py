@@ -10,7 +10,13 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from windlass.api.core import ConfigMap
-from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool, PoolConfiguration
+from windlass.api.machineconfiguration import (
+    ControllerConfig,
+    MachineConfig,
+    MachineConfigPool,
+    OSImageStream,
+    PoolConfiguration,
+)
 from windlass.api.machineosconfig import MachineOSConfig
 from windlass.api.meta import NamedReference
 from windlass.capability.conventions.exit_codes import Exit
@@ -24,6 +30,7 @@ from windlass.os_build.inputs.lint import lint_user_part
 from windlass.os_build.machine_os import request as machine_os
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import PULL_SECRET, PULLSPEC, PUSH_SECRET, RENDERED, Given, Problem, Request, requested
+from windlass.os_build.streams import SINGLETON, images_of
 
 T = TypeVar("T")
 _NO_TARGET: Final = "localhost/os"
@@ -74,7 +81,13 @@ def inputs(choices: Choices, *, push: str | None = None, authorities: Path | Non
     if choices.base:
         tree["spec"] = {**(tree.get("spec") or {}), "osImageURL": choices.base}
     apply_by = ApplyBy(choices.apply_by)
-    context = rendered(request, msgspec.json.encode(tree), apply_by=apply_by, arch=constants.ARCHITECTURE)
+    context = rendered(
+        request,
+        msgspec.json.encode(tree),
+        apply_by=apply_by,
+        arch=constants.ARCHITECTURE,
+        lint=choices.bootc_lint,
+    )
     if isinstance(context, Problem):
         raise Wrong(context.text)
     return Inputs(request, context)
@@ -87,6 +100,7 @@ def _read(sources: tuple[str, ...]) -> list[Document]:
             MachineConfig.RESOURCE,
             MachineOSConfig.RESOURCE,
             ControllerConfig.RESOURCE,
+            OSImageStream.RESOURCE,
         ),
         in_namespaces=((constants.NAMESPACE, ConfigMap.RESOURCE),),
     )
@@ -111,6 +125,9 @@ def _request(choices: Choices, documents: Sequence[Document], *, push: str | Non
         request = requested(pool, _given(documents, push=push))
     if isinstance(request, Problem):
         raise Wrong(request.text)
+    streams = _find(documents, "OSImageStream", SINGLETON)
+    images = images_of(pool, _decoded(streams, OSImageStream) if streams else None, request.images)
+    request = structs.replace(request, images=images)
     if choices.containerfile is not None:
         return structs.replace(request, containerfile=_user_part(choices.containerfile))
     return request

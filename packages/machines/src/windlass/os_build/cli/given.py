@@ -8,6 +8,8 @@ from typing import Any
 import click
 from msgspec import Struct
 
+from windlass.os_build.options import BOOTC_LINT
+
 
 class Choices(Struct, frozen=True, kw_only=True):
     """The options that say what is built."""
@@ -18,6 +20,7 @@ class Choices(Struct, frozen=True, kw_only=True):
     containerfile: Path | None
     apply_by: str
     trust_bundle: Path | None = None
+    bootc_lint: bool = True
 
 
 def options(*, apply_by: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -35,6 +38,7 @@ def _with_options(default: str, function: Callable[..., int]) -> Callable[..., i
         containerfile: Path | None,
         apply_by: str,
         trust_bundle: Path | None,
+        bootc_lint: bool,
         **others: Any,
     ) -> int:
         choices = Choices(
@@ -44,6 +48,7 @@ def _with_options(default: str, function: Callable[..., int]) -> Callable[..., i
             containerfile=containerfile,
             apply_by=apply_by,
             trust_bundle=trust_bundle,
+            bootc_lint=bootc_lint,
         )
         return function(choices, **others)
 
@@ -61,6 +66,7 @@ def _with_options(default: str, function: Callable[..., int]) -> Callable[..., i
             metavar="FILE",
             help="Certificates in PEM that the image trusts. [default: those of the ControllerConfig, if it is given]",
         ),
+        BOOTC_LINT,
         click.option("--base", default="", metavar="IMAGE", help="The base image, in place of spec.osImageURL."),
         click.option(
             "--apply-by",

@@ -6,6 +6,7 @@
 | `configs`, from the base image | the MachineConfig; Ignition applies it; packages | units; the tree |
 | the same | the trust bundle, if there is one; labels | the same |
 | the user's part | continues `configs`, or begins with `FROM configs AS final` | the same |
+| the same | the lint of image mode | the same, if a command runs before |
 
 Stages, paths and labels are the operator's. We differ in this: the MachineConfig is plain gzip, without base64; the
 file on the image is 0600, since it may hold secrets; the extensions image is named only if something is installed
@@ -19,6 +20,7 @@ from typing import Final
 from windlass.os_build.constants import NAMESPACE, OS_IMAGES
 from windlass.os_build.environment import BUNDLE
 from windlass.os_build.inputs.extensions import DEFAULT, MOUNT, Wanted, script
+from windlass.os_build.inputs.image_mode import COMMIT, linted, runs_commands
 from windlass.os_build.inputs.labels import (
     BASE_LABEL,
     CLUSTER_LABEL,
@@ -45,13 +47,17 @@ APPLY: Final = f"""\
 set -eu
 
 work=$(mktemp -d)
+ignition=/usr/lib/dracut/modules.d/30ignition/ignition
+if ! [ -e "$ignition" ]; then
+    echo "the base image has no Ignition ($ignition): apply the configuration by --apply-by tree" >&2
+    exit 127
+fi
 jq .spec.config {CURRENT_CONFIG} > "$work/config.ign"
 # Ignition applies a configuration to a live system if its program has this name.
-ln -s /usr/lib/dracut/modules.d/30ignition/ignition "$work/ignition-apply"
+ln -s "$ignition" "$work/ignition-apply"
 container=oci "$work/ignition-apply" --ignore-unsupported "$work/config.ign"
 rm -rf "$work" "$0"
-ostree container commit
-"""
+{COMMIT}"""
 
 
 def release(rendered: Rendered, request: Request) -> str:
@@ -65,7 +71,8 @@ def base_image(rendered: Rendered, request: Request) -> str | Problem:
         f"spec.osImageURL of MachineConfig {request.config}": rendered.spec.os_image,
         f"baseOSContainerImage in ConfigMap {NAMESPACE}/{OS_IMAGES}": request.images.base,
     }
-    return _first(places) or Problem("BaseImageMissing", f"no base image is known: set {' or '.join(places)}")
+    text = f"no base image is known{_of_stream(request)}: set {' or '.join(places)}"
+    return _first(places) or Problem("BaseImageMissing", text)
 
 
 def extensions_image(rendered: Rendered, request: Request, wanted: Wanted) -> str | Problem:
@@ -77,12 +84,16 @@ def extensions_image(rendered: Rendered, request: Request, wanted: Wanted) -> st
         f"baseOSExtensionsContainerImage in ConfigMap {NAMESPACE}/{OS_IMAGES}": request.images.extensions,
     }
     names = " ".join((*wanted.extensions, *([wanted.kernel] if wanted.kernel != DEFAULT else [])))
-    text = f"no image with packages for {names} is known: set {' or '.join(places)}"
+    text = f"no image with packages for {names} is known{_of_stream(request)}: set {' or '.join(places)}"
     return _first(places) or Problem("ExtensionsUnavailable", text)
 
 
-def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: str) -> str:
-    """For a real base image of the OS; `extensions` is empty if nothing is to be installed."""
+def _of_stream(request: Request) -> str:
+    return f" ({request.images.missing})" if request.images.missing else ""
+
+
+def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: str, lint: bool) -> str:
+    """For a real base image of the OS; `extensions` is empty if nothing is to be installed. `lint`: in image mode."""
     lines = [
         f"FROM {base} AS extract",
         f"COPY {MACHINE_CONFIG} /tmp/{MACHINE_CONFIG}",
@@ -100,16 +111,20 @@ def by_ignition(rendered: Rendered, request: Request, *, base: str, extensions: 
             f"COPY {INSTALL_SCRIPT} /tmp/{INSTALL_SCRIPT}",
             f"RUN --mount=type=bind,from={extensions},source=/,target={MOUNT} sh /tmp/{INSTALL_SCRIPT}",
         ]
-    return _finished(lines, rendered, request, base=base)
+    return _finished(lines, rendered, request, base=base, lint=lint)
 
 
-def as_tree(rendered: Rendered, request: Request, *, base: str, units: bool) -> str:
-    """For any base image; `units`: the script that changes units of the base image is in the context."""
+def as_tree(rendered: Rendered, request: Request, *, base: str, units: bool, lint: bool) -> str:
+    """For any base image; `units`: the script that changes units of the base image is in the context.
+
+    `lint`: in image mode, if a command runs anyway. A base image may have no shell to ask for bootc.
+    """
     lines = [f"FROM {base} AS configs"]
     if units:
         lines += [f"COPY {UNITS_SCRIPT} /tmp/{UNITS_SCRIPT}", f"RUN sh /tmp/{UNITS_SCRIPT}"]
     lines.append(f"ADD {ROOT_ARCHIVE} /")
-    return _finished(lines, rendered, request, base=base)
+    has_shell = units or bool(request.egress.trust_bundle) or runs_commands(request.containerfile)
+    return _finished(lines, rendered, request, base=base, lint=lint and has_shell)
 
 
 def scripts(wanted: Wanted) -> dict[str, bytes]:
@@ -120,7 +135,7 @@ def scripts(wanted: Wanted) -> dict[str, bytes]:
     return found
 
 
-def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: str) -> str:
+def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: str, lint: bool) -> str:
     labels = {
         CONFIG_LABEL: request.config,
         POOL_LABEL: request.pool,
@@ -135,9 +150,9 @@ def _finished(lines: list[str], rendered: Rendered, request: Request, *, base: s
             "RUN if command -v update-ca-trust > /dev/null; then update-ca-trust; fi",
         ]
     text = "\n".join([*lines, *(f"LABEL {key}={_quoted(value)}" for key, value in labels.items() if value), ""])
-    if not request.containerfile.strip():
-        return text
-    return f"{text}\n{request.containerfile}" + ("" if request.containerfile.endswith("\n") else "\n")
+    if request.containerfile.strip():
+        text = f"{text}\n{request.containerfile}" + ("" if request.containerfile.endswith("\n") else "\n")
+    return linted(text) if lint else text
 
 
 def _quoted(value: str) -> str:

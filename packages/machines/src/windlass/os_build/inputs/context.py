@@ -73,10 +73,13 @@ class Context(Struct, frozen=True):
         return f"Context({', '.join(f'{name}: {len(data)} bytes' for name, data in self.files.items())})"
 
 
-def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch: str = "") -> Context | Problem:
+def rendered(
+    request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch: str = "", lint: bool = True
+) -> Context | Problem:
     """The context of a build from the JSON of its rendered MachineConfig.
 
-    `arch` is that of the machine that builds, such as amd64; empty if unknown. Equal arguments give equal bytes.
+    `arch` is that of the machine that builds, such as amd64; empty if unknown. `lint`: the image is linted if it has
+    bootc. Equal arguments give equal bytes.
     """
     if problem := _user_part_problem(request):
         return problem
@@ -90,7 +93,7 @@ def rendered(request: Request, machine_config: bytes, *, apply_by: ApplyBy, arch
         if isinstance(base, Problem):
             return base
         make = _as_tree if apply_by is ApplyBy.TREE else _by_ignition
-        context = make(request, config, wanted, base=base)
+        context = make(request, config, wanted, base=base, lint=lint)
         if isinstance(context, Problem):
             return context
         trust = {BUNDLE: bundle.encode()} if (bundle := request.egress.trust_bundle) else {}
@@ -126,7 +129,7 @@ def fits_build(context: Context, request: Request) -> Problem | None:
     )
 
 
-def _as_tree(request: Request, config: Rendered, wanted: Wanted, *, base: str) -> Context | Problem:
+def _as_tree(request: Request, config: Rendered, wanted: Wanted, *, base: str, lint: bool) -> Context | Problem:
     if wanted:
         return Problem(
             "ExtensionsUnavailable",
@@ -137,21 +140,21 @@ def _as_tree(request: Request, config: Rendered, wanted: Wanted, *, base: str) -
     units = base_units.script((config.config.systemd or Systemd()).units or ())
     return Context(
         {
-            CONTAINERFILE: as_tree(config, request, base=base, units=bool(units)).encode(),
+            CONTAINERFILE: as_tree(config, request, base=base, units=bool(units), lint=lint).encode(),
             ROOT_ARCHIVE: tree,
             **({UNITS_SCRIPT: units.encode()} if units else {}),
         }
     )
 
 
-def _by_ignition(request: Request, config: Rendered, wanted: Wanted, *, base: str) -> Context | Problem:
+def _by_ignition(request: Request, config: Rendered, wanted: Wanted, *, base: str, lint: bool) -> Context | Problem:
     extensions = extensions_image(config, request, wanted)
     if isinstance(extensions, Problem):
         return extensions
     _check_contents(config)
     return Context(
         {
-            CONTAINERFILE: by_ignition(config, request, base=base, extensions=extensions).encode(),
+            CONTAINERFILE: by_ignition(config, request, base=base, extensions=extensions, lint=lint).encode(),
             MACHINE_CONFIG: gzip.compress(config.document, compresslevel=6, mtime=0),
             **scripts(wanted),
         },

@@ -15,6 +15,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from windlass.os_build.inputs.image_mode import COMMIT, INSTALL
+
 MOUNT: Final = "/tmp/mco-extensions/os-extensions-content"
 DEFAULT: Final = "default"
 LARGE_PAGES: Final = "64k-pages"
@@ -102,13 +104,13 @@ def script(wanted: Wanted) -> str:
     """The script: POSIX sh, for a real base image of the OS."""
     parts = [_HEAD, _HAS]
     if wanted.packages:
-        parts.append(_install(wanted))
+        parts += [INSTALL, _install(wanted)]
     if wanted.kernel != DEFAULT:
         parts.append(_kernel_switch(wanted.kernel))
     parts.append('rm -f "$repository"\n')
     if {"usbguard", "ipsec"} & set(wanted.extensions):
         parts.append(_USBGUARD_AND_IPSEC)
-    parts.append('rm -f "$0"\nostree container commit\n')
+    parts.append(f'rm -f "$0"\n{COMMIT}')
     return "\n".join(parts)
 
 
@@ -153,7 +155,7 @@ def _packages(always: Sequence[str], if_there: Sequence[str]) -> str:
 
 def _install(wanted: Wanted) -> str:
     return f"""\
-{_packages(wanted.packages, wanted.newer)}rpm-ostree install $packages || {{
+{_packages(wanted.packages, wanted.newer)}install $packages || {{
     status=$?
     echo 'spec.extensions of the MachineConfig: {" ".join(wanted.extensions)}: not all packages can be installed' >&2
     exit $status

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from windlass.api.core import ConfigMap, Event, Namespace, Node, Secret
-from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool, OSImageStream
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
@@ -107,6 +107,7 @@ def pool_controller(
             ),
             Watch(Secret, all_pools, namespace=namespace, indexes={BY_NAME: _own_name}, metadata_only=True),
             Watch(ControllerConfig, all_pools, cache_only=True, optional=True, when=_says_else),
+            Watch(OSImageStream, all_pools, cache_only=True, optional=True),
             # For architectures. Nodes change every minute, and their labels hardly ever.
             Watch(Node, all_pools, metadata_only=True, cache_only=True, optional=True, when=_is_labelled_else),
             Watch(

@@ -48,6 +48,7 @@ from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Se
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked, Shown
 from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, placement_in, requested
+from windlass.os_build.streams import images_of
 
 
 def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], settings: Settings) -> PoolFacts:
@@ -92,6 +93,16 @@ def facts_of(seen: PoolSnapshot, *, backends: Mapping[BackendName, Backend], set
         case found:
             # It is for another process; or, as the API server validates it, of a version that is not known here.
             return replace(facts, claimed=found.metadata.name)
+
+
+def _with_stream(seen: PoolSnapshot, pool: MachineConfigPool, request: Request | Problem) -> Request | Problem:
+    """The request with the images of the stream that the pool follows."""
+    if isinstance(request, Problem):
+        return request
+    found = seen.streams
+    streams = found.object if isinstance(found, Present) else None
+    why = "" if found is None or isinstance(found, Present) else found.why
+    return replace(request, images=images_of(pool, streams, request.images, unreadable=why))
 
 
 def _requested_by_config(seen: PoolSnapshot, config: MachineOSConfig, pool: MachineConfigPool) -> Request | Problem:
@@ -140,13 +151,13 @@ def request_of(seen: PoolSnapshot, pool: MachineConfigPool, settings: Settings) 
     match seen.config:
         case None if opted_in(pool):
             request = _in_environment(seen, requested(pool, _given(seen, settings)), settings)
-            return _for_machines(seen, pool, request)
+            return _with_stream(seen, pool, _for_machines(seen, pool, request))
         case Present() as config if settings.machine_os_configs:
             asked = _requested_by_config(seen, config.object, pool)
             placement = placement_in(_given(seen, settings))
             if isinstance(asked, Request):
                 asked = placement if isinstance(placement, Problem) else replace(asked, placement=placement)
-            return _in_environment(seen, asked, settings)
+            return _with_stream(seen, pool, _in_environment(seen, asked, settings))
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct, field
 
 from windlass.api.core import ConfigMap, Node
-from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool, OSImageStream
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import K
 from windlass.kube.control.memo import Memo
@@ -24,6 +24,7 @@ from windlass.os_build.environment import CONTROLLER_CONFIG
 from windlass.os_build.machine_os.request import precedence
 from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.request import BackendName, Given
+from windlass.os_build.streams import SINGLETON
 
 BY_NAME: Final = "name"
 """Index of Secrets and ConfigMaps."""
@@ -101,7 +102,8 @@ def pool_observer(
             builds=tuple(builds),
             unserved=unserved,
             last=last,
-            controller_config=await controller_config(),
+            controller_config=await named(ControllerConfig, CONTROLLER_CONFIG),
+            streams=await named(OSImageStream, SINGLETON),
             machines=await machines_of(key),
         )
 
@@ -113,11 +115,12 @@ def pool_observer(
             return Machines()
         return machines(pool, nodes=nodes.each(_labels), pools=pools.readable)
 
-    async def controller_config() -> Present[ControllerConfig] | Unreadable | ForbiddenKind | None:
-        found = await reader.see_all(ControllerConfig)
+    async def named(kind: type[K], name: str) -> Present[K] | Unreadable | ForbiddenKind | None:
+        """The object; None: there is none, or the cluster does not serve its kind."""
+        found = await reader.see_all(kind)
         if not isinstance(found, Population):
             return found if isinstance(found, ForbiddenKind) else None
-        return next((each for each in found if each.metadata.name == CONTROLLER_CONFIG), None)
+        return next((each for each in found if each.metadata.name == name), None)
 
     def configs_on(pool: str) -> list[Present[MachineOSConfig] | Unreadable]:
         with suppress(NotServed):

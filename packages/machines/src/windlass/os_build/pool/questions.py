@@ -322,7 +322,7 @@ class MaterialsAnswerer:
             return Problem("MachineConfigMissing", text)
         # A megabyte of JSON takes longer than the loop may stand still.
         arch = request.architecture or ARCHITECTURE
-        how = partial(rendered, apply_by=self._settings.apply_by, arch=arch)
+        how = partial(rendered, apply_by=self._settings.apply_by, arch=arch, lint=self._settings.bootc_lint)
         return await asyncio.to_thread(how, request, bytes(found.raw))
 
 

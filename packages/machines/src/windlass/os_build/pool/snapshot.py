@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfigPool, OSImageStream
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.plan import Outcome, Target
 from windlass.kube.control.question import Asking
@@ -68,6 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     egress              how the world outside is reached where no ControllerConfig says that
     registry_ca         a file, or a folder of *.crt, with CAs of registries that builders and this process trust
     keep_images         so many images of each pool are kept beside those in use; None: all images
+    bootc_lint          the last step of a build looks whether bootc could boot the image, if the base has bootc
     """
 
     namespace: str = constants.NAMESPACE
@@ -79,6 +80,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     egress: Egress = Egress()
     registry_ca: Path | None = None
     keep_images: int | None = None
+    bootc_lint: bool = True
 
 
 class PoolSnapshot(Asking, frozen=True, kw_only=True):
@@ -94,6 +96,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     last       the outcome of the round before
     controller_config  the Machine Config Operator's; None: there is none
     machines  the architectures of Nodes
+    streams   the streams of the OS; None: the cluster has none
     """
 
     name: str
@@ -106,6 +109,7 @@ class PoolSnapshot(Asking, frozen=True, kw_only=True):
     unserved: Mapping[BackendName, str] = {}
     last: Outcome = Outcome()
     controller_config: Present[ControllerConfig] | Unreadable | ForbiddenKind | None = None
+    streams: Present[OSImageStream] | Unreadable | ForbiddenKind | None = None
     machines: Machines | ForbiddenKind = Machines()
 
 

@@ -154,6 +154,7 @@ OPENSHIFT_API = Part(
         "machine/v1beta1/zz_generated.crd-manifests/*_machinesets-CustomNoUpgrade.crd.yaml",
         "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfignodes-SelfManagedHA-CustomNoUpgrade.crd.yaml",
         "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfigpools-SelfManagedHA.crd.yaml",
+        "machineconfiguration/v1/zz_generated.crd-manifests/*_osimagestreams-SelfManagedHA.crd.yaml",
         "machineconfiguration/v1/zz_generated.crd-manifests/*_machineconfigs.crd.yaml",
         "route/v1/zz_generated.crd-manifests/routes.crd.yaml",
     ),
