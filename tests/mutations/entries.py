@@ -1419,7 +1419,7 @@ _KEEPING = (
     *_in(
         "update_status/controller/decide.py",
         "update_status/controller/test_controller.py",
-        ("nodes_known=known_nodes)", "nodes_known=True)"),
+        ("nodes_known=known_nodes,", "nodes_known=True,"),
     ),
     *_in(
         "update_status/document/pool_parts.py",
@@ -1468,7 +1468,10 @@ _KEEPING = (
         "update_status/text/records.py",
         "update_status/text/test_records.py",
         ("return one.completed or record.completed", "return one.completed"),
-        ("record.control_plane_completed or record.completed", "record.control_plane_completed"),
+        (
+            "_took(record.started, record.control_plane_completed or record.completed, now)}",
+            "_took(record.started, record.control_plane_completed, now)}",
+        ),
     ),
     *_in(
         "update_status/heartbeat.py",
@@ -1620,7 +1623,7 @@ _BUILDING_IMAGES = (
         ("for build in builds if not build.ending for action", "for build in builds for action"),
         ("if not actions or any(action.needed for action in actions) else ()", "if True else ()"),
         ('frozenset({"NotRendered", "NotRead"})', "frozenset()"),
-        ('[machine_os.removed(each, "it is superseded") for each in self._seen.claim.superseded]', "[]"),
+        ('cleared += machine_os.removed(each, "it is superseded")', "pass"),
     ),
     *_in(
         "os_build/pool/conditions.py",
@@ -3645,8 +3648,6 @@ _SHOWING_IN_BROWSERS = (
     *_in(
         "update_status/view/troubles.py",
         "update_status/view/test_troubles.py",
-        ("if now - renewed > PATIENCE", "if now - renewed > 10 * PATIENCE"),
-        ("if not lease.spec.holder_identity or renewed is None:", "if renewed is None:"),
         ("*filter(None, [silence]), ", ""),
     ),
     *_in(

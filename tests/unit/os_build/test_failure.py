@@ -92,8 +92,8 @@ PUSHING = f'Error: pushing image "{BASE}:t" to "docker://{BASE}:t": trying to re
             }.items()
         ),
         pytest.param(
-            'Error: parsing main Dockerfile: /b/Containerfile: Syntax error - can\'t find = in "C". Must be of the form: '
-            "name=value",
+            'Error: parsing main Dockerfile: /b/Containerfile: Syntax error - can\'t find = in "C". Must be of the '
+            "form: name=value",
             "build",
             Cause.CONTAINERFILE,
             id="a-word-without-a-value",

@@ -11,8 +11,8 @@ So a beat says more than a Lease: that what the API server told until then is in
 the time that a write takes.
 """
 
-import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
@@ -108,7 +108,5 @@ class Heartbeat:
         try:
             await self._api.patch(UpdateStatusHeartbeat, UPDATE_STATUS, fields, type=PatchType.MERGE)
         except NotFound:
-            try:
+            with suppress(AlreadyExists):  # another replica was first, and the next beat patches
                 await self._api.create(UpdateStatusHeartbeat, {**_IDENTITY, **fields})
-            except AlreadyExists:
-                await asyncio.sleep(0)  # another replica was first, and the next look patches

@@ -7,8 +7,8 @@
 It needs root or subordinate user IDs (`tools/install-builder`). A Pod's script runs here, outside any container: its
 volumes are folders, and the mount paths among its arguments and the values of its environment become those folders.
 Volumes below its home folder are copies in the home folder of the run: programs do not follow a link to a folder where
-they read a mount. A Build's volumes are mounted for its RUN steps. A PersistentVolumeClaim is one folder for all Pods, and
-a container that has it read-only cannot write there, if this process is root.
+they read a mount. A Build's volumes are mounted for its RUN steps. A PersistentVolumeClaim is one folder for all Pods,
+and a container that has it read-only cannot write there, if this process is root.
 
 A Pod, or a Build, that asks for Nodes of an architecture is built as on such a Node: base images are those for it. RUN
 runs here all the same, so programs of a base image must be those of this machine.
