@@ -4161,6 +4161,37 @@ _OWNING = (
     ),
 )
 
+_SIGNING_IMAGES = (
+    *_in(
+        "os_build/pool/signed.py",
+        "os_build/pool/test_signed.py",
+        ('    if known == "":\n', "    if known is not None:\n"),
+        (
+            "    if isinstance(key, Problem):\n        return key\n",
+            "    if isinstance(key, Problem):\n        return None\n",
+        ),
+        ('versions = f"{signer.versions};{seen.versions}"', "versions = seen.versions"),
+    ),
+    *_in(
+        "os_build/pool/decide.py",
+        "os_build/pool/test_signed.py",
+        ("self._unsigned(self._request.target.digested(digest)) or self._finished", "self._finished"),
+        ("                if unsigned := self._unsigned(image):\n", "                if unsigned := None:\n"),
+    ),
+    *_in(
+        "os_build/signing/key.py",
+        "os_build/signing/test_key.py",
+        (
+            "        except InvalidSignature:\n            return False\n",
+            "        except InvalidSignature:\n            return True\n",
+        ),
+        (
+            'or not isinstance(key.curve, ec.SECP256R1):\n        raise WrongKey(f"{KEY}',
+            'or False:\n        raise WrongKey(f"{KEY}',
+        ),
+    ),
+)
+
 _REMOVING_IMAGES = (
     *_in(
         "os_build/inputs/labels.py",
@@ -4228,6 +4259,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_KEEPING,
     *_BUILDING_IMAGES,
     *_REMOVING_IMAGES,
+    *_SIGNING_IMAGES,
     *_ASKING_AND_RENDERING,
     *_IN_THE_CLOUD,
     *_OWNING,

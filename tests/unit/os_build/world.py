@@ -35,6 +35,7 @@ from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, ListAn
 from windlass.os_build.registry.carrier import ImageList, PushList
 from windlass.os_build.registry.index import OCI_MANIFEST, Child, index_of
 from windlass.os_build.request import BackendName
+from windlass.os_build.signing.carrier import IsSigned
 
 TARGET = "registry.example.com/org/os"
 API = f"{GROUP}/v1"
@@ -98,6 +99,26 @@ class FakeRegistries:
         self._pushed.clear()
 
 
+class FakeSignatures:
+    """Signs images, or says `why` not. It remembers as the carrier of signatures does; `sent` are the requests."""
+
+    def __init__(self) -> None:
+        self.why = ""
+        self.sent: list[Any] = []
+        self.known: dict[tuple[str, str], str] = {}
+
+    async def answer(self, question: IsSigned, /) -> str | None:
+        return self.known.get((question.image, question.versions))
+
+    async def send(self, request: Any, /) -> str:
+        self.sent.append(request)
+        self.known[request.image, request.versions] = self.why
+        return self.why
+
+    def doubt(self, request: Any, /) -> None:
+        return None
+
+
 class World:
     """The cluster. `settle` is what the process does until it rests; `pass_time` moves the clock.
 
@@ -130,6 +151,7 @@ class World:
         self.refers = True
         self.machine_os_configs = machine_os_configs
         self.max_builds = max_builds
+        self.signing_key = ""
         self.counters = BuildCounters()
         self.process = Process(self)
         self.api.load(
@@ -213,18 +235,25 @@ class Process:
         self.registries: Any = systems["registry"] if systems else FakeRegistries()
         self._api = api or world.api
         self.reader = LaggingReader(world.api)
-        self._systems = systems or {SYSTEM: world.builders, "registry": self.registries}
+        self.signatures = FakeSignatures()
+        self._systems = systems or {
+            SYSTEM: world.builders,
+            "registry": self.registries,
+            "signatures": self.signatures,
+        }
         controller = pool_controller(
             self.reader,
             world.backends(self.reader),
             self.registries,
             now=world.now,
+            signatures=self.signatures,
             settings=Settings(
                 apply_by=ApplyBy.TREE,
                 timing=Timing(debounce=world.debounce),
                 machine_os_configs=world.machine_os_configs,
                 max_builds=world.max_builds,
                 registry_ca=world.registry_ca,
+                signing_key=world.signing_key,
             ),
         )
         self.controller = structs.replace(controller, observe=world.counters.observing(controller.observe))

@@ -33,6 +33,8 @@ from windlass.os_build.retention.contents import SYSTEM as IMAGES
 from windlass.os_build.retention.contents import ImagesCarrier
 from windlass.os_build.service import Local, images_maker, maker
 from windlass.os_build.settings import OsBuildSettings
+from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
+from windlass.os_build.signing.carrier import SignaturesCarrier
 from windlass.testing.builds.openshift import Built, PlayedBuilds
 from windlass.testing.builds.pods import Ended, PlayedPods
 
@@ -201,8 +203,8 @@ async def at_work(
     )
     settings = OsBuildSettings(pools=pools)
     registry = Registry(insecure=(cluster.registry.host,))
-    registries, images = RegistryCarrier(registry), ImagesCarrier(registry)
-    systems: dict[str, Carrier[Any]] = {REGISTRY: registries, IMAGES: images}
+    registries, images, signatures = RegistryCarrier(registry), ImagesCarrier(registry), SignaturesCarrier(registry)
+    systems: dict[str, Carrier[Any]] = {REGISTRY: registries, IMAGES: images, SIGNATURES: signatures}
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(registries)
         local = None
@@ -214,7 +216,7 @@ async def at_work(
             systems[BUILDAH] = LocalCarrier(builds)
         ours = await stack.enter_async_context(Writes(account or cluster.client.config))
         manager = await stack.enter_async_context(Manager(ours, systems=systems))
-        await manager.start(maker(settings, registries, local=local))
+        await manager.start(maker(settings, registries, local=local, signatures=signatures))
         if pools.keep_images is not None:
             await manager.start(images_maker(settings, images, local=local))
         running = asyncio.create_task(manager.run())

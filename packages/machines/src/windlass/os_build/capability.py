@@ -1,5 +1,6 @@
 """OS builds as a capability: its texts and options on the command line, and what is made of them."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,12 @@ def _options(function: Any) -> Any:
             "--push-timeout", type=SECONDS, default="10m", show_default=True, help="How long pushing may take."
         ),
         BOOTC_LINT,
+        click.option(
+            "--signing-key",
+            default="",
+            metavar="SECRET",
+            help="Sign images by the key in this Secret, and take none without a signature. [default: sign none]",
+        ),
         *EGRESS,
     ):
         function = option(function)
@@ -113,6 +120,7 @@ def _install(
     max_builds: int = 10,
     registry_ca: Path | None = None,
     bootc_lint: bool = True,
+    signing_key: str = "",
     **others: Any,
 ) -> "Installation":
     from windlass.os_build.builder import Deadlines
@@ -124,6 +132,8 @@ def _install(
     for name, value in (("--build-timeout", build_timeout), ("--push-timeout", push_timeout)):
         if value <= 0:
             raise click.UsageError(f"{name}: a deadline must be longer than 0")
+    if signing_key and find_spec("nacl") is None:
+        raise click.UsageError("--signing-key: install the extra 'signing' of windlass-machines")
     local = None
     if local_builds:
         local = LocalSettings(folder=local_builds, slots=local_slots, driver=local_storage_driver)
@@ -141,6 +151,7 @@ def _install(
             registry_ca=registry_ca,
             keep_images=keep_images,
             bootc_lint=bootc_lint,
+            signing_key=signing_key,
         ),
         insecure=insecure_registries,
         placement=placement,

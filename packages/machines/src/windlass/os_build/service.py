@@ -45,6 +45,8 @@ from windlass.os_build.retention.contents import SYSTEM as IMAGES
 from windlass.os_build.retention.contents import ImagesCarrier
 from windlass.os_build.retention.controller import images_controller
 from windlass.os_build.settings import OsBuildSettings
+from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
+from windlass.os_build.signing.carrier import SignaturesCarrier
 
 OWN_LEASE: Final = "windlass-os-build"
 THEIR_LEASE: Final = "machine-os-builder"
@@ -73,6 +75,7 @@ def maker(
     *,
     local: Local | None = None,
     counters: BuildCounters | None = None,
+    signatures: SignaturesCarrier | None = None,
 ) -> Make:
     """Makes the controller, over the builders of the cluster and, with `local`, those of this machine."""
 
@@ -80,7 +83,7 @@ def maker(
         namespace = settings.pools.namespace
         own = None if local is None else LocalBackend(local.builds, local.mailbox)
         backends = backends_of(reader, namespace=namespace, placement=settings.placement, local=own)
-        made = pool_controller(reader, backends, registries, settings=settings.pools)
+        made = pool_controller(reader, backends, registries, settings=settings.pools, signatures=signatures)
         if counters is not None:
             made = structs.replace(made, observe=counters.observing(made.observe))
         return reporting(made, ByEvent(EVENT_SOURCE, _pool))
@@ -112,11 +115,13 @@ def lease(settings: OsBuildSettings, *, home: str) -> tuple[str, str]:
 def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     """Its own Lease is in `home`."""
     registry = Registry(insecure=settings.insecure)
-    registries, images = RegistryCarrier(registry), ImagesCarrier(registry)
+    registries, images, signatures = RegistryCarrier(registry), ImagesCarrier(registry), SignaturesCarrier(registry)
     local = Local.of(settings)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     if settings.pools.keep_images is not None:
         systems[IMAGES] = images
+    if settings.pools.signing_key:
+        systems[SIGNATURES] = signatures
     if local is not None:
         systems[BUILDAH] = LocalCarrier(local.builds)
 
@@ -130,7 +135,9 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
             counters = BuildCounters(term=lambda: manager.term, leads=lambda: manager.leading)
             manager.metrics.registry.register(BuildFigures(manager.pool.ledger.cached))
             manager.metrics.registry.register(counters)
-        makers = [configured(maker(settings, registries, local=local, counters=counters), process)]
+        makers = [
+            configured(maker(settings, registries, local=local, counters=counters, signatures=signatures), process)
+        ]
         if settings.pools.keep_images is not None:
             makers.append(images_maker(settings, images, local=local))
         return Steady(manager, makers)

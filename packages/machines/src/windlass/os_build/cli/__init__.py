@@ -4,6 +4,7 @@
 |---|---|
 | `list`, `describe`, `rebuild`, `prune` | the pools of a cluster |
 | `render`, `build` | images from files, without a cluster |
+| `trust` | the files and objects of nodes that demand signatures |
 | `given`, `from_files` | the options that name those files; reads them |
 | `look`, `names` | reads a cluster as the controller does; completes names of pools |
 | `show`, `page`, `rebuilding` | rows; the page of one pool; asks for builds and waits for them |
@@ -18,6 +19,7 @@ VERBS = {
     "describe": Verb("Show everything about the image of one pool."),
     "rebuild": Verb("Build the images of pools again, from the same inputs."),
     "prune": Verb("Remove images from the registry that nothing uses any more."),
+    "trust": Verb("Print what nodes need to take only signed images.", offline=True),
     "render": Verb("Print the Containerfile of a pool, or write all files of its build.", offline=True),
     "build": Verb("Build the image of a pool on this machine and push it, without a cluster.", offline=True),
 }

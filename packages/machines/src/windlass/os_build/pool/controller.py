@@ -8,7 +8,7 @@ from typing import Any, Final
 from windlass.api.core import ConfigMap, Event, Namespace, Node, Secret
 from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool, OSImageStream
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
-from windlass.kube.control.asking import ObjectAnswerer
+from windlass.kube.control.asking import Answerer, ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import (
     Permission,
@@ -46,6 +46,8 @@ from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ProbeUpload, PushList
 from windlass.os_build.request import BackendName, opted_in
+from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
+from windlass.os_build.signing.carrier import SignImage, Unasked
 from windlass.os_build.turns import SYSTEM as TURNS
 from windlass.os_build.turns import Turn, Turns
 
@@ -63,9 +65,10 @@ def pool_controller(
     registries: Registries,
     *,
     settings: Settings,
+    signatures: Answerer | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Controller[str, PoolSnapshot]:
-    """The controller. Keys are names of pools."""
+    """The controller. Keys are names of pools. `signatures` tells which images are signed; None: nobody knows."""
 
     def all_pools(_: Object[Any]) -> Iterable[str]:
         return [pool.name for pool in reader.known(MachineConfigPool, OPTED_IN, "")]
@@ -125,7 +128,7 @@ def pool_controller(
             writes(MachineConfigPool, "patch"),
             writes(MachineConfigPool, "patch", subresource="status"),
             permission(MachineConfig, "get"),
-            calls(ProbeUpload, PushList),
+            calls(ProbeUpload, PushList, *((SignImage,) if settings.signing_key else ())),
             asks(*QUESTIONS, Turn),
             emits_events(namespace="default"),
             # Why a builder does not start.
@@ -139,6 +142,7 @@ def pool_controller(
             REGISTRY: RegistryAnswerer(registries, materials, namespace=namespace),
             MATERIALS: materials,
             MEMORY: MemoryAnswerer(),
+            SIGNATURES: signatures or Unasked(),
             TURNS: Turns(building, limit=settings.max_builds, now=now),
         },
         observe=pool_observer(reader, backends, settings=settings),

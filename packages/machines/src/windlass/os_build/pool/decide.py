@@ -49,7 +49,7 @@ from windlass.os_build.identity import build_name
 from windlass.os_build.inputs.context import Context
 from windlass.os_build.machine_os import events
 from windlass.os_build.machine_os import report as machine_os
-from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Silent, Wait, state
+from windlass.os_build.machine_os.claim import Again, Claim, Current, Missing, Reuse, Silent, Wait, is_current, state
 from windlass.os_build.machine_os.claim import Failed as FailedBuild
 from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
@@ -68,6 +68,7 @@ from windlass.os_build.pool.questions import (
     pull_credentials,
 )
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
+from windlass.os_build.pool.signed import unsigned
 from windlass.os_build.pool.situation import Situation, situation, unwanted
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, Timing
 from windlass.os_build.pullspec import split
@@ -179,11 +180,16 @@ class _Decision:
                 told = (*self._says_anew(claim, why), *events.rebuild_requested(claim, build))
                 return Plan.of(*told, *self._removed(self._wanted, why), *machine_os.removed(build, why))
             case Reuse(build, image):
+                if unsigned := self._unsigned(image):
+                    return unsigned
                 return Plan.of(*machine_os.reused(claim, build, self._pool, image=image, now=self._now))
             case Current(build):
+                image = build.object.status.digested_image_push_spec
+                if not is_current(claim, build) and (unsigned := self._unsigned(image)):
+                    return unsigned
                 build_condition = machine_os.degraded(self._pool, build.object, now=self._now)
                 done = self._removed(self._wanted, "its result is recorded")
-                return Plan.of(*machine_os.current(claim, build), *build_condition, *done)
+                return self._signed_late(image, Plan.of(*machine_os.current(claim, build), *build_condition, *done))
             case FailedBuild(build, again):
                 plan = Plan.of(
                     *machine_os.pointed(claim), *machine_os.degraded(self._pool, build.object, now=self._now)
@@ -215,9 +221,11 @@ class _Decision:
             case of.Built(image, config):
                 build_condition = BuildCondition(SUCCESS, "BuildSucceeded", f"{image} is built from {config}")
                 done = self._removed(self._wanted, "its result is recorded")
-                return Plan((*self._reported(build_condition), *done), self._until_shown(image))
+                return self._signed_late(
+                    image, Plan((*self._reported(build_condition), *done), self._until_shown(image))
+                )
             case of.Finished(build, digest):
-                return self._finished(build, digest)
+                return self._unsigned(self._request.target.digested(digest)) or self._finished(build, digest)
             case of.Underway(build):
                 return self._waiting(build) or self._underway(build)
             case of.Doomed(build, cause):
@@ -271,6 +279,26 @@ class _Decision:
             "BuildCompleted", f"Image {image} is built from {self._request.config}{for_what}", occasion=build.name
         )
         return Plan.of(*self._report.succeeded(build, digest), None if self._seen.claim else event)
+
+    def _unsigned(self, image: str) -> Plan | None:
+        """What keeps the image from being taken; None: nothing."""
+        found = unsigned(self._seen, self._pool, image)
+        if found is None:
+            return None
+        if isinstance(found, Problem):
+            return self._held(_of_problem(found)).then(RequeueAfter(self._timing.patience, "sign the image again"))
+        return Plan.of(found)
+
+    def _signed_late(self, image: str, plan: Plan) -> Plan:
+        """The pool has the image already, such as from before a key was named."""
+        found = unsigned(self._seen, self._pool, image)
+        if found is None:
+            return plan
+        if isinstance(found, Problem):
+            event = self._event(found.reason, found.text, occasion=found.text, warning=True)
+            again = RequeueAfter(self._timing.ask_again, "sign the image again")
+            return Plan((*plan.actions, event), again)
+        return Plan((*plan.actions, found), plan.next)
 
     def _until_shown(self, image: str) -> Next:
         """Nothing else tells when a registry says for which architectures the image is."""

@@ -44,7 +44,7 @@ from windlass.os_build.pool.questions import (
     platforms,
     push_credentials,
 )
-from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings, lacking
+from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Refusal, Settings, Signer, lacking
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked, Shown
 from windlass.os_build.request import BackendName, Given, Problem, Request, opted_in, placement_in, requested
@@ -232,6 +232,7 @@ def _with_request(
         wanted=since.at if since else None,
         backend=backend,
         versions=versions,
+        signer=_signer(seen, settings),
         refused=_refusal(seen, (inputs, backend, versions), settings),
         unfit=unfit.value if unfit else None,
         losses=(losses.value or ()) if losses else (),
@@ -240,7 +241,16 @@ def _with_request(
 
 def versions_of(seen: PoolSnapshot, request: Request) -> str:
     """Which state the Secrets are in, from the cache of their metadata."""
-    names = dict.fromkeys((request.pull_secret, request.push_secret))
+    return _versions(seen, request.pull_secret, request.push_secret)
+
+
+def _signer(seen: PoolSnapshot, settings: Settings) -> Signer | None:
+    name = settings.signing_key
+    return Signer(name, _versions(seen, name)) if name else None
+
+
+def _versions(seen: PoolSnapshot, *secrets: str) -> str:
+    names = dict.fromkeys(secrets)
     found = seen.need(*(Indexed(Secret, BY_NAME, name) for name in names))
     every = found if len(names) > 1 else (found,)
     known = (meta for some in every for each in some if (meta := metadata_of(each)) is not None)

@@ -35,6 +35,7 @@ from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, List
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.request import PULL_SECRET, PUSH_SECRET, Problem, Request
+from windlass.os_build.signing.carrier import IsSigned, KeyData
 
 MATERIALS: Final = "build-materials"
 CLUSTER_NAMESPACE: Final = "kube-system"
@@ -66,6 +67,15 @@ class Credentials(Question[Auths | Problem], frozen=True):
     secret: str
     key: str
     named_in: str
+    versions: str
+
+
+class SigningData(Question[KeyData | Problem], frozen=True):
+    """What is in the Secret with the signing key now. `versions` of the Secrets."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+
+    secret: str
     versions: str
 
 
@@ -188,7 +198,8 @@ class Claimant(_Note[ObjectTarget], frozen=True, eq=False):
 
 
 QUESTIONS: Final = (
-    *(Answered, Authorities, Borrowed, Cluster, Credentials, Manifest, Platforms, Pushed, Rendered, Meaning),
+    *(Answered, Authorities, Borrowed, Cluster, Credentials, IsSigned, Manifest, Meaning),
+    *(Platforms, Pushed, Rendered, SigningData),
     *(Wanted, Refused, Unfit, Untold, Losses, Claimant),
 )
 
@@ -260,10 +271,14 @@ class MaterialsAnswerer:
         self._reader = reader
         self._settings = settings
 
-    async def answer(self, question: Credentials | Borrowed | Rendered | Meaning | Authorities | Cluster, /) -> Any:
+    async def answer(
+        self, question: Credentials | Borrowed | Rendered | Meaning | Authorities | Cluster | SigningData, /
+    ) -> Any:
         match question:
             case Cluster():
                 return await self._cluster()
+            case SigningData(secret):
+                return await self._signing_data(secret)
             case Authorities(path):
                 # The file may be on a network. Its certificates are rotated, if it is a mount of a ConfigMap.
                 return await asyncio.to_thread(_authorities, path)
@@ -276,6 +291,17 @@ class MaterialsAnswerer:
             case Meaning(name):
                 found = await self._reader.see(RenderedMachineConfig, name, live=True)
                 return found.object if isinstance(found, Present) else None
+
+    async def _signing_data(self, name: str) -> KeyData | Problem:
+        namespace = self._settings.namespace
+        found = await self._reader.see(Secret, name, namespace=namespace, live=True)
+        if isinstance(found, Present):
+            return KeyData(found.object.data)
+        remedy = f"create it with `cosign generate-key-pair k8s://{namespace}/{name}`"
+        text = f"Secret {namespace}/{name}, which --signing-key names"
+        if isinstance(found, Absent):
+            return Problem("SigningFailed", f"{text}, does not exist: {remedy}")
+        return Problem("SigningFailed", f"{text}, cannot be read: {found.why}")
 
     async def _cluster(self) -> str | Problem:
         try:

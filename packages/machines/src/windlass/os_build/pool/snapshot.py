@@ -67,6 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_builds          so many builds run in the cluster at a time; 0: all that are due
     egress              how the world outside is reached where no ControllerConfig says that
     registry_ca         a file, or a folder of *.crt, with CAs of registries that builders and this process trust
+    signing_key         the Secret with the key that images are signed by; empty: they are not signed
     keep_images         so many images of each pool are kept beside those in use; None: all images
     bootc_lint          the last step of a build looks whether bootc could boot the image, if the base has bootc
     """
@@ -79,6 +80,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     deadlines: Deadlines = Deadlines()
     egress: Egress = Egress()
     registry_ca: Path | None = None
+    signing_key: str = ""
     keep_images: int | None = None
     bootc_lint: bool = True
 
@@ -120,6 +122,13 @@ class Refusal(Struct, frozen=True):
     until: datetime
 
 
+class Signer(Struct, frozen=True):
+    """The Secret with the key that images are signed by; `versions`: the state that it is in."""
+
+    secret: str
+    versions: str
+
+
 class PoolFacts(Asking, frozen=True, kw_only=True):
     """What is known of a pool: the request, and the builds.
 
@@ -135,6 +144,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     versions  of the Secrets that the Request names
     refused   what the API server refused a moment ago; None: nothing that is still asked for
     unfit     why the backend cannot build this Request, if that was found out before
+    signer    None: images are not signed
     shown     for which architectures the recorded image is, as the registry says; None: that does not matter
     losses    when builds of these inputs ended that the infrastructure lost, as far as this process knows
     config_gone  the MachineOSConfig that named the pool until it was deleted, as far as this process has seen it
@@ -156,6 +166,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     shown: Shown | Gone | Denied | NotAsked | None = None
     losses: tuple[datetime, ...] = ()
     config_gone: Target | None = None
+    signer: Signer | None = None
     deadlines: Deadlines = Deadlines()
 
     @property

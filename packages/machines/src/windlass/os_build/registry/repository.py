@@ -18,7 +18,7 @@ from windlass.os_build.pullspec import DIGEST, Target
 from windlass.os_build.registry.answers import NO_SUCH, REFUSED, Reply, shown
 from windlass.os_build.registry.conversation import Conversation, location
 from windlass.os_build.registry.images import MANIFEST
-from windlass.os_build.registry.index import MANIFEST_TYPES, children_of, digest_of, media_type_of
+from windlass.os_build.registry.index import MANIFEST_TYPES, OCI_INDEX, children_of, digest_of, media_type_of
 from windlass.os_build.registry.wire import NoAnswer
 
 MOST_TAGS: Final = 5000
@@ -118,6 +118,16 @@ class Repository:
         """The JSON object that is the blob with this digest. Raises Trouble, also if there is none."""
         content = await self.blob(digest)
         return _object(content)
+
+    async def referrers(self, digest: str) -> Mapping[str, Any] | None:
+        """The list of what is attached to an image; None: the registry does not keep such lists. Raises Trouble."""
+        what = f"list what is attached to {digest} of {self.target}"
+        url = self._conversation.root / "referrers" / digest
+        reply = await self._within(partial(self._conversation.ask, "GET", url, accept=OCI_INDEX, most=MANIFEST), what)
+        if reply.status in (404, 405) or reply.error[0] == "UNSUPPORTED":
+            return None
+        self._demand(reply, (200,), what)
+        return reply.document
 
     async def blob(self, digest: str) -> bytes:
         """The blob, of at most 8 MiB. Raises Trouble, also if there is none."""

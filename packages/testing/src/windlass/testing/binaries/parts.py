@@ -211,12 +211,28 @@ DISTRIBUTION = Part(
     version="v3.1.2",
     programs=(Program("registry", "github.com/distribution/distribution/v3/cmd/registry"),),
 )
+CONTAINERS_IMAGE = Part(
+    name="containers-image",
+    module="github.com/containers/image/v5",
+    version="v5.36.2",
+    programs=(Program("node-pull", "windlass.invalid/containers-image"),),
+    # Without them its libraries need C libraries. Keyless signatures and local stores are not looked at.
+    tags=(
+        "containers_image_openpgp",
+        "containers_image_docker_daemon_stub",
+        "containers_image_fulcio_stub",
+        "containers_image_rekor_stub",
+        "containers_image_storage_stub",
+        "exclude_graphdriver_btrfs",
+        "exclude_graphdriver_devicemapper",
+    ),
+)
 
 PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API)
 """What a plane may need; built the first time, about 6 minutes on two cores."""
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""
-JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API)
-"""Other projects' controllers that tests compare ours with; each is built on first use, in about 5 minutes."""
+JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API, CONTAINERS_IMAGE)
+"""Other projects' programs that tests compare ours with; each is built on first use, in about 5 minutes."""
 SYSTEMS = (DISTRIBUTION,)
 """What controllers speak to beside Kubernetes; each is built on first use, in about a minute and a half."""
