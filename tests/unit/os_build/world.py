@@ -35,6 +35,7 @@ from windlass.os_build.registry.answers import Answer, Found, Gone, Kind, ListAn
 from windlass.os_build.registry.carrier import ImageList, PushList
 from windlass.os_build.registry.index import OCI_MANIFEST, Child, index_of
 from windlass.os_build.request import BackendName
+from windlass.os_build.sbom.carrier import IsAttached
 from windlass.os_build.signing.carrier import IsSigned
 
 TARGET = "registry.example.com/org/os"
@@ -99,15 +100,16 @@ class FakeRegistries:
         self._pushed.clear()
 
 
-class FakeSignatures:
-    """Signs images, or says `why` not. It remembers as the carrier of signatures does; `sent` are the requests."""
+class FakeAttachments:
+    """Attaches signatures, or lists of contents, or says `why` not. It remembers as their carriers do; `sent` are the
+    requests."""
 
     def __init__(self) -> None:
         self.why = ""
         self.sent: list[Any] = []
         self.known: dict[tuple[str, str], str] = {}
 
-    async def answer(self, question: IsSigned, /) -> str | None:
+    async def answer(self, question: IsSigned | IsAttached, /) -> str | None:
         return self.known.get((question.image, question.versions))
 
     async def send(self, request: Any, /) -> str:
@@ -152,6 +154,7 @@ class World:
         self.machine_os_configs = machine_os_configs
         self.max_builds = max_builds
         self.signing_key = ""
+        self.sbom = False
         self.counters = BuildCounters()
         self.process = Process(self)
         self.api.load(
@@ -235,11 +238,12 @@ class Process:
         self.registries: Any = systems["registry"] if systems else FakeRegistries()
         self._api = api or world.api
         self.reader = LaggingReader(world.api)
-        self.signatures = FakeSignatures()
+        self.signatures, self.contents = FakeAttachments(), FakeAttachments()
         self._systems = systems or {
             SYSTEM: world.builders,
             "registry": self.registries,
             "signatures": self.signatures,
+            "contents": self.contents,
         }
         controller = pool_controller(
             self.reader,
@@ -247,6 +251,7 @@ class Process:
             self.registries,
             now=world.now,
             signatures=self.signatures,
+            contents=self.contents,
             settings=Settings(
                 apply_by=ApplyBy.TREE,
                 timing=Timing(debounce=world.debounce),
@@ -254,6 +259,7 @@ class Process:
                 max_builds=world.max_builds,
                 registry_ca=world.registry_ca,
                 signing_key=world.signing_key,
+                sbom=world.sbom,
             ),
         )
         self.controller = structs.replace(controller, observe=world.counters.observing(controller.observe))

@@ -31,6 +31,8 @@ from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.request import BackendName
 from windlass.os_build.retention.contents import SYSTEM as IMAGES
 from windlass.os_build.retention.contents import ImagesCarrier
+from windlass.os_build.sbom.carrier import SYSTEM as CONTENTS
+from windlass.os_build.sbom.carrier import ContentsCarrier
 from windlass.os_build.service import Local, images_maker, maker
 from windlass.os_build.settings import OsBuildSettings
 from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
@@ -205,6 +207,7 @@ async def at_work(
     registry = Registry(insecure=(cluster.registry.host,))
     registries, images, signatures = RegistryCarrier(registry), ImagesCarrier(registry), SignaturesCarrier(registry)
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries, IMAGES: images, SIGNATURES: signatures}
+    systems[CONTENTS] = contents = ContentsCarrier(registry)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(registries)
         local = None
@@ -216,7 +219,7 @@ async def at_work(
             systems[BUILDAH] = LocalCarrier(builds)
         ours = await stack.enter_async_context(Writes(account or cluster.client.config))
         manager = await stack.enter_async_context(Manager(ours, systems=systems))
-        await manager.start(maker(settings, registries, local=local, signatures=signatures))
+        await manager.start(maker(settings, registries, local=local, signatures=signatures, contents=contents))
         if pools.keep_images is not None:
             await manager.start(images_maker(settings, images, local=local))
         running = asyncio.create_task(manager.run())

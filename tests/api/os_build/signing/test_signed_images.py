@@ -130,6 +130,12 @@ async def test_each_image_of_a_list_is_signed(registry: RealRegistry, target: Ta
     assert {tag_of(each) for each in (one, two, listing.digest)} <= {*tags}
 
 
+async def test_an_image_that_the_registry_does_not_have_is_not_signed(registry: RealRegistry, target: Target) -> None:
+    async with Registry(insecure=[registry.host]) as client:
+        with pytest.raises(Trouble, match="does not have"):
+            await sign(repository(client, target), "sha256:" + "d" * 64, OURS)
+
+
 @pytest.mark.parametrize("rule", [{"status": 503}, {"cut": True}, {"status": 403}])
 @pytest.mark.parametrize("at", ["POST", "PUT", "GET"])
 async def test_a_registry_that_fails_leaves_an_image_unsigned_and_that_is_told(

@@ -170,6 +170,17 @@ async def test_what_is_attached_to_an_image_goes_with_it() -> None:
     assert other in world.registry.manifests
 
 
+async def test_a_list_of_contents_goes_with_its_image() -> None:
+    world = Images(keep=1)
+    first, *_ = three(world)
+    artifact = world.registry.push("x", labels={})
+    shared = world.registry.push("shared", labels={})
+    del world.registry.tagged["x"]
+    listing = world.registry.push_list(digest_of(first).replace(":", "-"), artifact, shared)
+    await world.settle()
+    assert world.registry.deleted == [digest_of(first), listing, artifact]
+
+
 async def test_a_registry_that_removes_nothing_is_told_once_and_left_alone() -> None:
     world = Images()
     three(world)

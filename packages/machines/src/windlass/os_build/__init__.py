@@ -25,6 +25,7 @@ need.
 | `backends` | builders: OpenShift's Builds, Jobs, buildah on this machine |
 | `machine_os` | MachineOSConfigs: their requests, the names of their builds, and what is written to them; pure |
 | `pool` | the controller of MachineConfigPools: observe, situation, decide, and the reports of both |
+| `sbom` | the list of what a build added, attached to its image |
 | `signing` | signs images by a key; what nodes need to demand it |
 | `retention` | removes images that nothing uses any more |
 | `policies` | what the account of the process may make of Jobs: admission policies |

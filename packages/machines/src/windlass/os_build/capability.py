@@ -93,6 +93,11 @@ def _options(function: Any) -> Any:
         ),
         BOOTC_LINT,
         click.option(
+            "--sbom",
+            is_flag=True,
+            help="Attach to each image, in the registry, a list of what was added to its base image, in SPDX 2.3.",
+        ),
+        click.option(
             "--signing-key",
             default="",
             metavar="SECRET",
@@ -120,6 +125,7 @@ def _install(
     max_builds: int = 10,
     registry_ca: Path | None = None,
     bootc_lint: bool = True,
+    sbom: bool = False,
     signing_key: str = "",
     **others: Any,
 ) -> "Installation":
@@ -151,6 +157,7 @@ def _install(
             registry_ca=registry_ca,
             keep_images=keep_images,
             bootc_lint=bootc_lint,
+            sbom=sbom,
             signing_key=signing_key,
         ),
         insecure=insecure_registries,

@@ -44,6 +44,8 @@ from windlass.os_build.registry import Registry, RegistryCarrier
 from windlass.os_build.retention.contents import SYSTEM as IMAGES
 from windlass.os_build.retention.contents import ImagesCarrier
 from windlass.os_build.retention.controller import images_controller
+from windlass.os_build.sbom.carrier import SYSTEM as CONTENTS
+from windlass.os_build.sbom.carrier import ContentsCarrier
 from windlass.os_build.settings import OsBuildSettings
 from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
 from windlass.os_build.signing.carrier import SignaturesCarrier
@@ -76,6 +78,7 @@ def maker(
     local: Local | None = None,
     counters: BuildCounters | None = None,
     signatures: SignaturesCarrier | None = None,
+    contents: ContentsCarrier | None = None,
 ) -> Make:
     """Makes the controller, over the builders of the cluster and, with `local`, those of this machine."""
 
@@ -83,7 +86,9 @@ def maker(
         namespace = settings.pools.namespace
         own = None if local is None else LocalBackend(local.builds, local.mailbox)
         backends = backends_of(reader, namespace=namespace, placement=settings.placement, local=own)
-        made = pool_controller(reader, backends, registries, settings=settings.pools, signatures=signatures)
+        made = pool_controller(
+            reader, backends, registries, settings=settings.pools, signatures=signatures, contents=contents
+        )
         if counters is not None:
             made = structs.replace(made, observe=counters.observing(made.observe))
         return reporting(made, ByEvent(EVENT_SOURCE, _pool))
@@ -120,6 +125,9 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
     systems: dict[str, Carrier[Any]] = {REGISTRY: registries}
     if settings.pools.keep_images is not None:
         systems[IMAGES] = images
+    contents = ContentsCarrier(registry)
+    if settings.pools.sbom:
+        systems[CONTENTS] = contents
     if settings.pools.signing_key:
         systems[SIGNATURES] = signatures
     if local is not None:
@@ -136,7 +144,10 @@ def frame(settings: OsBuildSettings, *, home: str) -> Frame:
             manager.metrics.registry.register(BuildFigures(manager.pool.ledger.cached))
             manager.metrics.registry.register(counters)
         makers = [
-            configured(maker(settings, registries, local=local, counters=counters, signatures=signatures), process)
+            configured(
+                maker(settings, registries, local=local, counters=counters, signatures=signatures, contents=contents),
+                process,
+            )
         ]
         if settings.pools.keep_images is not None:
             makers.append(images_maker(settings, images, local=local))

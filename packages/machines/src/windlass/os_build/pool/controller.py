@@ -46,6 +46,8 @@ from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ProbeUpload, PushList
 from windlass.os_build.request import BackendName, opted_in
+from windlass.os_build.sbom.carrier import SYSTEM as CONTENTS
+from windlass.os_build.sbom.carrier import AttachContents
 from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
 from windlass.os_build.signing.carrier import SignImage, Unasked
 from windlass.os_build.turns import SYSTEM as TURNS
@@ -66,9 +68,11 @@ def pool_controller(
     *,
     settings: Settings,
     signatures: Answerer | None = None,
+    contents: Answerer | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Controller[str, PoolSnapshot]:
-    """The controller. Keys are names of pools. `signatures` tells which images are signed; None: nobody knows."""
+    """The controller. Keys are names of pools. `signatures` tells which images are signed, `contents` which have a
+    list of contents; None: nobody knows."""
 
     def all_pools(_: Object[Any]) -> Iterable[str]:
         return [pool.name for pool in reader.known(MachineConfigPool, OPTED_IN, "")]
@@ -128,7 +132,12 @@ def pool_controller(
             writes(MachineConfigPool, "patch"),
             writes(MachineConfigPool, "patch", subresource="status"),
             permission(MachineConfig, "get"),
-            calls(ProbeUpload, PushList, *((SignImage,) if settings.signing_key else ())),
+            calls(
+                ProbeUpload,
+                PushList,
+                *((SignImage,) if settings.signing_key else ()),
+                *((AttachContents,) if settings.sbom else ()),
+            ),
             asks(*QUESTIONS, Turn),
             emits_events(namespace="default"),
             # Why a builder does not start.
@@ -143,6 +152,7 @@ def pool_controller(
             MATERIALS: materials,
             MEMORY: MemoryAnswerer(),
             SIGNATURES: signatures or Unasked(),
+            CONTENTS: contents or Unasked(),
             TURNS: Turns(building, limit=settings.max_builds, now=now),
         },
         observe=pool_observer(reader, backends, settings=settings),

@@ -55,6 +55,7 @@ from windlass.os_build.pool import conditions
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
 from windlass.os_build.pool.facts import facts_of
+from windlass.os_build.pool.listed import unlisted
 from windlass.os_build.pool.observe import BY_NAME
 from windlass.os_build.pool.questions import (
     Answered,
@@ -274,11 +275,18 @@ class _Decision:
         if self._seen.losses:
             self._note_losses(())
         image = self._request.target.digested(digest)
+        missing = unlisted(self._seen, self._pool, image)
+        if isinstance(missing, Call):
+            return Plan.of(missing)
         for_what = f" for {', '.join(named)}" if (named := self._seen.architectures) else ""
         event = self._event(
             "BuildCompleted", f"Image {image} is built from {self._request.config}{for_what}", occasion=build.name
         )
-        return Plan.of(*self._report.succeeded(build, digest), None if self._seen.claim else event)
+        unattached = None
+        if missing:
+            note = f"Image {image} has no list of contents attached: {missing}"
+            unattached = self._event("ContentsNotAttached", note, occasion=build.name, warning=True)
+        return Plan.of(*self._report.succeeded(build, digest), None if self._seen.claim else event, unattached)
 
     def _unsigned(self, image: str) -> Plan | None:
         """What keeps the image from being taken; None: nothing."""

@@ -233,6 +233,7 @@ def _with_request(
         backend=backend,
         versions=versions,
         signer=_signer(seen, settings),
+        lists_contents=settings.sbom,
         refused=_refusal(seen, (inputs, backend, versions), settings),
         unfit=unfit.value if unfit else None,
         losses=(losses.value or ()) if losses else (),

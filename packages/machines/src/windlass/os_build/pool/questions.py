@@ -14,10 +14,12 @@ A note is lost with the process, or when an attempt does not look at it: then th
 import asyncio
 import base64
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
+
+import msgspec
 
 from windlass.api.core import ConfigMap, Namespace, Secret
 from windlass.api.machineconfiguration import MachineConfig, RenderedMachineConfig
@@ -35,6 +37,8 @@ from windlass.os_build.registry.answers import Answer, Denied, Found, Gone, List
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.request import PULL_SECRET, PUSH_SECRET, Problem, Request
+from windlass.os_build.sbom.carrier import Document, IsAttached
+from windlass.os_build.sbom.document import document
 from windlass.os_build.signing.carrier import IsSigned, KeyData
 
 MATERIALS: Final = "build-materials"
@@ -77,6 +81,15 @@ class SigningData(Question[KeyData | Problem], frozen=True):
 
     secret: str
     versions: str
+
+
+class ContentsOf(Question[Document | Problem], frozen=True):
+    """The list of what was added to an image, a pullspec with digest, that was built from this request."""
+
+    SYSTEM: ClassVar[str] = MATERIALS
+
+    request: Request
+    image: str
 
 
 class Authorities(Question[str | Problem], frozen=True):
@@ -198,7 +211,7 @@ class Claimant(_Note[ObjectTarget], frozen=True, eq=False):
 
 
 QUESTIONS: Final = (
-    *(Answered, Authorities, Borrowed, Cluster, Credentials, IsSigned, Manifest, Meaning),
+    *(Answered, Authorities, Borrowed, Cluster, ContentsOf, Credentials, IsAttached, IsSigned, Manifest, Meaning),
     *(Platforms, Pushed, Rendered, SigningData),
     *(Wanted, Refused, Unfit, Untold, Losses, Claimant),
 )
@@ -271,12 +284,12 @@ class MaterialsAnswerer:
         self._reader = reader
         self._settings = settings
 
-    async def answer(
-        self, question: Credentials | Borrowed | Rendered | Meaning | Authorities | Cluster | SigningData, /
-    ) -> Any:
+    async def answer(self, question: Question[Any], /) -> Any:
         match question:
             case Cluster():
                 return await self._cluster()
+            case ContentsOf(request, image):
+                return await self._contents_of(request, image)
             case SigningData(secret):
                 return await self._signing_data(secret)
             case Authorities(path):
@@ -291,6 +304,16 @@ class MaterialsAnswerer:
             case Meaning(name):
                 found = await self._reader.see(RenderedMachineConfig, name, live=True)
                 return found.object if isinstance(found, Present) else None
+
+    async def _contents_of(self, request: Request, image: str) -> Document | Problem:
+        found = await self._reader.see(MachineConfig, request.config, live=True)
+        context = await self._context(request)
+        if isinstance(context, Problem) or not isinstance(found, Present):
+            text = context.text if isinstance(context, Problem) else f"MachineConfig {request.config} cannot be read"
+            return Problem("MachineConfigMissing", text)
+        digest, created = image.partition("@")[2], datetime.now(UTC)
+        make = partial(document, request, bytes(found.raw), context, digest=digest, created=created)
+        return Document(msgspec.json.encode(await asyncio.to_thread(make)))
 
     async def _signing_data(self, name: str) -> KeyData | Problem:
         namespace = self._settings.namespace

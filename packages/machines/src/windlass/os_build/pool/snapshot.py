@@ -68,6 +68,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     egress              how the world outside is reached where no ControllerConfig says that
     registry_ca         a file, or a folder of *.crt, with CAs of registries that builders and this process trust
     signing_key         the Secret with the key that images are signed by; empty: they are not signed
+    sbom                attach a list of contents to each image
     keep_images         so many images of each pool are kept beside those in use; None: all images
     bootc_lint          the last step of a build looks whether bootc could boot the image, if the base has bootc
     """
@@ -81,6 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     egress: Egress = Egress()
     registry_ca: Path | None = None
     signing_key: str = ""
+    sbom: bool = False
     keep_images: int | None = None
     bootc_lint: bool = True
 
@@ -145,6 +147,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     refused   what the API server refused a moment ago; None: nothing that is still asked for
     unfit     why the backend cannot build this Request, if that was found out before
     signer    None: images are not signed
+    lists_contents  a list of contents is attached to each image
     shown     for which architectures the recorded image is, as the registry says; None: that does not matter
     losses    when builds of these inputs ended that the infrastructure lost, as far as this process knows
     config_gone  the MachineOSConfig that named the pool until it was deleted, as far as this process has seen it
@@ -167,6 +170,7 @@ class PoolFacts(Asking, frozen=True, kw_only=True):
     losses: tuple[datetime, ...] = ()
     config_gone: Target | None = None
     signer: Signer | None = None
+    lists_contents: bool = False
     deadlines: Deadlines = Deadlines()
 
     @property

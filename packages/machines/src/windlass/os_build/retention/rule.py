@@ -166,10 +166,11 @@ def listed(contents: Contents, digest: str, pool: Pool, use: Use) -> tuple[str, 
 
 
 def attached(contents: Contents, digest: str) -> tuple[str, ...]:
-    """The digests of what is attached to an image by tags, which is of no use without it."""
-    wanted = digest.replace(":", "-")
-    found = (each for tag, each in contents.tags.items() if ATTACHED.fullmatch(tag) and tag.startswith(wanted))
-    return tuple(dict.fromkeys(found))
+    """The digests of what is attached to an image, which is of no use without it: by tags, and in a list of that."""
+    wanted, tagged = digest.replace(":", "-"), {*contents.tags.values()}
+    found = [each for tag, each in contents.tags.items() if ATTACHED.fullmatch(tag) and tag.startswith(wanted)]
+    inner = [child for each in found for child in contents.lists.get(each, ()) if child not in tagged]
+    return tuple(dict.fromkeys((*found, *inner)))
 
 
 def _of_registry(verdict: Verdict, pool: Pool, contents: Contents) -> Verdict:

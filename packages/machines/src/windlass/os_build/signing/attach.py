@@ -3,7 +3,7 @@
 import asyncio
 
 from windlass.os_build.registry.index import OCI_MANIFEST, digest_of
-from windlass.os_build.registry.repository import Manifest, Repository
+from windlass.os_build.registry.repository import Manifest, Repository, Trouble, Why
 from windlass.os_build.signing.key import SigningKey
 from windlass.os_build.signing.payload import manifest_of, payload_of, signatures_in, tag_of
 
@@ -15,8 +15,9 @@ async def sign(repository: Repository, digest: str, key: SigningKey) -> bool:
     Two processes that sign an image for the first time at once may leave one of both signatures: either is valid.
     """
     found = await repository.manifest(digest)
-    children = found.children if found is not None else ()
-    made = [await _sign_one(repository, each, key) for each in (digest, *children)]
+    if found is None:
+        raise Trouble(Why.UNANSWERED, f"the registry does not have {repository.target}@{digest}")
+    made = [await _sign_one(repository, each, key) for each in (digest, *found.children)]
     return any(made)
 
 

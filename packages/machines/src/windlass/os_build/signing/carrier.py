@@ -82,7 +82,7 @@ class Registries(Protocol):
 class Unasked:
     """Answers that nobody has tried."""
 
-    async def answer(self, question: IsSigned, /) -> None:
+    async def answer(self, question: Any, /) -> None:
         return None
 
 
