@@ -126,7 +126,7 @@ _CONTAINERFILE: Final = _any_of(
     r"checking on sources",
 )
 
-_HEREDOC: Final = re.compile(r"^\s*(?:RUN|COPY|ADD)\b.*<<-?[\"']?\w", re.IGNORECASE | re.MULTILINE)
+_HEREDOC: Final = re.compile(r"^[ \t]*(?:RUN|COPY|ADD)\b.*<<-?[\"']?\w", re.IGNORECASE | re.MULTILINE)
 
 REMEDIES: Final[Mapping[Cause, str]] = {
     Cause.PULL_DENIED: "The registry refuses to give the base image: correct {pull}.",
