@@ -1,12 +1,13 @@
 """How long tests wait for what they are not about, and how a test that is about time allows for a busy machine.
 
-Three environment variables make tests larger than `make test` needs them:
+Four environment variables make tests larger than `make test` needs them:
 
 | variable | default | with `make explore` | what it sets |
 |---|---|---|---|
 | `WINDLASS_FLEET` | 4 | 250 | the machines of each set in `tests/e2e/test_set_deletion.py`; deadlines grow too |
 | `WINDLASS_QUIET` | 3 | 60 | the seconds without a write after each change in `tests/e2e/test_mixed_sets.py` |
 | `WINDLASS_SOAK` | 40 | 1200 | the seconds of `tests/e2e/soak`, in which everybody is hostile |
+| `WINDLASS_CHAOS` | 40 | 300 | the seconds of `tests/e2e/os_build_chaos`, in which builds go wrong |
 """
 
 import asyncio
@@ -25,6 +26,9 @@ QUIET = float(os.environ.get("WINDLASS_QUIET") or usually(3, exploring=60))
 
 SOAK = float(os.environ.get("WINDLASS_SOAK") or usually(40, exploring=1200))
 """Seconds for which everybody is hostile at once."""
+
+CHAOS = float(os.environ.get("WINDLASS_CHAOS") or usually(40, exploring=300))
+"""Seconds for which builds of OS images are disturbed."""
 
 PATIENCE = 180.0 + 2.0 * FLEET
 """Seconds for something to come true where the test is not about how long it takes: what takes one on an idle machine

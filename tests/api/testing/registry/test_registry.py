@@ -118,6 +118,20 @@ def test_a_request_hangs_until_its_fault_is_cleared(registry: Registry) -> None:
     assert answers == [200]
 
 
+def test_a_slow_registry_answers_after_its_time_or_when_the_fault_is_cleared(registry: Registry) -> None:
+    registry.fault(slow=0.01)
+    assert ask(registry, "/v2/", "pusher") == 200
+    registry.clear_faults()
+    fault = registry.fault(slow=600)
+    answers: list[int] = []
+    asking = threading.Thread(target=lambda: answers.append(ask(registry, "/v2/", "pusher")))
+    asking.start()
+    wait_until("the request waits", lambda: fault.hits)
+    registry.clear_faults()
+    asking.join(10)
+    assert answers == [200]
+
+
 def test_nobody_listens_while_it_is_down_and_then_all_is_there(registry: Registry) -> None:
     push(registry, "down/os", "v1", layer({"a": b"a"}))
     with registry.down():
