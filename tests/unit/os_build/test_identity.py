@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from windlass.api.machineconfiguration import Proxy
 from windlass.os_build.environment import Egress
-from windlass.os_build.identity import Inputs, build_name, inputs_of
+from windlass.os_build.identity import Inputs, build_name, inputs_of, is_named_by
 from windlass.os_build.placement import Placement
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BackendName, OsImages, Request
@@ -119,3 +119,14 @@ def test_a_name_is_a_label_whatever_the_pool_is_called(pool: str, attempt: int) 
     name = build_name(pool, Inputs("0" * 32, "0" * 8), attempt)
     assert len(name) <= 63
     assert all(char.isalnum() or char == "-" for char in name)
+
+
+@given(st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?", fullmatch=True), st.sampled_from(["amd64", "ppc64le"]))
+def test_the_builders_of_a_list_have_names_of_their_own_that_are_those_of_its_inputs(pool: str, on: str) -> None:
+    inputs, other = Inputs("a"), Inputs("b")
+    names = [build_name(pool, inputs, attempt, architecture=each) for attempt in (1, 2) for each in ("", on, "s390x")]
+    assert len(set(names)) == 6
+    for name in names:
+        assert len(name) <= 63
+        assert is_named_by(name, pool, inputs)
+        assert not is_named_by(name, pool, other)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from tests.unit.os_build.backends.cluster import ClusterSide
 from tests.unit.os_build.backends.conformance import BackendConformance, order
@@ -132,6 +133,17 @@ async def test_secrets_are_volumes_and_the_pod_has_no_token() -> None:
     assert spec["automountServiceAccountToken"] is False
     assert spec["serviceAccountName"] == "machine-os-builder"
     assert spec["terminationGracePeriodSeconds"] <= 3, "a superseded build is gone within three seconds"
+
+
+async def test_a_build_for_an_architecture_runs_on_its_nodes_and_is_found_as_such() -> None:
+    side = JobSide(Placement(node_selector=(("build", "here"),)))
+    wanted = order()
+    await side.apply(*side.backend.start(replace(wanted, request=wanted.request.on("arm64"), part_of="all")))
+    [job] = side.api.listing(Job)
+    spec = job.tree()["spec"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"build": "here", "kubernetes.io/arch": "arm64"}
+    [state] = side.backend.look("worker")
+    assert (state.architecture, state.part_of) == ("arm64", "all")
 
 
 async def test_the_settings_reach_the_pod() -> None:

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tests.unit.os_build.backends.conformance import BackendConformance, OtherSide
+from tests.unit.os_build.backends.conformance import BackendConformance, OtherSide, order
 from tests.waiting import until
 from windlass.kube.control.executor import Executor
 from windlass.kube.control.permissions import Declared
@@ -18,6 +19,8 @@ from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
 from windlass.os_build.builder import Backend, Phase
+from windlass.os_build.constants import ARCHITECTURE
+from windlass.os_build.inputs.context import Context
 
 PROGRAM = r"""#!/bin/sh
 for word in "$@"; do
@@ -99,3 +102,13 @@ class TestLocalBuilds(BackendConformance):
         program.chmod(0o755)
         async with Builds(tmp_path / "builds", slots=2, buildah=Buildah(program=str(program))) as builds:
             yield LocalSide(tmp_path, builds)
+
+
+def test_a_machine_builds_no_image_for_another_architecture_and_says_what_does(tmp_path: Path) -> None:
+    backend, request = LocalBackend(Builds(tmp_path), Mailbox()), order().request
+    assert backend.unfit(Context({}), replace(request, architectures=(ARCHITECTURE,))) is None
+    found = backend.unfit(Context({}), replace(request, architectures=(ARCHITECTURE, "s390x", "ppc64le")))
+    assert found is not None
+    assert found.reason == "ArchitectureUnavailable"
+    assert found.text.startswith("pool worker needs an image for ppc64le, s390x, and builds on this machine are for")
+    assert found.text.endswith("set imageBuilderType to Job")

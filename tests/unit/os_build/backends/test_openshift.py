@@ -99,6 +99,13 @@ async def test_the_build_has_all_that_openshift_needs() -> None:
     }
 
 
+async def test_a_build_for_an_architecture_runs_on_its_nodes() -> None:
+    side = OpenShiftSide(Placement(node_selector=(("build", "here"),)))
+    wanted = order()
+    await side.apply(*side.backend.start(replace(wanted, request=wanted.request.on("arm64"))))
+    assert side.build()["spec"]["nodeSelector"] == {"build": "here", "kubernetes.io/arch": "arm64"}
+
+
 async def test_nodes_and_resources_are_set_only_if_they_are_given() -> None:
     side = OpenShiftSide(Placement(node_selector=(("build", "here"),), limits=(("memory", "4Gi"),)))
     await side.apply(*side.backend.start(order()))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.os_build.world import TARGET, World, claimed, machine_os_config
+from tests.unit.os_build.world import TARGET, World, claimed, machine_config, machine_os_config
 from windlass.api.core import Event, Node
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
@@ -469,3 +469,20 @@ async def test_an_overdue_builder_alone_is_cancelled() -> None:
     await world.settle("worker")
     phases = {build.architecture: build.phase for build in world.builders.builds.values()}
     assert phases == {"amd64": Phase.RUNNING, "arm64": Phase.FAILED}
+
+
+async def test_an_image_that_lacks_an_architecture_is_not_taken_for_another_configuration() -> None:
+    world = claimed()
+    world.add_nodes("amd64")
+    await world.settle("worker")
+    [name] = world.builders.builds
+    world.builders.succeed(name, digest=AMD)
+    world.process.registries.found = Found(AMD)
+    await world.settle("worker")
+    world.process.registries.shown[AMD] = Shown(AMD, ("amd64",))
+    world.add_nodes("arm64")
+    # Only a file is another one: an image for all Nodes would be taken.
+    world.api.load(machine_config("rendered-worker-2"))
+    await world.patch_pool({"spec": {"configuration": {"name": "rendered-worker-2"}}})
+    await world.settle("worker")
+    assert sorted(builds(world)) == ["amd64", "arm64"]

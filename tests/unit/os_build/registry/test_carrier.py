@@ -5,6 +5,7 @@ import base64
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from tests.unit.os_build.registry.scripted_registry import Says, ScriptedRegistry
 from windlass.api.machineconfiguration import MachineConfigPool
@@ -12,6 +13,8 @@ from windlass.kube.clock import SystemClock
 from windlass.kube.control.plan import Call, Target
 from windlass.os_build.credentials import Auths, Login
 from windlass.os_build.registry import Kind, ProbeUpload, Registry, RegistryCarrier
+from windlass.os_build.registry.answers import Unlisted
+from windlass.os_build.registry.carrier import LISTED, ImageList, PushList
 
 BEGUN, ENDED = Says(202, {"Location": "/v2/org/os/blobs/uploads/7"}), Says(204)
 
@@ -105,3 +108,34 @@ def test_no_secret_is_shown() -> None:
     assert "mco/push" in shown
     assert "s3cret" not in shown
     assert base64.b64encode(json.dumps({"auths": "s3cret"}).encode()).decode() not in shown
+
+
+IMAGES = ImageList(target="", tag="all", images=(("arm64", f"sha256:{'0' * 64}"),), occasion="1", versions="1")
+
+
+def pushing(server: ScriptedRegistry, **fields: str) -> PushList:
+    wanted = replace(IMAGES, target=str(server.target), **fields)
+    return PushList(pool="worker", list=wanted, secret="mco/push", auths=request(server).auths)
+
+
+async def test_what_became_of_a_list_is_remembered_until_it_is_doubted_or_old() -> None:
+    clock = Watch()
+    async with ScriptedRegistry(Says(404)) as server, carrier(clock) as registries:
+        wanted = pushing(server)
+        assert registries.pushed(wanted.list) is None
+        answer = await registries.send(wanted)
+        assert isinstance(answer, Unlisted)
+        assert registries.pushed(wanted.list) == answer
+        assert registries.pushed(pushing(server, occasion="2").list) is None, "the image may be there again"
+        assert registries.pushed(pushing(server, versions="2").list) is None
+        registries.doubt(wanted)
+        assert registries.pushed(wanted.list) is None
+        await registries.send(wanted)
+        clock.time = LISTED[Unlisted]
+        assert registries.pushed(wanted.list) is None
+
+
+async def test_a_list_in_a_plan_shows_no_secret() -> None:
+    async with ScriptedRegistry(Says(404)) as server:
+        call = Call(target=Target(MachineConfigPool, "worker"), request=pushing(server))
+        assert "s3cret" not in f"{call} {call!r} {call.diff()}"
