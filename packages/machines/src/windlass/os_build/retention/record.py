@@ -18,6 +18,7 @@ from msgspec import Struct
 from windlass.api.machineconfiguration import GROUP, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild
 from windlass.kube.clock import rfc3339
+from windlass.kube.foreign import Malformed, read_json
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG
 from windlass.os_build.machine_os.conditions import State, state_of
 from windlass.os_build.pullspec import DIGEST
@@ -60,14 +61,14 @@ class _Entry(Struct, frozen=True, omit_defaults=True):
 def read(pool: MachineConfigPool) -> tuple[Record, ...]:
     """The images in the annotation, newest first; what is no record there is left out."""
     try:
-        entries = msgspec.json.decode(pool.metadata.annotations.get(BUILT, "[]"), type=list[msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+        entries = read_json(pool.metadata.annotations.get(BUILT, "[]"), list[msgspec.Raw])
+    except Malformed:
         return ()
     found = []
     for raw in entries[:LONGEST]:
         try:
-            entry = msgspec.json.decode(raw, type=_Entry)
-        except (msgspec.DecodeError, RecursionError):
+            entry = read_json(raw, _Entry)
+        except Malformed:
             continue
         record = Record(entry.image, entry.config, entry.built)
         if DIGEST.fullmatch(record.digest):
