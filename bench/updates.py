@@ -63,7 +63,7 @@ MODEL: tuple[type[KubernetesObject], ...] = (*FILES.values(), MachineConfigNode,
 LARGE = 845_000
 """Bytes of a file of MachineConfigs as some clusters have them."""
 REPEATS = 11
-LAG = {100: 1.5, 500: 6.0}
+LAG = {100: 1.5, 500: 6.0, 1000: 12.0}
 """Seconds from the change of a Node to the object, by number of Nodes: targets."""
 HEARTBEATS, SECONDS = 50, 30
 TARGET = "4.16.1"

@@ -378,6 +378,23 @@ def test_caches_of_one_kind_do_not_hide_each_others_trouble(world: World) -> Non
     world.run(scenario())
 
 
+def test_a_watch_that_breaks_off_interrupts_its_cache_at_once_and_makes_it_unreliable_later(world: World) -> None:
+    async def scenario() -> None:
+        async with world.manager() as manager:
+            assert manager.pool.interrupted() == ["nothing is followed yet"]
+            await manager.start(world.controller())
+            assert manager.pool.interrupted() == ["widgets.example.com: not listed yet"]
+            await manager.synced()
+            assert manager.pool.interrupted() == []
+            world.server.fail(*[TransportError("connection refused")] * 4)
+            world.server.cut(TransportError("connection reset"))
+            await until(lambda: manager.pool.interrupted() == ["widgets.example.com: connection refused"])
+            assert not any(manager.report_ready().values())
+            await until(lambda: manager.pool.interrupted() == [])
+
+    world.run(scenario())
+
+
 def test_a_bug_in_the_machinery_ends_the_process(world: World) -> None:
     class Odd:
         def attach(self, wake: object) -> Callable[[], None]:

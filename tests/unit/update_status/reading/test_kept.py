@@ -9,7 +9,7 @@ from windlass.api.update import UpdateStatus
 from windlass.api.update_heartbeat import UpdateStatusHeartbeat
 from windlass.model import MemoryApi
 from windlass.update_status.document import write
-from windlass.update_status.reading.kept import NotKept, read_kept, read_object, silence
+from windlass.update_status.reading.kept import NotKept, read_kept, read_object, silence, why_silent
 from windlass.update_status.report import Informed, Report
 from windlass.update_status.times import SECOND, moment
 
@@ -64,7 +64,7 @@ async def test_it_is_relied_on_until_three_beats_are_missing() -> None:
             0,
             "UpdateStatusHeartbeat: 'soon'",
         ),
-        (None, 0, "no controller has ever kept the UpdateStatus up to date"),
+        (None, 0, "nobody is known to keep the UpdateStatus up to date"),
     ],
 )
 def test_a_controller_lives_while_it_beats(beat: UpdateStatusHeartbeat | None, late: int, told: str) -> None:
@@ -81,11 +81,17 @@ async def test_informers_of_others_that_are_silent_or_tell_too_much_do_not_matte
 
 
 async def test_without_a_heartbeat_an_object_or_the_api_it_says_so() -> None:
-    assert "no controller has ever kept" in await why(world(written()))
+    assert "nobody is known to keep" in await why(world(written()))
     assert "there is no UpdateStatus" in await why(world(heartbeat()))
     assert "no UpdateStatus API" in await why(MemoryApi())
     empty = {**written(), "status": {}}
     assert "no controller has written it yet" in await why(world(empty, heartbeat()))
+
+
+async def test_whether_it_lives_is_told_apart_from_the_report() -> None:
+    assert await why_silent(world(written(), heartbeat()), clock=lambda: NOW) == ""
+    assert "the last heartbeat" in await why_silent(world(written(), heartbeat()), clock=lambda: NOW + SECOND)
+    assert "nobody is known to keep" in await why_silent(world(written()), clock=lambda: NOW)
 
 
 async def test_the_object_alone_is_shown_however_old_it_is() -> None:

@@ -133,6 +133,8 @@ class CachePool:
 
     def interrupted(self) -> list[str]:
         """The caches that are not followed at this moment, each with the reason; unlike `report` without patience."""
+        if not self._shared:
+            return ["nothing is followed yet"]
         found = []
         for name, shared in self._named():
             health = shared.cache.health

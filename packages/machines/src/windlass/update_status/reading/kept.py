@@ -50,7 +50,7 @@ async def read_object(client: Api, *, clock: Callable[[], Moment]) -> Report:
 def silence(beat: UpdateStatusHeartbeat | None, *, now: Moment) -> str:
     """Why the controller seems not to live, by its last `beat` (None: there was none); empty if it does."""
     if beat is None:
-        return "no controller has ever kept the UpdateStatus up to date: there is no UpdateStatusHeartbeat"
+        return "nobody is known to keep the UpdateStatus up to date: there is no UpdateStatusHeartbeat"
     try:
         last = known_moment(beat.last_beat)
     except ValueError as error:
@@ -58,6 +58,15 @@ def silence(beat: UpdateStatusHeartbeat | None, *, now: Moment) -> str:
     if last is None or now - last > MISSED * beat.period_seconds * SECOND:
         return f"nobody keeps the UpdateStatus up to date: the last heartbeat of its controller was at {beat.last_beat}"
     return ""
+
+
+async def why_silent(client: Api, *, clock: Callable[[], Moment]) -> str:
+    """Why the controller seems not to live, or why that is unknown; empty if it lives. Raises other KubeErrors."""
+    try:
+        beat = await _beat(client)
+    except NotKept as unknown:
+        return str(unknown)
+    return silence(beat, now=clock())
 
 
 async def _beat(client: Api) -> UpdateStatusHeartbeat | None:

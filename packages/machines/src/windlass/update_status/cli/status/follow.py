@@ -193,15 +193,17 @@ class _Live(_Shown):
     def __init__(self, request: StatusRequest) -> None:
         self._request = request
         self._seen: StatusInspection | None = None
+        self._since = 0
         self._place = InPlace()
 
     def show(self, seen: StatusInspection) -> None:
-        self._seen = seen
+        self._seen, self._since = seen, time.monotonic_ns()
         self.tick()
 
     def tick(self) -> None:
         if self._seen is not None:
-            self._place.show(rendered(self._seen, self._request, now=time.time_ns()).removesuffix("\n"))
+            now = self._seen.now + time.monotonic_ns() - self._since
+            self._place.show(rendered(self._seen, self._request, now=now).removesuffix("\n"))
 
     def close(self) -> None:
         self._place.close()

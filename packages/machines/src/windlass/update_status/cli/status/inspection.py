@@ -28,7 +28,7 @@ class StatusInspection(Struct, frozen=True):
     """A report, and the moment that it is of.
 
     settled  the cluster has taken notice of the last request to update
-    note     why the UpdateStatus was not relied on, or ""
+    note     why the UpdateStatus was not relied on, or may be out of date; or ""
     """
 
     report: Report
@@ -57,12 +57,13 @@ async def of_client(client: "Client", settings: Settings, *, steps: bool, origin
     """The same, with a client that is kept."""
     if origin is Origin.CLUSTER:
         return await _of_sources(client, settings, steps=steps)
-    from windlass.update_status.reading.kept import NotKept, read_kept, read_object
+    from windlass.update_status.reading.kept import NotKept, read_kept, read_object, why_silent
 
     clock = server_moments(client)
     try:
         if origin is Origin.OBJECT:
-            return StatusInspection(await read_object(client, clock=clock), clock())
+            report, note = await read_object(client, clock=clock), await why_silent(client, clock=clock)
+            return StatusInspection(report, clock(), note=note)
         return StatusInspection(await read_kept(client, clock=clock), clock())
     except NotKept as why:
         if origin is Origin.OBJECT:
