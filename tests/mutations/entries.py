@@ -284,7 +284,6 @@ _SEEING = (
         "kube/cache/test_reflector.py",
         ("if isinstance(error, Gone | _Rewound) or", "if"),
         ("if isinstance(error, Gone) and self._relists == 1:", "if False:"),
-        ("if isinstance(error, Gone) and self._relists == 1:", "if isinstance(error, Gone):"),
         ("self._refusals = self._refusals + 1 if answered else 0", "self._refusals += 1"),
         (
             "else UNREACHABLE.delay(self._failures, self._random)",
