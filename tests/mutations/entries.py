@@ -1107,8 +1107,12 @@ _ASSESSING = (
     *_in(
         "update_status/assessment/nodes.py",
         "update_status/assessment/test_pools.py",
-        ("managed=bool(said.get(CURRENT_CONFIG)),", "managed=True,"),
-        ("managed=bool(said.get(CURRENT_CONFIG)),", 'managed=bool(update.versions.get(said.get(CURRENT_CONFIG, ""))),'),
+        ("managed=bool(said.get(CURRENT_CONFIG)) and", "managed="),
+        (
+            "managed=bool(said.get(CURRENT_CONFIG)) and",
+            'managed=bool(update.versions.get(said.get(CURRENT_CONFIG, ""))) and',
+        ),
+        (" and not windows,", ","),
     ),
     *_in(
         "update_status/report.py",
@@ -1159,6 +1163,86 @@ _ASSESSING = (
         "update_status/report.py",
         "update_status/assessment/test_pools.py",
         ("if self.pending == self.total:", "if self.pending == self.total and not self.degraded:"),
+    ),
+)
+
+_BEYOND_OC = (
+    *_in(
+        "update_status/assessment/request.py",
+        "update_status/assessment/test_request.py",
+        ('accepted.status != "False" or _is_of_another(accepted.message, asked)', 'accepted.status != "False"'),
+        ("if asked.architecture and asked.architecture != desired.architecture:", "if False:"),
+        ("return asked.version == desired.version", "return asked.image == desired.image"),
+        ('if invalid is not None and invalid.status == "True":', "if False:"),
+    ),
+    *_in(
+        "update_status/assessment/builds.py",
+        "update_status/assessment/test_pool_troubles.py",
+        (" and one.spec.machine_config.name == wanted", ""),
+        ("_began(found) < _began(one)", "_began(found) > _began(one)"),
+        ('if of_object is not None and "Succeeded" in of_object:', "if False:"),
+        (' and degraded.status == "False" and degraded.reason == "Building"', ""),
+    ),
+    *_in(
+        "update_status/assessment/pool_troubles.py",
+        "update_status/assessment/test_pool_troubles.py",
+        ("if not shown and BUILD not in found and not told and", "if not shown and"),
+        ("if kind != NODE or not told:", "if True:"),
+    ),
+    *_in(
+        "update_status/assessment/pools.py",
+        "update_status/assessment/test_pool_troubles.py",
+        ("if name != WORKER and name not in CONTROL_PLANE_POOLS]", "if name not in CONTROL_PLANE_POOLS]"),
+        ("if name != WORKER and name not in CONTROL_PLANE_POOLS]", "if name != WORKER]"),
+        ("if node.phase is Phase.PENDING and node.managed else", "if node.managed else"),
+    ),
+    *_in(
+        "update_status/assessment/standstill.py",
+        "update_status/assessment/test_standstill.py",
+        ("if node.phase in _UNDER_WAY and node.managed and not node.degraded]", "if node.phase in _UNDER_WAY]"),
+        (
+            "max(node.unavailable_since, known.plane.started, known.plane.started if began is None else began)",
+            "node.unavailable_since",
+        ),
+        ("if known.now - since <= least:", "if known.now - since < least:"),
+        ("if not under_way:", "if True:"),
+        ("if not waiting or pool.paused or any(", "if not waiting or any("),
+        ("or known.plane.completed is None or", "or"),
+        ("    if pool.summary.updated and not any(times):", "    if False:"),
+        ("return 0 < pool.status.observed_generation < pool.metadata.generation", "return False"),
+        ("known_moment(updating.last_transition_time) if updating else None,", "None,"),
+    ),
+    *_in(
+        "update_status/expectation/__init__.py",
+        "update_status/assessment/test_standstill.py",
+        ("if pool.name not in still:", "if True:"),
+    ),
+    *_in(
+        "update_status/report.py",
+        "update_status/test_metrics.py",
+        ("return self.updating and any(insight.standstill", "return any(insight.standstill"),
+        (" and self.level >= Level.ERROR", ""),
+    ),
+    *_in(
+        "update_status/report.py",
+        "update_status/text/test_wide.py",
+        (
+            "outdated=self.summary.outdated - sum(node.phase is not Phase.UPDATED for node in others)",
+            "outdated=self.summary.outdated",
+        ),
+        ("unmanaged=self.summary.unmanaged - len(others),", "unmanaged=self.summary.unmanaged,"),
+    ),
+    *_in(
+        "update_status/history.py",
+        "update_status/test_history.py",
+        ("one.state == REFUSED and one.target == target and", "False and"),
+        (" and moment(one.started) >= plane.started for one in records", " for one in records"),
+    ),
+    *_in(
+        "update_status/cli/status/verdict.py",
+        "update_status/cli/test_follow.py",
+        (" and plane.request is None", ""),
+        ("if report.stands_still:", "if False:"),
     ),
 )
 
@@ -4319,6 +4403,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_OBSERVING,
     *_MIRRORING,
     *_ASSESSING,
+    *_BEYOND_OC,
     *_EXPLAINING,
     *_REPORTING,
     *_FOLLOWING,

@@ -1,6 +1,7 @@
 """Clusters at some moment of an update, drawn by hypothesis.
 
 `clusters` draws what an API server can hold: unique names, all times present, the newest update first.
+`troubled_clusters` draws the same with a trouble, and how an insight into it begins.
 `odd_clusters` draws what files can hold besides: anything may be missing, empty or repeated; only times are times.
 """
 
@@ -8,7 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from hypothesis import strategies as st
 from msgspec import structs
@@ -17,7 +18,9 @@ from windlass.api.config import (
     ClusterOperator,
     ClusterOperatorStatus,
     ClusterVersion,
+    ClusterVersionSpec,
     ClusterVersionStatus,
+    DesiredUpdate,
     OperandVersion,
     Release,
     UpdateHistory,
@@ -28,9 +31,18 @@ from windlass.api.machineconfiguration import (
     MachineConfigNodeStatus,
     MachineConfigPool,
     MachineConfigPoolSpec,
+    MachineConfigPoolStatus,
     PoolConfiguration,
 )
-from windlass.api.meta import Condition, LabelSelector, LabelSelectorRequirement, ObjectMeta, PlainCondition
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildSpec, MachineOSBuildStatus
+from windlass.api.meta import (
+    Condition,
+    LabelSelector,
+    LabelSelectorRequirement,
+    NamedReference,
+    ObjectMeta,
+    PlainCondition,
+)
 from windlass.update_status.constants import (
     CURRENT_CONFIG,
     CURRENT_IMAGE,
@@ -40,8 +52,10 @@ from windlass.update_status.constants import (
     LAST_APPLIED_DRAIN,
     LAYERING_LABEL,
     NEWEST_IMAGE,
+    OS_LABEL,
     REASON,
     STATE,
+    WINDOWS,
 )
 from windlass.update_status.sources import Alert, AlertAnnotations, AlertLabels, Sources
 from windlass.update_status.times import HOUR, SECOND, moment, rfc3339
@@ -52,7 +66,7 @@ NOW = START + HOUR
 
 _VERSIONS = ("4.14.9", "4.15.0", "4.16.0")
 _RELEASES = {"old": "4.15.0", "new": "4.16.0", "newer": "4.16.0"}
-_ROLES = ("master", "worker", "infra", "gpu", "edge")
+_ROLES = ("master", "worker", "infra", "gpu", "arbiter")
 _STATES = ("Done", "Working", "Rebooting", "Degraded", "Unreconcilable")
 _TEXTS = st.sampled_from(("", "it waits", "one\ntwo", "a\tb", 'n1 says "no" \u200b'))
 _STATUSES = st.sampled_from(("True", "False", "Unknown"))
@@ -122,7 +136,13 @@ def _pool(name: str) -> st.SearchStrategy[MachineConfigPool]:
         labels=_some({LAYERING_LABEL: st.just("")}),
         annotations=_some({NEWEST_IMAGE: st.sampled_from(("", "a", "b"))}),
     )
-    return st.builds(MachineConfigPool, metadata=metadata, spec=spec)
+    status = st.builds(
+        MachineConfigPoolStatus,
+        conditions=_conditions(
+            PlainCondition, "Updating", "Degraded", "RenderDegraded", "NodeDegraded", "ImageBuildDegraded", "Building"
+        ),
+    )
+    return st.builds(MachineConfigPool, metadata=metadata, spec=spec, status=status)
 
 
 @cache
@@ -140,10 +160,13 @@ def _node(name: str) -> st.SearchStrategy[Node]:
         DESIRED_IMAGE: images,
     }
     roles = st.lists(st.sampled_from(_ROLES), max_size=2, unique=True)
+    system = st.sampled_from(("linux", "linux", WINDOWS))
     metadata = st.builds(
         ObjectMeta,
         name=st.just(name),
-        labels=roles.map(lambda found: {f"node-role.kubernetes.io/{role}": "" for role in found}),
+        labels=st.builds(
+            lambda found, os: {OS_LABEL: os, **{f"node-role.kubernetes.io/{role}": "" for role in found}}, roles, system
+        ),
         annotations=_some(annotations),
     )
     conditions = _conditions(PlainCondition, "Ready", "DiskPressure", "NetworkUnavailable", "MemoryPressure")
@@ -178,6 +201,23 @@ _STEPS = st.builds(
 )
 
 
+_BUILDS = st.builds(
+    MachineOSBuild,
+    metadata=st.builds(ObjectMeta, name=st.just("build"), creation_timestamp=_TIMES),
+    spec=st.builds(
+        MachineOSBuildSpec,
+        machine_config=st.builds(NamedReference, name=_CONFIGS),
+        machine_os_config=st.builds(NamedReference, name=st.sampled_from(_ROLES)),
+    ),
+    status=st.builds(
+        MachineOSBuildStatus, conditions=_conditions(Condition, "Prepared", "Building", "Failed", "Succeeded")
+    ),
+)
+_REQUESTS = st.builds(
+    DesiredUpdate, version=st.sampled_from(("", *_VERSIONS)), architecture=st.sampled_from(("", "", "Multi"))
+)
+
+
 @st.composite
 def clusters(draw: st.DrawFn, *, operators: int = 6, pools: int = 5, nodes: int = 6) -> Sources:
     """At least one operator, and at most so many of each; the first two pools are master and worker."""
@@ -187,13 +227,17 @@ def clusters(draw: st.DrawFn, *, operators: int = 6, pools: int = 5, nodes: int 
         history=draw(_histories()),
         conditions=[
             PlainCondition(type="Progressing", status=draw(_STATUSES), last_transition_time=draw(_TIMES)),
-            *draw(_conditions(PlainCondition, "Failing", "Available")),
+            *draw(_conditions(PlainCondition, "Failing", "Available", "ReleaseAccepted")),
         ],
     )
     node_names = [f"node-{number}.example.com" for number in range(draw(st.integers(0, nodes)))]
     progress = st.dictionaries(st.sampled_from(node_names), _STEPS) if node_names else st.just({})
     return Sources(
-        cluster_version=ClusterVersion(metadata=ObjectMeta(name="version"), status=versions),
+        cluster_version=ClusterVersion(
+            metadata=ObjectMeta(name="version"),
+            spec=ClusterVersionSpec(desired_update=draw(st.none() | _REQUESTS)),
+            status=versions,
+        ),
         operators=draw(st.tuples(*map(_operator, names[: draw(st.integers(1, operators))]))),
         pools=draw(st.tuples(*map(_pool, _ROLES[: draw(st.integers(2, max(2, pools)))]))),
         nodes=draw(st.tuples(*map(_node, node_names))),
@@ -201,7 +245,113 @@ def clusters(draw: st.DrawFn, *, operators: int = 6, pools: int = 5, nodes: int 
         operator_image=draw(st.sampled_from(("", *_VERSIONS))),
         alerts=tuple(draw(st.lists(_ALERTS, max_size=3))),
         progress=draw(progress),
+        builds=tuple(draw(st.lists(_BUILDS, max_size=2))),
     )
+
+
+class Troubled(NamedTuple):
+    """A cluster, and what an insight into its trouble begins with."""
+
+    sources: Sources
+    summary: str
+
+
+@st.composite
+def troubled_clusters(draw: st.DrawFn) -> Troubled:
+    """A drawn cluster whose update goes on, and that has a trouble besides whatever was drawn."""
+    found = draw(clusters())
+    status = found.cluster_version.status
+    newest = UpdateHistory(state="Completed", started_time=rfc3339(START), completion_time=None, version="4.16.0")
+    updating = PlainCondition(type="Progressing", status="True", last_transition_time=rfc3339(START))
+    others = [one for one in status.conditions if one.type not in ("Progressing", "ReleaseAccepted", "Invalid")]
+    status = structs.replace(status, history=[newest, *status.history[1:]], conditions=[updating, *others])
+    version = structs.replace(found.cluster_version, spec=ClusterVersionSpec(), status=status)
+    pools = tuple(structs.replace(pool, spec=_whole(pool)) for pool in _pools(found))
+    found = structs.replace(found, cluster_version=version, pools=pools, builds=())
+    return draw(st.sampled_from((_refused, _degraded, _failed_build, _in_several, _unclear, _down)))(found)
+
+
+def _whole(pool: MachineConfigPool) -> MachineConfigPoolSpec:
+    selector = LabelSelector(match_labels={f"node-role.kubernetes.io/{pool.metadata.name}": ""})
+    return MachineConfigPoolSpec(node_selector=selector, configuration=PoolConfiguration(name="new"))
+
+
+def _true(kind: str) -> PlainCondition:
+    return PlainCondition(type=kind, status="True", last_transition_time=rfc3339(START), message="why")
+
+
+def _refused(found: Sources) -> Troubled:
+    version = found.cluster_version
+    refusal = PlainCondition(type="ReleaseAccepted", status="False", last_transition_time=rfc3339(START))
+    status = structs.replace(version.status, conditions=[*version.status.conditions, refusal])
+    spec = ClusterVersionSpec(desired_update=DesiredUpdate(version="4.99.0"))
+    changed = structs.replace(version, spec=spec, status=status)
+    return Troubled(structs.replace(found, cluster_version=changed), "The update to 4.99.0 was refused")
+
+
+def _on_worker(found: Sources, kind: str) -> Sources:
+    status = MachineConfigPoolStatus(conditions=[_true(kind)])
+    pools = [structs.replace(pool, status=status) if pool.metadata.name == "worker" else pool for pool in _pools(found)]
+    return structs.replace(found, pools=tuple(pools))
+
+
+def _degraded(found: Sources) -> Troubled:
+    return Troubled(_on_worker(found, "RenderDegraded"), "Pool worker cannot render its configuration")
+
+
+def _failed_build(found: Sources) -> Troubled:
+    return Troubled(_on_worker(found, "BuildFailed"), "The OS image of pool worker failed to build")
+
+
+def _bare(name: str, *roles: str, **said: str) -> Node:
+    labels = {f"node-role.kubernetes.io/{role}": "" for role in roles}
+    annotations = {CURRENT_CONFIG: "old", DESIRED_CONFIG: "new", **said}
+    return Node(metadata=ObjectMeta(name=name, labels=labels, annotations=annotations))
+
+
+def _in_several(found: Sources) -> Troubled:
+    names = [pool.metadata.name for pool in _pools(found)]
+    more = tuple(
+        MachineConfigPool(
+            metadata=ObjectMeta(name=name), spec=_whole(MachineConfigPool(metadata=ObjectMeta(name=name)))
+        )
+        for name in ("infra", "gpu")
+        if name not in names
+    )
+    nodes = (*_nodes(found), _bare("both", "infra", "gpu"))
+    return Troubled(
+        structs.replace(found, pools=(*_pools(found), *more), nodes=nodes), "Node both is in 2 custom pools"
+    )
+
+
+def _unclear(found: Sources) -> Troubled:
+    status = ClusterOperatorStatus(
+        conditions=[PlainCondition(type="Available", status="Unknown", last_transition_time=rfc3339(START))]
+    )
+    metadata = ObjectMeta(name="dns", annotations={"include.release.openshift.io/x": "true"})
+    operators = (*found.operators, ClusterOperator(metadata=metadata, status=status))
+    return Troubled(
+        structs.replace(found, operators=operators), "Cluster Operator dns does not say whether it is available"
+    )
+
+
+def _down(found: Sources) -> Troubled:
+    node = _bare("down", "worker", **{STATE: "Rebooting"})
+    not_ready = PlainCondition(type="Ready", status="Unknown", last_transition_time=rfc3339(START))
+    node = structs.replace(node, status=NodeStatus(conditions=[not_ready]))
+    return Troubled(
+        structs.replace(found, nodes=(*_nodes(found), node)), "Node down has not become available after its restart"
+    )
+
+
+def _pools(found: Sources) -> tuple[MachineConfigPool, ...]:
+    assert isinstance(found.pools, tuple)
+    return found.pools
+
+
+def _nodes(found: Sources) -> tuple[Node, ...]:
+    assert isinstance(found.nodes, tuple)
+    return found.nodes
 
 
 _ODD_TEXTS = st.sampled_from(

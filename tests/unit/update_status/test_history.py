@@ -22,6 +22,8 @@ from windlass.update_status.report import (
     Phase,
     Pool,
     Report,
+    Request,
+    RequestState,
     State,
     Summary,
     Versions,
@@ -305,3 +307,83 @@ def test_a_superseded_update_ends_when_the_history_says_that_it_ended() -> None:
 
     unknown, _ = followed([begun], report(target="4.16.2"), {}, now=at(3000))
     assert (unknown.state, unknown.completed) == ("Superseded", clock(3000))
+
+
+# Requests that were refused.
+
+
+def refused(target: str = "4.16.2", *, since: float | None = 300, message: str = "cannot be verified") -> Report:
+    """At rest, after the update to 4.16.1."""
+    request = Request(
+        target=target,
+        state=RequestState.REFUSED,
+        reason="RetrievePayload",
+        message=message,
+        since=None if since is None else at(since),
+    )
+    found = report(operator("etcd", State.UPDATED, at(8)), updating=False, completed=at(8))
+    return structs.replace(found, control_plane=structs.replace(found.control_plane, request=request))
+
+
+def test_a_refused_request_has_a_record_with_the_reason() -> None:
+    (record,) = play((310, refused(), {}))
+    assert record == UpdateRecord(
+        metadata=ObjectMeta(name=record_name("4.16.2", clock(300))),
+        previous="4.16.1",
+        target="4.16.2",
+        state="Refused",
+        started=clock(300),
+        completed=clock(300),
+        troubles=[
+            Trouble(
+                uid="request",
+                level="Error",
+                summary="cannot be verified",
+                first_seen=clock(300),
+                last_seen=clock(300),
+                resolved=clock(300),
+            )
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "states"),
+    [
+        # The operator tries it again and again: it is one refusal.
+        ([(310, refused(since=300)), (330, refused(since=320)), (350, refused(since=340))], ["Refused"]),
+        ([(310, refused("4.16.2")), (330, refused("4.16.3", since=320))], ["Refused", "Refused"]),
+        ([(310, refused(since=None))], ["Refused"]),
+        ([(310, refused(target=""))], []),
+    ],
+)
+def test_a_refusal_is_recorded_once_for_each_release(steps: list[tuple[float, Report]], states: list[str]) -> None:
+    assert [one.state for one in play(*((minutes, each, {}) for minutes, each in steps))] == states
+
+
+def test_a_request_that_waits_for_its_answer_has_no_record() -> None:
+    found = refused()
+    request = Request(target="4.16.2", state=RequestState.PENDING)
+    assert (
+        play((310, structs.replace(found, control_plane=structs.replace(found.control_plane, request=request)), {}))
+        == []
+    )
+
+
+def test_an_update_that_is_accepted_later_has_a_record_beside_that_of_the_refusal() -> None:
+    (before,) = play((10, refused(since=10), {}))
+    after = followed([before], report(operator("etcd", State.PROGRESSING), target="4.16.2"), {}, now=at(70))
+    assert [(one.target, one.state) for one in after] == [("4.16.2", "Progressing")]
+    assert after[0].metadata.name != before.metadata.name
+
+
+def test_a_refusal_during_an_update_leaves_the_record_of_that_as_it_is() -> None:
+    found = report(operator("etcd", State.PROGRESSING, at(1)))
+    asked = structs.replace(found.control_plane, request=refused(since=2).control_plane.request)
+    records = play((1, found, {}), (3, structs.replace(found, control_plane=asked), {}))
+    assert [(one.target, one.state) for one in records] == [("4.16.1", "Progressing"), ("4.16.2", "Refused")]
+
+
+def test_a_long_reason_and_the_name_of_an_image_fit_into_a_record() -> None:
+    (record,) = play((310, refused("quay.io/" + "r" * 200, message="m" * 3000), {}))
+    assert (len(record.target), len(record.troubles[0].summary)) == (128, 1024)

@@ -87,7 +87,10 @@ def test_failing_without_a_message_is_not_complete_and_without_a_time_since_nobo
         ("Available", "False", 5.02, Level.WARNING),
         ("Available", "False", 20, Level.WARNING),
         ("Available", "False", 20.02, Level.ERROR),
-        ("Available", "Unknown", 50, None),
+        ("Available", "Unknown", 5, None),
+        ("Available", "Unknown", 5.02, Level.WARNING),
+        ("Available", "Unknown", 20, Level.WARNING),
+        ("Available", "Unknown", 20.02, Level.ERROR),
         ("Available", "True", 50, None),
         ("Degraded", "True", 5, None),
         ("Degraded", "True", 5.02, Level.WARNING),
@@ -102,6 +105,18 @@ def test_an_operator_in_trouble_gets_a_warning_and_then_an_error(
 ) -> None:
     found = insights(sources(BEHIND, operator("dns", said(condition, status, 60 - minutes))))
     assert [one.level for one in found] == ([] if level is None else [level])
+
+
+def test_an_operator_that_gives_no_answer_is_not_an_insight_of_oc() -> None:
+    (found,) = insights(sources(BEHIND, operator("dns", said("Available", "Unknown", 1, message="timeout"))))
+    assert found.summary == "Cluster Operator dns does not say whether it is available"
+    assert found.description == "timeout"
+    assert found.remedy == "See the Pods and the log of operator dns: it, or what it asks, gives no answer."
+    assert not found.complete
+
+
+def test_of_an_operator_that_lacks_the_condition_nothing_says_since_when() -> None:
+    assert insights(sources(BEHIND, operator("dns", without="Available"))) == ()
 
 
 def test_what_is_said_of_an_operator_in_trouble() -> None:

@@ -25,6 +25,8 @@ from windlass.update_status.report import (
     Phase,
     Pool,
     Report,
+    Request,
+    RequestState,
     State,
     Summary,
     Versions,
@@ -132,6 +134,53 @@ async def test_what_is_not_bad_enough_does_not_end_the_waiting() -> None:
     mild = structs.replace(BUSY, insights=(structs.replace(TROUBLE, level=Level.WARNING),))
     assert await waited(at(mild), at(IDLE)) == Exit.OK
     assert await waited(at(mild), at(IDLE), level="warning") == Exit.NEEDS_SOMEBODY
+
+
+STILL = structs.replace(TROUBLE, summary="Pool worker makes no progress", remedy="See its nodes.", pool="worker")
+ASKED = structs.replace(
+    IDLE,
+    control_plane=structs.replace(IDLE.control_plane, request=Request(target="4.15.2", state=RequestState.PENDING)),
+)
+
+
+def refused(found: Report) -> Report:
+    request = Request(target="4.15.2", state=RequestState.REFUSED, message="cannot be verified")
+    insight = structs.replace(
+        STILL, summary="The update to 4.15.2 was refused", description="cannot be verified", pool=""
+    )
+    plane = structs.replace(found.control_plane, request=request)
+    return structs.replace(found, control_plane=plane, insights=(*found.insights, insight))
+
+
+@pytest.mark.parametrize("before", [IDLE, BUSY])
+async def test_a_refused_request_ends_the_waiting_with_its_reason(
+    before: Report, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await waited(at(refused(before))) == Exit.NEEDS_SOMEBODY
+
+    said = capsys.readouterr()
+    assert "error: The update to 4.15.2 was refused: cannot be verified; to do: See its nodes." in said.err
+    assert "refused" not in said.out
+
+
+async def test_an_update_is_not_over_while_a_request_waits_for_its_answer() -> None:
+    assert await waited(at(ASKED), at(BUSY), at(IDLE)) == Exit.OK
+    assert await waited(at(ASKED), at(refused(IDLE))) == Exit.NEEDS_SOMEBODY
+
+
+async def test_nodes_that_stand_still_end_the_waiting_whatever_the_level_is(capsys: pytest.CaptureFixture[str]) -> None:
+    standing = structs.replace(BUSY, insights=(STILL,))
+    assert await waited(at(BUSY), at(standing), level="critical") == Exit.NEEDS_SOMEBODY
+    assert await waited(at(BUSY), at(standing)) == Exit.NEEDS_SOMEBODY
+
+    assert "error: Pool worker makes no progress: disk; to do: See its nodes." in capsys.readouterr().err
+
+
+def test_a_request_and_its_answer_are_lines() -> None:
+    assert lines(IDLE, ASKED) == ["2024-02-27T15:10:00Z request: Pending to update to 4.15.2"]
+    assert lines(ASKED, refused(IDLE))[0] == (
+        "2024-02-27T15:10:00Z request: Pending to update to 4.15.2 -> Refused to update to 4.15.2"
+    )
 
 
 async def test_an_update_that_has_stalled_ends_the_waiting() -> None:

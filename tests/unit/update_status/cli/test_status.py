@@ -127,6 +127,7 @@ def test_programs_get_all_of_the_report(files: Files, form: str, capsys: pytest.
     assert tree == {
         "time": "2024-02-27T15:20:00.000368975Z",
         "updating": True,
+        "topology": None,
         "pools": [],
         "unassignedNodes": [],
         "causes": [],
@@ -146,6 +147,7 @@ def test_programs_get_all_of_the_report(files: Files, form: str, capsys: pytest.
             "rollback": False,
         },
         "progressing": {"status": "True", "reason": "Why", "message": "said", "since": START},
+        "request": None,
         "started": START,
         "completed": None,
         "duration": 1200,

@@ -14,6 +14,10 @@ WHEN = "2026-01-01T00:00:00Z"
 BEGUN = UpdateRecord(
     metadata=ObjectMeta(name="r"), previous="4.15.9", target="4.16.1", state="Progressing", started=WHEN
 )
+REFUSED = structs.replace(
+    BEGUN, state="Refused", completed=WHEN, troubles=[Trouble(uid="request", level="Error", summary="not verified")]
+)
+WARNINGS = ("InsightAppeared", "UpdateSuperseded", "UpdateRefused")
 POOL = structs.replace(BEGUN, pools=[Took(name="worker", started=WHEN, completed=WHEN)])
 
 
@@ -39,10 +43,17 @@ def trouble(level: str, *, resolved: str | None = None) -> UpdateRecord:
         (trouble("Error", resolved=WHEN), trouble("Error", resolved=WHEN), []),
         (BEGUN, structs.replace(BEGUN, state="Completed"), ["UpdateCompleted"]),
         (BEGUN, structs.replace(BEGUN, state="Superseded"), ["UpdateSuperseded"]),
+        (None, REFUSED, ["UpdateRefused"]),
+        (REFUSED, REFUSED, []),
     ],
 )
 def test_each_phase_has_its_event(before: UpdateRecord | None, after: UpdateRecord, reasons: list[str]) -> None:
     found = list(events(ABOUT, before, after))
     assert [event.reason for event in found] == reasons
     for event in found:
-        assert event.type == ("Warning" if event.reason in ("InsightAppeared", "UpdateSuperseded") else "Normal")
+        assert event.type == ("Warning" if event.reason in WARNINGS else "Normal")
+
+
+def test_the_event_of_a_refusal_has_its_reason() -> None:
+    (found,) = events(ABOUT, None, REFUSED)
+    assert found.note == "The update to 4.16.1 was refused: not verified"

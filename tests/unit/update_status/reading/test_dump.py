@@ -350,3 +350,16 @@ def test_a_must_gather_in_which_prometheus_did_not_answer_has_no_alerts(gatherin
     next(gathering.glob("*/monitoring/prometheus/rules.json")).write_text("curl: (7) refused")
 
     assert read(gathering).sources.gaps == ("alerts: not among the files",)
+
+
+@pytest.mark.parametrize(("topology", "hosted"), [("External", True), ("HighlyAvailable", False)])
+def test_a_gathering_of_a_hosted_cluster_says_so(tmp_path: Path, topology: str, *, hosted: bool) -> None:
+    infrastructure = made(
+        "config.openshift.io/v1", "Infrastructure", "cluster", status={"controlPlaneTopology": topology}
+    )
+    (tmp_path / "all.yaml").write_text(dump_all([VERSION, OPERATOR, infrastructure]))
+    if hosted:
+        with pytest.raises(Problem, match="this cluster has a hosted control plane"):
+            read_dump([str(tmp_path)], stdin=io.BytesIO(), wall=WALL)
+    else:
+        assert read_dump([str(tmp_path)], stdin=io.BytesIO(), wall=WALL).sources.operators

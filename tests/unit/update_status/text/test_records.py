@@ -100,3 +100,28 @@ def test_an_update_that_another_replaced_takes_no_longer_than_until_then() -> No
 
     text = render_record(superseded, now=week_later)
     assert "etcd       2026-03-02T11:30:00Z   10m        not updated" in text
+
+
+REFUSED = UpdateRecord(
+    metadata=ObjectMeta(name="4.16.9-d"),
+    previous="4.16.1",
+    target="4.16.9",
+    state="Refused",
+    started="2026-02-21T12:00:00Z",
+    completed="2026-02-21T12:00:00Z",
+    troubles=[
+        Trouble(
+            uid="request",
+            level="Error",
+            summary="not verified",
+            first_seen="2026-02-21T12:00:00Z",
+            resolved="2026-02-21T12:00:00Z",
+        )
+    ],
+)
+
+
+def test_a_request_that_was_refused_took_no_time_and_has_its_reason() -> None:
+    (row,) = render_records([REFUSED], now=NOW).splitlines()[1:]
+    assert row == "1   4.16.1   4.16.9   Refused   -          2026-02-21T12:00:00Z   0s              0s    -         1"
+    assert "Error   2026-02-21T12:00:00Z   0s       resolved   not verified" in render_record(REFUSED, now=NOW)

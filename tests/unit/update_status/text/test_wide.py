@@ -408,3 +408,73 @@ def test_nodes_that_nobody_manages_yet_are_told_apart(phase: Phase, paused: bool
     (as_json,) = tree(found, now=NOW)["pools"]
     assert as_json["summary"]["unmanaged"] == 1
     assert [one["managed"] for one in as_json["nodes"]] == [True, True, False]
+
+
+# What `oc` does not know.
+
+OWN = structs.replace(insight("Pool worker makes no progress", Level.ERROR, reference=""), remedy="See its nodes.")
+
+
+def test_an_insight_that_oc_does_not_have_says_what_to_do() -> None:
+    assert section(report(insights=(OWN,)), "Update Health") == lines("""
+        1 error
+        SINCE   LEVEL   IMPACT           MESSAGE
+        14m     Error   Update Stalled   Pool worker makes no progress
+                                         What it is.
+                                         To do: See its nodes.
+    """)
+
+
+def test_a_cluster_at_rest_tells_what_the_next_update_would_meet_and_no_insight_of_oc() -> None:
+    idle = report(control_plane(UPDATED, updating="False"), insights=(insight("Node a is not ready"), OWN))
+    text = wide(idle)
+    assert text.startswith("The cluster is not updating.\n\n= Update Health =\n1 error\n")
+    assert "Pool worker makes no progress" in text
+    assert "Node a is not ready" not in text
+    assert wide(structs.replace(idle, insights=())) == "The cluster is not updating.\n"
+
+
+def test_nodes_of_windows_are_in_no_pool() -> None:
+    windows = structs.replace(node("win-0", unavailable="Not ready"), managed=False, windows=True)
+    found = report(None, pool("worker", node("w-0", Phase.UPDATED), windows))
+    assert section(found, "Pools") == lines("""
+        POOL     ASSESSMENT   COMPLETION   STATUS
+        worker   Completed    100% (1/1)   1 Available, 0 Progressing, 0 Draining
+    """)
+    assert "not managed" not in wide(found)
+    assert re.search(r"^win-0 +none .*Windows: no pool has the node$", section(found, "Nodes"), re.MULTILINE)
+    assert [one["name"] for one in tree(found, now=NOW)["pools"][0]["nodes"]] == ["w-0"]
+    assert tree(found, now=NOW)["unassignedNodes"] == ["win-0"]
+
+
+def test_the_pool_arbiter_stands_with_the_control_plane() -> None:
+    found = report(None, pool("infra"), pool("arbiter"), pool("master"), pool("worker"))
+    names = [line.split()[0] for line in section(found, "Pools").splitlines()[1:]]
+    assert names == ["master", "arbiter", "infra", "worker"]
+
+
+def test_a_single_node_is_told_plainly() -> None:
+    alone = report(None, pool("master", node("m-0")), pool("worker"))
+    assert "Topology:        a single node: nothing of the cluster answers while it restarts\n" in wide(alone)
+    others = (
+        report(None, pool("master", node("m-0"), node("m-1")), pool("worker")),
+        report(None, pool("master", node("m-0")), pool("worker", node("w-0"))),
+        report(None, pool("master"), pool("worker", node("w-0"))),
+        structs.replace(alone, unassigned=("lost",)),
+    )
+    for found in others:
+        assert "Topology" not in wide(found)
+
+
+def test_another_image_of_the_same_version_is_no_migration_where_the_architecture_is_known() -> None:
+    versions = Versions(target="4.16.1", previous="4.16.1", multi_arch=True)
+    for same, text in ((False, "4.16.1 to Multi-Architecture"), (True, "4.16.1, another image of the same version")):
+        found = report(control_plane(UPDATED, PENDING, versions=structs.replace(versions, same_arch=same)))
+        assert f"Target Version:  {text}\n" in wide(found)
+        assert tree(found, now=NOW)["controlPlane"]["versions"]["multiArch"] is not same
+
+
+def test_a_pool_that_says_it_is_degraded_is_degraded() -> None:
+    found = report(None, structs.replace(pool("worker", node("w-0")), degraded=True))
+    assert "worker   Degraded" in section(found, "Pools")
+    assert tree(found, now=NOW)["pools"][0]["assessment"] == "Degraded"

@@ -57,6 +57,11 @@ class InfrastructureStatus(Struct, rename="camel", omit_defaults=True, kw_only=T
     control_plane_topology: str = ""
     infrastructure_topology: str = ""
 
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the control plane runs in another cluster."""
+        return self.control_plane_topology == "External"
+
 
 class Infrastructure(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     RESOURCE: ClassVar[Resource] = Resource(
@@ -99,8 +104,11 @@ class FeatureGate(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
 
 
 class Release(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`architecture` is Multi for a payload of several architectures, and otherwise empty."""
+
     version: str = always(str)
     image: str = always(str)
+    architecture: str = ""
 
 
 class UpdateHistory(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -117,6 +125,20 @@ class UpdateHistory(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
     image: str = always(str)
     verified: bool = False
     accepted_risks: str = ""
+
+
+class DesiredUpdate(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The release that somebody asks for: a version, an image, or both; or its payload for several architectures."""
+
+    version: str = ""
+    image: str = ""
+    architecture: str = ""
+
+
+class ClusterVersionSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """`desired_update` stays when the cluster has arrived there. None: nobody has asked for an update."""
+
+    desired_update: DesiredUpdate | None = None
 
 
 class ClusterVersionStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -138,6 +160,7 @@ class ClusterVersion(Struct, rename="camel", omit_defaults=True, kw_only=True, f
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
+    spec: ClusterVersionSpec = always(ClusterVersionSpec)
     status: ClusterVersionStatus = always(ClusterVersionStatus)
 
 

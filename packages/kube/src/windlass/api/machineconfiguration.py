@@ -36,8 +36,10 @@ class MachineConfigPoolSpec(Struct, rename="camel", omit_defaults=True, kw_only=
 
 class MachineConfigPoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """`configuration` is that of the spec when all nodes had it last: what the whole pool runs. `machine_count` nodes
-    are in the pool, `updated_machine_count` of them run what its spec asks for."""
+    are in the pool, `updated_machine_count` of them run what its spec asks for. `observed_generation`: of the spec that
+    the Machine Config Controller has seen."""
 
+    observed_generation: int = 0
     machine_count: int = 0
     updated_machine_count: int = 0
     configuration: PoolConfiguration = always(PoolConfiguration)

@@ -121,7 +121,10 @@ class PoolCondition(Condition, rename="camel", omit_defaults=True, kw_only=True,
 
 
 class NodeCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Updating: Draining to CannotDetermine. Available and Degraded: AsExpected, or their own names."""
+    """Updating: Draining to Windows. Available and Degraded: AsExpected, or their own names.
+
+    Added: Windows, with the status Unknown: the Machine Config Operator leaves nodes of Windows alone.
+    """
 
     type: Literal["Updating", "Available", "Degraded"]
     reason: Literal[
@@ -132,6 +135,7 @@ class NodeCondition(Condition, rename="camel", omit_defaults=True, kw_only=True,
         "Pending",
         "Completed",
         "CannotDetermine",
+        "Windows",
         "AsExpected",
         "Unavailable",
         "Degraded",
@@ -150,7 +154,8 @@ class Version(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
 
     Installation  nothing was there before
     Partial       the update to it was never completed
-    Architecture  the architecture of the payload, where it matters: `multi`
+    Architecture  the architecture of the payload, where it matters: `multi`. Added: `single`, where it is the version
+                  of before with another image, and known to be for one architecture
     """
 
     version: Annotated[str, Meta(min_length=1, max_length=MOST_VERSION, pattern=f"^(<none>|{SEMVER})$")]
@@ -202,6 +207,21 @@ class Progressing(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     last_transition_time: Time
 
 
+class UpdateRequest(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Added. An update that was asked for in ClusterVersion and has not begun.
+
+    target   the version, or the image if no version is asked for
+    state    Pending: the Cluster Version Operator has not answered; Refused: `reason` and `message` say why
+    since    when the condition of that reason began; absent: it does not say
+    """
+
+    target: Annotated[str, Meta(max_length=MOST_SUMMARY)] = ""
+    state: Literal["Pending", "Refused"]
+    reason: Reason = ""
+    message: Message = ""
+    since: Time | None = None
+
+
 class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far the update of the control plane is.
 
@@ -216,6 +236,7 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
     progressing           Added: that condition itself, if the history contradicts it, so that Updating is Unknown
     expected_end          Added: when all of the control plane is expected to be updated, its nodes too. The estimate
                           of `oc` is estimated_completed_at
+    request               Added: an update that was asked for and has not begun; absent: there is none
     """
 
     conditions: Annotated[tuple[ProgressingCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -237,6 +258,7 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
     progressing_reason: Reason = ""
     progressing: Progressing | None = None
     expected_end: ExpectedEnd | None = None
+    request: UpdateRequest | None = None
 
 
 class ClusterOperatorInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -352,8 +374,12 @@ class InsightImpact(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 
 
 class InsightRemediation(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """What to do. Added: `reference` may be absent, since not every alert has a runbook."""
+    """What to do. Added: `reference` may be absent, since not every alert has a runbook.
 
+    text  Added: what ends it, in a sentence. Insights that `oc adm upgrade status` does not have say it, and no others
+    """
+
+    text: Annotated[str, Meta(max_length=MOST_SUMMARY)] = ""
     reference: Annotated[str, Meta(max_length=512, pattern=r"^https?://[!-~]+$")] | None = None
     estimated_finish: Time | None = None
 

@@ -16,6 +16,7 @@ MOST_NODES = 2000
 MOST_TROUBLES = 256
 MOST_IMAGE = 1024
 MOST_RISKS = 4096
+MOST_TARGET = 128
 
 
 class Took(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -59,9 +60,10 @@ class Trouble(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
 class UpdateRecord(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """One update: from `previous` (absent: an installation) to `target`.
 
-    state      Progressing, Completed, or Superseded by another target before it was completed
+    state      Progressing, Completed, Superseded by another target before it was completed, or Refused: it never began
     started    when the update began, by ClusterVersion's history, which also tells `image`, `verified` and
-               `accepted_risks`: whether the release's signature was checked, and what was overridden
+               `accepted_risks`: whether the release's signature was checked, and what was overridden. Of one that was
+               refused: when that was
     operators  those that were seen to update; `nodes` and `pools` likewise
     omitted    what was left out to keep all records small, in words
     """
@@ -75,9 +77,9 @@ class UpdateRecord(Struct, rename="camel", omit_defaults=True, kw_only=True, fro
     )
 
     metadata: ObjectMeta = always(ObjectMeta)
-    previous: Annotated[str, Meta(max_length=128)] = ""
-    target: Annotated[str, Meta(max_length=128), REQUIRED] = always(str)
-    state: Annotated[str, Meta(pattern="^(Progressing|Completed|Superseded)$"), REQUIRED] = always(str)
+    previous: Annotated[str, Meta(max_length=MOST_TARGET)] = ""
+    target: Annotated[str, Meta(max_length=MOST_TARGET), REQUIRED] = always(str)
+    state: Annotated[str, Meta(pattern="^(Progressing|Completed|Superseded|Refused)$"), REQUIRED] = always(str)
     started: Annotated[str, DATE_TIME, REQUIRED] = always(str)
     image: Annotated[str, Meta(max_length=MOST_IMAGE)] = ""
     verified: bool | None = None

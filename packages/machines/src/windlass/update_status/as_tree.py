@@ -21,9 +21,10 @@ def tree(report: Report, *, now: Moment) -> dict[str, Any]:
     return {
         "time": _time(now),
         "updating": report.updating,
+        "topology": "SingleReplica" if report.single_node else None,
         "controlPlane": _control_plane(report.control_plane, now),
-        "pools": [_pool(pool) for pool in report.pools],
-        "unassignedNodes": list(report.unassigned),
+        "pools": [_pool(pool.without_windows) for pool in report.pools],
+        "unassignedNodes": [*report.unassigned, *report.windows],
         "causes": _plain(report.causes),
         "insights": _plain(report.insights),
         "alerts": report.alerts,
@@ -43,7 +44,7 @@ def _control_plane(plane: ControlPlane, now: Moment) -> dict[str, Any]:
             "target": versions.target,
             "previous": versions.previous,
             "incomplete": versions.incomplete,
-            "multiArch": versions.multi_arch,
+            "multiArch": versions.multi_arch and not versions.same_arch,
             "rollback": versions.rollback,
         },
         "progressing": {
@@ -52,6 +53,7 @@ def _control_plane(plane: ControlPlane, now: Moment) -> dict[str, Any]:
             "message": plane.message,
             "since": _time(plane.since),
         },
+        "request": _plain(plane.request),
         "started": _time(plane.started),
         "completed": _time(plane.completed),
         "duration": _seconds(found.duration),
@@ -67,7 +69,7 @@ def _pool(pool: Pool) -> dict[str, Any]:
     return {
         "name": pool.name,
         "paused": pool.paused,
-        "assessment": summary.assessment,
+        "assessment": pool.assessment,
         "expectedEnd": _plain(pool.expected),
         "summary": {"total": summary.total, "updated": summary.updated, **_plain(summary)},
         "nodes": [_node(node) for node in pool.nodes],

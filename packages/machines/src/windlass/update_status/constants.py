@@ -7,6 +7,11 @@ from windlass.api.machineconfiguration import GROUP
 CLUSTER_VERSION: Final = "version"
 MASTER: Final = "master"
 WORKER: Final = "worker"
+CONTROL_PLANE_POOLS: Final = frozenset({MASTER, "arbiter"})
+"""Pools whose nodes the control plane runs on; `oc` takes the nodes of arbiter for workers."""
+OS_LABEL: Final = "kubernetes.io/os"
+WINDOWS: Final = "windows"
+"""The label of nodes, and its value, that the Machine Config Operator leaves to the one of Windows."""
 
 MACHINE_CONFIG_OPERATOR: Final = "machine-config"
 """The ClusterOperator of the Machine Config Operator."""

@@ -20,11 +20,12 @@ from msgspec import structs
 
 from windlass.api.config import UpdateHistory
 from windlass.api.meta import ObjectMeta
-from windlass.api.update_insights import HealthInsight
+from windlass.api.update_insights import MOST_SUMMARY, HealthInsight
 from windlass.api.update_record import (
     MOST_IMAGE,
     MOST_NODES,
     MOST_RISKS,
+    MOST_TARGET,
     MOST_TROUBLES,
     NodeTook,
     Took,
@@ -32,7 +33,7 @@ from windlass.api.update_record import (
     UpdateRecord,
 )
 from windlass.kube.shorten import shortened
-from windlass.update_status.report import Phase, Report, State
+from windlass.update_status.report import ControlPlane, Level, Phase, Report, State
 from windlass.update_status.times import Moment, moment, rfc3339
 
 KEPT: Final = 10
@@ -43,6 +44,7 @@ LARGEST: Final = 512 * 1024
 PROGRESSING: Final = "Progressing"
 COMPLETED: Final = "Completed"
 SUPERSEDED: Final = "Superseded"
+REFUSED: Final = "Refused"
 
 _DRAINED: Final = frozenset({Phase.UPDATING, Phase.REBOOTING})
 _UNDER_WAY: Final = _DRAINED | {Phase.DRAINING}
@@ -65,6 +67,21 @@ def followed(
     plane = report.control_plane
     if plane.versions is None:
         return []  # without a history nobody knows which update it is
+    found = _followed(records, report, insights, now=now, nodes_known=nodes_known, history=history)
+    return [*found, *_refused(records, plane, now)]
+
+
+def _followed(
+    records: Sequence[UpdateRecord],
+    report: Report,
+    insights: Mapping[str, HealthInsight],
+    *,
+    now: Moment,
+    nodes_known: bool,
+    history: Sequence[UpdateHistory],
+) -> list[UpdateRecord]:
+    plane = report.control_plane
+    assert plane.versions is not None
     running = [record for record in records if record.state == PROGRESSING]
     if not report.updating:
         known = nodes_known and plane.updating == "False" and plane.completed is not None
@@ -77,6 +94,36 @@ def followed(
         return found
     after = _described(_continued(before, report, insights, now, nodes_known=nodes_known), history)
     return [*found, after] if before is begun or _differ(before, after) else found
+
+
+def _refused(records: Iterable[UpdateRecord], plane: ControlPlane, now: Moment) -> list[UpdateRecord]:
+    """A record of a request that was refused: one, however often the operator tries it again."""
+    request = plane.request
+    if request is None or not plane.refused or plane.versions is None or not request.target:
+        return []
+    target = shortened(request.target, MOST_TARGET)
+    if any(one.state == REFUSED and one.target == target and moment(one.started) >= plane.started for one in records):
+        return []
+    since = rfc3339(now if request.since is None else max(request.since, plane.started))
+    why = Trouble(
+        uid="request",
+        level=Level.ERROR.title,
+        summary=shortened(request.message or request.reason, MOST_SUMMARY),
+        first_seen=since,
+        last_seen=since,
+        resolved=since,
+    )
+    return [
+        UpdateRecord(
+            metadata=ObjectMeta(name=record_name(target, since)),
+            previous=plane.versions.target,
+            target=target,
+            state=REFUSED,
+            started=since,
+            completed=since,
+            troubles=[why],
+        )
+    ]
 
 
 def kept(records: Iterable[UpdateRecord]) -> tuple[list[UpdateRecord], list[UpdateRecord]]:

@@ -3,7 +3,8 @@
 | metric | labels | meaning |
 |---|---|---|
 | `windlass_update_in_progress` | | 1 while the control plane or a pool of workers is being updated, else 0 |
-| `windlass_update_stalled` | | 1 while the control plane is later than estimated by more than 10 minutes, else 0 |
+| `windlass_update_stalled` | | 1 while the control plane is late by more than 10 minutes, or nodes stand still |
+| `windlass_update_refused` | | 1 while the last request to update is refused, else 0 |
 | `windlass_update_completion_ratio` | | operators that are updated, from 0 to 1 |
 | `windlass_update_estimated_seconds` | | what is left for the control plane, negative if late; absent if unknown |
 | `windlass_update_nodes` | `pool`, `phase` | number of nodes |
@@ -58,9 +59,11 @@ class UpdateFigures(Collector):
 
 def _of_report(report: Report, *, now: int) -> Iterator[Metric]:
     found = progress(report.control_plane, now)
-    updating, stalled = report.updating, report.updating and found.assessment == "Stalled"
+    late = report.updating and found.assessment == "Stalled"
+    updating, stalled = report.updating, late or report.stands_still
     yield _gauge("windlass_update_in_progress", "1 while something is being updated.", updating)
-    yield _gauge("windlass_update_stalled", "1 while the control plane is much later than estimated.", stalled)
+    yield _gauge("windlass_update_stalled", "1 while the control plane is late, or nodes stand still.", stalled)
+    yield _gauge("windlass_update_refused", "1 while a request to update is refused.", report.control_plane.refused)
     yield _gauge("windlass_update_completion_ratio", "Share of operators that are updated.", found.completion / 100)
     if report.updating and found.estimate:
         text = "What is left for the control plane."

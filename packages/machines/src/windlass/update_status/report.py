@@ -7,7 +7,7 @@ computes what depends on the present.
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from windlass.api.update_insights import LevelName, PoolAssessment
 from windlass.update_status.constants import MASTER
@@ -50,6 +50,9 @@ class Operator(Struct, rename="camel", frozen=True, kw_only=True):
 class Versions(Struct, rename="camel", frozen=True, kw_only=True):
     """`previous` None: a new installation. `incomplete`: the previous update was never completed.
 
+    multi_arch  the target is the previous version with another image, which `oc` takes for a migration to several
+                architectures
+    same_arch   the target is known to be for one architecture, so that it is no such migration
     unfinished  the versions that were to be reached since the last completed update but never were, newest first
     completed   the version that the last completed update before these reached, None if there is none
     """
@@ -58,6 +61,7 @@ class Versions(Struct, rename="camel", frozen=True, kw_only=True):
     previous: str | None = None
     incomplete: bool = False
     multi_arch: bool = False
+    same_arch: bool = False
     unfinished: tuple[str, ...] = ()
     completed: str | None = None
 
@@ -65,6 +69,28 @@ class Versions(Struct, rename="camel", frozen=True, kw_only=True):
     def rollback(self) -> bool:
         """Whether the target is older than the previous version."""
         return self.previous is not None and is_older(self.target, self.previous)
+
+
+class RequestState(StrEnum):
+    """What became of a request to update. PENDING: the Cluster Version Operator has not answered yet."""
+
+    PENDING = "Pending"
+    REFUSED = "Refused"
+
+
+class Request(Struct, rename="camel", frozen=True, kw_only=True):
+    """An update that somebody asked for in `spec.desiredUpdate` of ClusterVersion, and that has not begun.
+
+    target   the version, or the image if no version is asked for
+    reason   of the condition that says why it was refused, with `message`
+    since    when that condition began; None: it does not say
+    """
+
+    target: str
+    state: RequestState
+    reason: str = ""
+    message: str = ""
+    since: Moment | None = None
 
 
 class Estimate(Struct, rename="camel", frozen=True, kw_only=True):
@@ -92,6 +118,7 @@ class ControlPlane(Struct, frozen=True, kw_only=True):
     last_progress  the last transition of an operator after the start; None: none since
     baseline       how long the update is expected to take as long as nothing better is known
     expected       when all of it is expected to be updated, its nodes too; None: it is, or nothing tells
+    request        an update that was asked for and has not begun; None: there is none
     """
 
     updating: str
@@ -106,6 +133,11 @@ class ControlPlane(Struct, frozen=True, kw_only=True):
     baseline: Duration
     operators: tuple[Operator, ...]
     expected: Estimate | None = None
+    request: Request | None = None
+
+    @property
+    def refused(self) -> bool:
+        return self.request is not None and self.request.state is RequestState.REFUSED
 
     @property
     def updated(self) -> int:
@@ -153,6 +185,7 @@ class Node(Struct, rename="camel", frozen=True, kw_only=True):
 
     managed         its Machine Config Daemon has annotated it. False: a node that has just joined, or one of Windows,
                     which has no such daemon; its `phase` is `oc`'s guess
+    windows         it runs Windows, and belongs to no pool; `oc` alone counts it where its labels are selected
     updating        it is being updated; `phase` can be UPDATED even so, if its daemon has not begun
     version         the release of its current MachineConfig, "" if unknown
     unavailable     it cannot take Pods, as it should with the image that it has; `why_unavailable` says why
@@ -160,12 +193,14 @@ class Node(Struct, rename="camel", frozen=True, kw_only=True):
     degraded_since  when that began, if a MachineConfigNode tells; else None
     since           when it entered its phase, if a MachineConfigNode tells; else None
     first_seen      when it was first seen in its phase, if the report is kept in an object; else None
-    step            the step of the update that its MachineConfigNode is at, "" if there is none
+    step            the step of the update that its MachineConfigNode is at, or the build of the OS image that it waits
+                    for; "" if there is none
     """
 
     name: str
     phase: Phase
     managed: bool = True
+    windows: bool = False
     since: Moment | None = None
     first_seen: Moment | None = None
     step: str = ""
@@ -250,14 +285,38 @@ class Summary(Struct, rename="camel", frozen=True, kw_only=True):
 class Pool(Struct, frozen=True, kw_only=True):
     """A MachineConfigPool with its nodes, both in the order of their lists.
 
+    degraded  a condition of the pool says so, or the numbers of its nodes do
     expected  when all nodes are expected to be updated; None: they are, or nothing tells, as for a paused pool
     """
 
     name: str
     paused: bool = False
+    degraded: bool = False
     expected: Estimate | None = None
     summary: Summary = Summary()
     nodes: tuple[Node, ...] = ()
+
+    @property
+    def assessment(self) -> PoolAssessment:
+        return "Degraded" if self.degraded else self.summary.assessment
+
+    @property
+    def without_windows(self) -> "Pool":
+        """The pool as the Machine Config Operator has it."""
+        others = [node for node in self.nodes if node.windows]
+        if not others:
+            return self
+        summary = structs.replace(
+            self.summary,
+            total=self.summary.total - len(others),
+            available=self.summary.available - sum(not node.unavailable for node in others),
+            outdated=self.summary.outdated - sum(node.phase is not Phase.UPDATED for node in others),
+            excluded=self.summary.excluded - sum(node.phase is Phase.PAUSED for node in others),
+            pending=self.summary.pending - sum(node.phase is Phase.PENDING for node in others),
+            unmanaged=self.summary.unmanaged - len(others),
+        )
+        nodes = tuple(node for node in self.nodes if not node.windows)
+        return structs.replace(self, summary=summary, nodes=nodes)
 
 
 class Level(IntEnum):
@@ -321,6 +380,7 @@ class Insight(Struct, rename="camel", frozen=True, kw_only=True):
     first_seen when it was first seen, if the report is kept in an object; else None
     reference  the URL of documentation, or a text in its place
     follows    the object whose trouble it reports again, as the alert of an operator does; else None
+    remedy     what ends it. Only insights that `oc` does not have say it, and all of those do
     """
 
     level: Level
@@ -334,11 +394,17 @@ class Insight(Struct, rename="camel", frozen=True, kw_only=True):
     pool: str = ""
     resources: tuple[Reference, ...]
     follows: Reference | None = None
+    remedy: str = ""
 
     @property
     def complete(self) -> bool:
         """`oc` shows no others."""
-        return bool(self.summary and self.description and self.reference)
+        return bool(self.summary and self.description and self.reference and not self.remedy)
+
+    @property
+    def standstill(self) -> bool:
+        """Whether it says that something stands still until somebody acts; `oc` has no such rule."""
+        return bool(self.remedy) and self.impact is Impact.UPDATE_STALLED and self.level >= Level.ERROR
 
 
 PLATFORM: Final = ("openshift-", "kube-")
@@ -440,6 +506,22 @@ class Report(Struct, frozen=True, kw_only=True):
         return self.control_plane.updating == "True" or any(
             pool.summary.left for pool in self.pools if pool.name != MASTER
         )
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether an update is going on of which something does not."""
+        return self.updating and any(insight.standstill for insight in self.insights)
+
+    @property
+    def windows(self) -> tuple[str, ...]:
+        """The names of nodes of Windows, which no pool has."""
+        return tuple(node.name for pool in self.pools for node in pool.nodes if node.windows)
+
+    @property
+    def single_node(self) -> bool:
+        """Whether the control plane is one node, and there is no other: while it restarts, nothing answers."""
+        filled = [pool for pool in self.pools if pool.nodes]
+        return [(pool.name, len(pool.nodes)) for pool in filled] == [(MASTER, 1)] and not self.unassigned
 
     @property
     def updating_by_oc(self) -> bool:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update_record import UpdateRecord
 from windlass.update_status.report import Informed
@@ -72,6 +73,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     operator_image   the image that the Machine Config Operator runs, "" if it has no such container
     alerts_trouble   the line that says why alerts are missing, "" if none are
     progress         MachineConfigNodes by name, where they are served
+    builds           MachineOSBuilds, where they are served
     workload         what can hold drains
     records          of this update and of earlier ones, as far as there are any
     informed         what informers of others told
@@ -86,6 +88,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     alerts: tuple[Alert, ...] = ()
     alerts_trouble: str = ""
     progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
+    builds: tuple[MachineOSBuild, ...] = ()
     workload: Workload = Workload()
     records: tuple[UpdateRecord, ...] = ()
     informed: tuple[Informed, ...] = ()

@@ -1,13 +1,15 @@
 """Assesses the control plane: how many operators have reached the target, what they say, and since when."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Final
 
 from msgspec import structs
 
-from windlass.api.config import ClusterOperator, UpdateHistory
+from windlass.api.config import ClusterOperator, ClusterVersionStatus, UpdateHistory
 from windlass.api.meta import PlainCondition
+from windlass.update_status.assessment.request import request_of
 from windlass.update_status.conditions import find, find_last
 from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR, PAYLOAD_ANNOTATIONS
 from windlass.update_status.report import ControlPlane, Health, Operator, State, Versions
@@ -44,10 +46,11 @@ def assess_control_plane(sources: Sources) -> tuple[ControlPlane, list[str]]:
         message=progressing.message,
         since=changed,
         doubt=_doubt(progressing.status, history),
-        versions=_versions(history),
+        versions=_versions(status),
         started=changed,
         baseline=USUAL,
         operators=tuple(operators),
+        request=request_of(sources.cluster_version),
     )
     if isinstance(sources.operator_image, Unknown) and progressing.status != "False":
         gaps.append(f"whether {MACHINE_CONFIG_OPERATOR} runs the image of the target: {sources.operator_image.reason}")
@@ -83,7 +86,19 @@ def _doubt(progressing: str, history: Sequence[UpdateHistory]) -> str:
     return ""
 
 
-def _versions(history: Sequence[UpdateHistory]) -> Versions | None:
+def _is_same_arch(status: ClusterVersionStatus) -> bool:
+    """Whether the release is known to be for one architecture. Older operators do not say it in `status.desired`."""
+    accepted = find(status.conditions, "ReleaseAccepted")
+    named = _ARCHITECTURE.search(accepted.message) if accepted else None
+    return status.desired.architecture != _MULTI and named is not None and named[1] != _MULTI
+
+
+_MULTI: Final = "Multi"
+_ARCHITECTURE: Final = re.compile(r'^Payload loaded .*\barchitecture="([^"]*)"')
+
+
+def _versions(status: ClusterVersionStatus) -> Versions | None:
+    history = status.history
     if not history:
         return None
     if len(history) == 1:
@@ -94,6 +109,7 @@ def _versions(history: Sequence[UpdateHistory]) -> Versions | None:
         previous=history[1].version,
         incomplete=bool(unfinished),
         multi_arch=is_multi_arch(history),
+        same_arch=is_multi_arch(history) and _is_same_arch(status),
         unfinished=tuple(unfinished),
         completed=next((item.version for item in history[1:] if item.state == "Completed"), None),
     )

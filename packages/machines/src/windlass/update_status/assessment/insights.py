@@ -1,6 +1,6 @@
 """Finds what needs attention: of nodes and pools, alerts, ClusterVersion, operators, and the history."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import structs
@@ -41,6 +41,26 @@ def find_insights(report: Report, sources: Sources, of_pools: tuple[Insight, ...
         *_of_history(report.control_plane, sources.cluster_version.metadata.name),
     )
     return structs.replace(report, insights=found, alerts=sources.alerts_trouble)
+
+
+def unclear_operators(operators: Iterable[ClusterOperator], now: Moment) -> Iterator[Insight]:
+    """Operators that do not say whether they are available: `oc` counts them as unavailable, and has no insight."""
+    for operator in platform_operators(operators):
+        found = find_last(operator.status.conditions, "Available")
+        started = None if found is None else known_moment(found.last_transition_time)
+        if (found is not None and found.status in ("True", "False")) or started is None or now <= started + TOLERATED:
+            continue
+        name = operator.metadata.name
+        yield Insight(
+            level=Level.ERROR if now > started + UNAVAILABLE_TOO_LONG else Level.WARNING,
+            impact=Impact.API_AVAILABILITY,
+            summary=f"Cluster Operator {name} does not say whether it is available",
+            description=(found.message if found else "") or "<no message>",
+            remedy=f"See the Pods and the log of operator {name}: it, or what it asks, gives no answer.",
+            reference="",
+            started=started,
+            resources=(Reference("config.openshift.io", "clusteroperators", name),),
+        )
 
 
 def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insight]:

@@ -19,9 +19,11 @@ from windlass.update_status.constants import (
     DESIRED_DRAIN,
     LAST_APPLIED_DRAIN,
     MASTER,
+    OS_LABEL,
     REASON,
     STATE,
     UNSCHEDULABLE,
+    WINDOWS,
 )
 from windlass.update_status.report import Impact, Insight, Level, Node, Phase, Reference, Scope
 from windlass.update_status.times import ZERO, Moment, known_moment
@@ -84,6 +86,7 @@ class NodeFound(Struct, frozen=True):
 
 def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> NodeFound:
     said = node.metadata.annotations
+    windows = node.metadata.labels.get(OS_LABEL) == WINDOWS
     phase, updating = _phase(said, pool, update)
     why = unavailability(node, pool)
     degraded = bool(said.get(DESIRED_CONFIG)) and said.get(STATE) in DEGRADED_STATES
@@ -94,7 +97,8 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
     found = Node(
         name=node.metadata.name,
         phase=phase,
-        managed=bool(said.get(CURRENT_CONFIG)),
+        managed=bool(said.get(CURRENT_CONFIG)) and not windows,
+        windows=windows,
         updating=updating,
         version=update.versions.get(said.get(CURRENT_CONFIG, ""), ""),
         unavailable=why is not None,

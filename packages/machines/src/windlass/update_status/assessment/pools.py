@@ -3,15 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from windlass.api import core
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.label_selectors import Selects, selects
+from windlass.update_status.assessment.builds import Build, build_of
 from windlass.update_status.assessment.control_plane import Problem, is_multi_arch
 from windlass.update_status.assessment.nodes import NodeFound, Update, assess_node, paused_pool
+from windlass.update_status.assessment.pool_troubles import in_several_pools, is_degraded, troubles_of_pool
 from windlass.update_status.conditions import find
-from windlass.update_status.constants import MASTER, WORKER
+from windlass.update_status.constants import CONTROL_PLANE_POOLS, MASTER, OS_LABEL, WINDOWS, WORKER
 from windlass.update_status.report import Insight, Node, Phase, Pool, Summary
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import ZERO, Moment, moment
@@ -20,11 +22,15 @@ from windlass.update_status.times import ZERO, Moment, moment
 class PoolsFound(Struct, frozen=True, kw_only=True):
     """The pools with their nodes, the insights into both, the nodes of no pool, and what is not known.
 
-    `at_a_time`: how many nodes of a pool may be updated at the same time.
+    troubles   insights that `oc` does not have
+    builds     the builds of OS images that pools wait for, by the names of the pools
+    at_a_time  how many nodes of a pool may be updated at the same time
     """
 
     pools: tuple[Pool, ...] = ()
     insights: tuple[Insight, ...] = ()
+    troubles: tuple[Insight, ...] = ()
+    builds: Mapping[str, Build] = field(default_factory=dict)
     unassigned: tuple[str, ...] = ()
     at_a_time: Mapping[str, int] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
@@ -38,19 +44,27 @@ def assess_pools(sources: Sources, wall: Moment) -> PoolsFound:
     if isinstance(nodes, Unknown):
         gaps.append(f"nodes: {nodes.reason}")
         nodes = ()
-    members, unassigned = _members(sources.pools, nodes, gaps)
+    members, unassigned, several = _members(sources.pools, nodes, gaps)
     update = _update(sources, wall)
     pools: list[Pool] = []
     insights: list[Insight] = []
+    troubles: list[Insight] = []
+    builds: dict[str, Build] = {}
     for pool in sources.pools:
         found = [assess_node(node, pool, update) for node in members[pool.metadata.name]]
-        pools.append(_pool(pool, found))
+        if (build := build_of(pool, sources.builds)) is not None:
+            builds[pool.metadata.name] = build
+        pools.append(_pool(pool, found, build))
         insights += (insight for node in found for insight in node.insights)
+        troubles += troubles_of_pool(pool, pools[-1].nodes, build)
+        troubles += (in_several_pools(node, several[node.name]) for node in pools[-1].nodes if node.name in several)
         if any(node.node.phase is Phase.PAUSED for node in found):
             insights.append(paused_pool(pool))
     return PoolsFound(
         pools=tuple(pools),
         insights=tuple(insights),
+        troubles=tuple(troubles),
+        builds=builds,
         unassigned=tuple(unassigned),
         at_a_time={pool.metadata.name: at_a_time(pool, len(members[pool.metadata.name])) for pool in sources.pools},
         gaps=tuple(gaps),
@@ -86,23 +100,30 @@ def summarize(nodes: Sequence[Node]) -> Summary:
 
 def _members(
     pools: Sequence[MachineConfigPool], nodes: Sequence[core.Node], gaps: list[str]
-) -> tuple[dict[str, list[core.Node]], list[str]]:
-    """The nodes of each pool, and the names of those that have none."""
+) -> tuple[dict[str, list[core.Node]], list[str], dict[str, list[str]]]:
+    """The nodes of each pool, the names of those that have none, and the custom pools of nodes that are in several."""
     ordered = _by_precedence(pools)
     names = [name for name, _ in ordered]
     if nodes and MASTER not in names:
         gaps.append("nodes of the control plane: there is no MachineConfigPool master")
     members: dict[str, list[core.Node]] = {name: [] for name in names}
-    unassigned = []
+    unassigned: list[str] = []
+    several: dict[str, list[str]] = {}
+    custom = [(name, selected) for name, selected in ordered if name != WORKER and name not in CONTROL_PLANE_POOLS]
     for node in nodes:
-        name = next((name for name, selected in ordered if selected(node.metadata.labels)), None)
+        labels = node.metadata.labels
+        name = next((name for name, selected in ordered if selected(labels)), None)
+        if len(custom) > 1 and labels.get(OS_LABEL) != WINDOWS:
+            found = [name for name, selected in custom if selected(labels)]
+            if len(found) > 1:
+                several[node.metadata.name] = found
         if name is not None:
             members[name].append(node)
         else:
             unassigned.append(node.metadata.name)
     if unassigned and WORKER not in names:
         gaps.append("nodes of workers: there is no MachineConfigPool worker")
-    return members, unassigned
+    return members, unassigned, several
 
 
 def _by_precedence(pools: Sequence[MachineConfigPool]) -> list[tuple[str, Selects]]:
@@ -131,6 +152,13 @@ def _update(sources: Sources, wall: Moment) -> Update:
     )
 
 
-def _pool(pool: MachineConfigPool, found: Sequence[NodeFound]) -> Pool:
+def _pool(pool: MachineConfigPool, found: Sequence[NodeFound], build: Build | None) -> Pool:
     nodes = tuple(one.node for one in found)
-    return Pool(name=pool.metadata.name, paused=pool.spec.paused, summary=summarize(nodes), nodes=nodes)
+    if build is not None:
+        nodes = tuple(
+            structs.replace(node, step=build.stage.value) if node.phase is Phase.PENDING and node.managed else node
+            for node in nodes
+        )
+    summary = summarize(nodes)
+    degraded = is_degraded(pool) or summary.assessment == "Degraded"
+    return Pool(name=pool.metadata.name, paused=pool.spec.paused, degraded=degraded, summary=summary, nodes=nodes)

@@ -9,6 +9,7 @@ from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node, Pod, Taint
 from windlass.api.machineconfiguration import GROUP, MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import PlainCondition
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus
@@ -76,6 +77,7 @@ def update_status_controller(
             Watch(MachineConfigPool, _the_one, cache_only=True, optional=True),
             Watch(MachineConfig, _the_one, cache_only=True, optional=True, metadata_only=True),
             Watch(MachineConfigNode, _the_one, cache_only=True, optional=True),
+            Watch(MachineOSBuild, _the_one, cache_only=True, optional=True),
             Watch(Node, _the_one, cache_only=True, optional=True, when=_node_differs),
             Watch(Deployment, _the_one, namespace=MCO_NAMESPACE, cache_only=True, optional=True),
             *((Watch(UpdateInformer, _the_one, cache_only=True, optional=True),) if feed else ()),

@@ -7,6 +7,7 @@
 | `PoolUpdated` | Normal | all nodes of a pool are updated |
 | `UpdateCompleted` | Normal | neither operators nor pools have anything to do |
 | `UpdateSuperseded` | Warning | there is another target before it was completed |
+| `UpdateRefused` | Warning | the Cluster Version Operator does not accept the update that was asked for |
 | `InsightAppeared` | Warning | something needs attention: Error or Critical |
 | `InsightResolved` | Normal | it is gone |
 """
@@ -16,7 +17,7 @@ from typing import Final, Literal
 
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.control.plan import Emit, Target
-from windlass.update_status.history import COMPLETED, PROGRESSING, SUPERSEDED
+from windlass.update_status.history import COMPLETED, PROGRESSING, REFUSED, SUPERSEDED
 
 SOURCE: Final = "windlass-update-status"
 _SERIOUS: Final = frozenset({"Error", "Critical"})
@@ -29,6 +30,11 @@ def events(about: Target, before: UpdateRecord | None, after: UpdateRecord) -> I
         return Emit(target=about, type=kind, reason=reason, note=note, source=SOURCE, occasion=after.metadata.name)
 
     update = f"the update to {after.target}"
+    if after.state == REFUSED:
+        if before is None:
+            why = "".join(f": {trouble.summary}" for trouble in after.troubles)
+            yield event("Warning", "UpdateRefused", f"The update to {after.target} was refused{why}")
+        return
     if before is None:
         origin = f" from {after.previous}" if after.previous else ""
         yield event("Normal", "UpdateStarted", f"The update{origin} to {after.target} began at {after.started}")

@@ -6,10 +6,12 @@ from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import K
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import ForbiddenKind, NotServedKind
 from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
+from windlass.update_status.reading import HOSTED
 from windlass.update_status.reading.building import Read, image_of, lost_configs, sources_of
 from windlass.update_status.sources import Known, Sources, Unknown
 
@@ -25,8 +27,8 @@ class PopulationReader(Protocol):
 async def cached_sources(reader: PopulationReader) -> Known[Sources]:
     """The sources, or why there can be no report. Alerts, records, and what holds drains are not among them."""
     versions, operators = await _all(reader, ClusterVersion), await _all(reader, ClusterOperator)
-    pools, nodes = await _all(reader, MachineConfigPool), await _all(reader, Node)
-    steps = await _all(reader, MachineConfigNode)
+    pools, nodes = await _pools(reader), await _all(reader, Node)
+    steps, builds = await _all(reader, MachineConfigNode), await _all(reader, MachineOSBuild)
     version = _cluster_version(versions)
     if isinstance(version, Unknown):
         return version
@@ -40,6 +42,7 @@ async def cached_sources(reader: PopulationReader) -> Known[Sources]:
         configs=await _configs(reader, nodes),
         image=await _operator_image(reader),
         steps=Read(steps.objects),
+        builds=Read(builds.objects),
     )
 
 
@@ -49,6 +52,14 @@ async def _all(reader: PopulationReader, kind: type[K]) -> Read[K]:
         return Read(Unknown(found.why))
     gaps = tuple(f"{kind.RESOURCE.kind} {broken.metadata.name}: {broken.why}" for broken in found.unreadable)
     return Read(tuple(found.readable), gaps)
+
+
+async def _pools(reader: PopulationReader) -> Read[MachineConfigPool]:
+    """A cluster that does not serve the kind is one whose control plane is hosted elsewhere."""
+    found = await reader.see_all(MachineConfigPool)
+    if isinstance(found, NotServedKind):
+        return Read(Unknown(f"{found.why}: {HOSTED}"))
+    return await _all(reader, MachineConfigPool)
 
 
 async def _configs(reader: PopulationReader, nodes: Read[Node]) -> Read[MachineConfig]:

@@ -66,7 +66,9 @@ def health_insight(insight: Insight, before: HealthInsight | None, writer: Write
             summary=writer.shortened(insight.summary, MOST_SUMMARY, what),
             description=writer.message(insight.description, what),
         ),
-        remediation=InsightRemediation(reference=reference),
+        remediation=InsightRemediation(
+            reference=reference, text=writer.shortened(insight.remedy, MOST_SUMMARY, f"the remedy of {what}")
+        ),
         follows=None if insight.follows is None else about_ref(insight.follows),
     )
 
@@ -107,6 +109,7 @@ def insight_of(found: HealthInsight, pool: str, now: Moment) -> Insight:
         scope=Scope(found.scope.type),
         pool=pool,
         resources=tuple(map(reference_of, found.scope.resources)),
+        remedy=found.remediation.text,
         follows=None if found.follows is None else reference_of(found.follows),
     )
 

@@ -10,6 +10,7 @@ from windlass.api.update_insights import (
     ARCHITECTURE,
     INSTALLATION,
     MOST_BASIS,
+    MOST_SUMMARY,
     MOST_UNFINISHED,
     MOST_VERSION,
     NO_VERSION,
@@ -24,6 +25,7 @@ from windlass.api.update_insights import (
     ProgressingCondition,
     ResourceRef,
     Status,
+    UpdateRequest,
     Version,
     VersionMetadata,
 )
@@ -31,13 +33,23 @@ from windlass.update_status.constants import CLUSTER_VERSION
 from windlass.update_status.document.validity import holds
 from windlass.update_status.document.writer import Writer, fitting, settled_estimate, settles, written, written_if_known
 from windlass.update_status.estimate import Progress, progress
-from windlass.update_status.report import ControlPlane, Estimate, Health, Operator, State, Versions
-from windlass.update_status.times import SECOND, moment
+from windlass.update_status.report import (
+    ControlPlane,
+    Estimate,
+    Health,
+    Operator,
+    Request,
+    RequestState,
+    State,
+    Versions,
+)
+from windlass.update_status.times import SECOND, known_moment, moment
 
 CONFIG: Final = "config.openshift.io"
 VERSION_REF: Final = ResourceRef(group=CONFIG, resource="clusterversions", name=CLUSTER_VERSION)
 MOST_REASON: Final = 1024
 MULTI: Final = "multi"
+SINGLE: Final = "single"
 
 OperatorReason = Literal["Updated", "Pending", "Progressing", "CannotDetermine"]
 ProgressingReason = Literal["ClusterVersionProgressing", "ClusterVersionNotProgressing", "CannotDetermineUpdating"]
@@ -105,6 +117,31 @@ def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, w
         if plane.doubt
         else None,
         expected_end=expected_end(plane.expected, before.expected_end if before else None, writer),
+        request=_request(plane.request, writer),
+    )
+
+
+def _request(found: Request | None, writer: Writer) -> UpdateRequest | None:
+    if found is None:
+        return None
+    return UpdateRequest(
+        target=writer.shortened(found.target, MOST_SUMMARY, "the release that was asked for"),
+        state=found.state.value,
+        reason=writer.shortened(found.reason, MOST_REASON, "the reason of the refusal"),
+        message=writer.message(found.message, "the refusal"),
+        since=written_if_known(found.since),
+    )
+
+
+def _request_of(found: UpdateRequest | None) -> Request | None:
+    if found is None:
+        return None
+    return Request(
+        target=found.target,
+        state=RequestState(found.state),
+        reason=found.reason,
+        message=found.message,
+        since=known_moment(found.since),
     )
 
 
@@ -136,6 +173,7 @@ def control_plane_of(found: ClusterVersionInsight, operators: Iterable[ClusterOp
         baseline=found.baseline_seconds * SECOND,
         operators=tuple(map(operator_of, operators)),
         expected=estimate_of(found.expected_end),
+        request=_request_of(found.request),
     )
 
 
@@ -179,7 +217,8 @@ def _versions(versions: Versions | None, writer: Writer) -> ControlPlaneVersions
     else:
         marks = (VersionMetadata(key=PARTIAL),) if versions.incomplete else ()
         previous = Version(version=versions.previous, metadata=marks)
-    multi = (VersionMetadata(key=ARCHITECTURE, value=MULTI),) if versions.multi_arch else ()
+    architecture = SINGLE if versions.same_arch else MULTI
+    multi = (VersionMetadata(key=ARCHITECTURE, value=architecture),) if versions.multi_arch else ()
     if len(versions.unfinished) > MOST_UNFINISHED:
         writer.said.append(f"{len(versions.unfinished) - MOST_UNFINISHED} unfinished versions were left out")
     return ControlPlaneVersions(
@@ -206,6 +245,7 @@ def _versions_of(found: ControlPlaneVersions) -> Versions:
         previous=None if INSTALLATION in of_previous else found.previous.version,
         incomplete=PARTIAL in of_previous,
         multi_arch=ARCHITECTURE in of_target,
+        same_arch=any(one.key == ARCHITECTURE and one.value == SINGLE for one in found.target.metadata),
         unfinished=found.unfinished,
         completed=found.last_completed,
     )

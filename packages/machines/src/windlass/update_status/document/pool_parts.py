@@ -19,13 +19,15 @@ from windlass.api.update_insights import (
     ScopeType,
     Status,
 )
-from windlass.update_status.constants import MASTER
+from windlass.update_status.constants import CONTROL_PLANE_POOLS
 from windlass.update_status.document.plane_parts import condition_of, estimate_of, expected_end, is_version
 from windlass.update_status.document.writer import Writer, fitting, written, written_if_known
 from windlass.update_status.report import Node, Phase, Pool, Summary
 from windlass.update_status.times import known_moment, moment
 
-NodeReason = Literal["Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed", "CannotDetermine"]
+NodeReason = Literal[
+    "Draining", "Updating", "Rebooting", "Paused", "Pending", "Completed", "CannotDetermine", "Windows"
+]
 _COUNTS: Final[tuple[NodeCountType, ...]] = get_args(NodeCountType)
 
 
@@ -41,7 +43,7 @@ def _pool_of(name: str) -> PoolRef:
 
 
 def scope_of_pool(name: str) -> ScopeType:
-    return "ControlPlane" if name == MASTER else "WorkerPool"
+    return "ControlPlane" if name in CONTROL_PLANE_POOLS else "WorkerPool"
 
 
 # Pools.
@@ -78,7 +80,7 @@ def machine_config_pool(
         name=pool.name,
         resource=_pool_of(pool.name),
         scope_type=scope_of_pool(pool.name),
-        assessment=summary.assessment,
+        assessment=pool.assessment,
         completion=round(summary.updated / summary.managed * 100) if summary.managed else 100,
         paused=pool.paused,
         expected_end=expected_end(pool.expected, before.expected_end if before else None, writer),
@@ -92,6 +94,7 @@ def pool_of(name: str, found: MachineConfigPoolInsight | None, nodes: tuple[Node
     return Pool(
         name=name,
         paused=paused,
+        degraded=found is not None and found.assessment == "Degraded",
         expected=estimate_of(found.expected_end) if found else None,
         summary=_summary(found) if found else Summary(),
         nodes=tuple(_node(node, paused=paused) for node in nodes),
@@ -120,11 +123,12 @@ _PHASES: Final = {
     Phase.UPDATED: _PhaseText("Completed", "The node is updated", "0s"),
 }
 _UNMANAGED: Final = _PhaseText("CannotDetermine", "No Machine Config Daemon has annotated the node yet", None)
+_WINDOWS: Final = _PhaseText("Windows", "The node runs Windows, and belongs to no MachineConfigPool", None)
 _PHASE_OF: Final[dict[str, Phase]] = {text.reason: phase for phase, text in _PHASES.items()}
 
 
 def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writer) -> NodeInsight:
-    phase = _PHASES[node.phase] if node.managed else _UNMANAGED
+    phase = _PHASES[node.phase] if node.managed else _WINDOWS if node.windows else _UNMANAGED
     name = f"Node {node.name}"
     stood = before.conditions if before else ()
     updating: Status = "True" if node.updating else "False" if node.managed else "Unknown"
@@ -192,13 +196,14 @@ def _node(found: NodeInsight, *, paused: bool) -> Node:
     updating, available, degraded = (
         condition_of(found.conditions, kind) for kind in ("Updating", "Available", "Degraded")
     )
-    managed = updating.reason != "CannotDetermine"
+    managed, windows = updating.reason not in ("CannotDetermine", "Windows"), updating.reason == "Windows"
     guessed = Phase.PAUSED if paused else Phase.PENDING
     unavailable, is_degraded = available.status == "False", degraded.status == "True"
     return Node(
         name=found.name,
         phase=_PHASE_OF.get(updating.reason, Phase.PENDING) if managed else guessed,
         managed=managed,
+        windows=windows,
         since=known_moment(found.step_started_at),
         first_seen=moment(found.observed_since),
         step=found.step,

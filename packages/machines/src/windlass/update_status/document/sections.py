@@ -135,7 +135,14 @@ class Gathering:
             self._add("ClusterOperator", uid("co", one.name), one.name, one, plane_parts.cluster_operator, one)
 
     def add_pool(self, pool: Pool) -> None:
-        counted = (pool.name, pool.paused, pool.summary, pool.expected, pool.expected and self._writer.now)
+        counted = (
+            pool.name,
+            pool.paused,
+            pool.degraded,
+            pool.summary,
+            pool.expected,
+            pool.expected and self._writer.now,
+        )
         self._add("MachineConfigPool", uid("mcp", pool.name), pool.name, counted, pool_parts.machine_config_pool, pool)
         for node in pool.nodes:
             self._add("Node", uid("node", node.name), node.name, node, pool_parts.node_insight, node, pool.name)

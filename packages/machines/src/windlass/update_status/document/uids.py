@@ -41,7 +41,8 @@ def health_uids(insights: Iterable[Insight]) -> list[str]:
     for insight in insights:
         of_alert = any(one.resource == ALERTS for one in insight.resources)
         kind = (insight.scope, insight.pool, insight.impact, insight.reference, insight.resources)
-        digest = _digest(msgspec.json.encode((*kind, insight.started if of_alert else None)))[:32]
+        told = insight.started if of_alert else insight.remedy or None
+        digest = _digest(msgspec.json.encode((*kind, told)))[:32]
         found.append(f"health-{digest}" + (f"-{seen[digest]}" if seen[digest] else ""))
         seen[digest] += 1
     return found

@@ -23,7 +23,7 @@ from windlass.api.update import (
     WorkerPoolInformer,
 )
 from windlass.api.update_insights import Name, Status
-from windlass.update_status.constants import MASTER
+from windlass.update_status.constants import CONTROL_PLANE_POOLS, MASTER
 from windlass.update_status.document.health_parts import causes
 from windlass.update_status.document.informed import acceptable, portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
@@ -34,7 +34,7 @@ from windlass.update_status.document.validity import holds
 from windlass.update_status.document.writer import Writer, fitting
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import Insight, Level, Pool, Report
-from windlass.update_status.text.control_plane import target_version
+from windlass.update_status.text.control_plane import known_target
 from windlass.update_status.times import Moment
 
 _MOST_ALERTS_MISSING: Final = 4096
@@ -163,12 +163,12 @@ def _some(texts: Sequence[str], most: int, what: str, writer: Writer) -> tuple[s
 def _overview(report: Report, now: Moment) -> Overview:
     plane = report.control_plane
     found = progress(plane, now)
-    workers = [pool.summary for pool in report.pools if pool.name != MASTER]
+    workers = [pool.summary for pool in report.pools if pool.name not in CONTROL_PLANE_POOLS]
     updated, managed = sum(one.updated for one in workers), sum(one.managed for one in workers)
     return Overview(
         updating=report.updating,
         assessment=found.assessment,
-        target=fitting(target_version(plane.versions), _MOST_TARGET),
+        target=fitting(known_target(plane.versions), _MOST_TARGET),
         operators=f"{plane.updated}/{len(plane.operators)} ({percent(found)}%)",
         workers=f"{updated}/{managed}",
         health=_health(report.insights),

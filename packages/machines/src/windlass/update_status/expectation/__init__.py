@@ -20,7 +20,7 @@ from typing import Final
 from msgspec import Struct, structs
 
 from windlass.api.update_record import UpdateRecord
-from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR, MASTER
+from windlass.update_status.constants import CONTROL_PLANE_POOLS, MACHINE_CONFIG_OPERATOR
 from windlass.update_status.expectation.law import SHORTEST, Law, Left, largest
 from windlass.update_status.expectation.past import Past, usual
 from windlass.update_status.expectation.pools import begun, nodes_left
@@ -42,18 +42,26 @@ def expect(report: Report, *, records: Iterable[UpdateRecord], at_a_time: Mappin
     plane = report.control_plane
     before = operators_left(plane, past, now)
     pools: list[Pool] = []
+    of_plane: list[Left] = []
+    still = _standing_still(report)
     for pool in report.pools:
-        left = nodes_left(pool, past, at_a_time=at_a_time.get(pool.name, 1), now=now)
+        left = None
+        if pool.name not in still:
+            left = nodes_left(pool, past, at_a_time=at_a_time.get(pool.name, 1), now=now)
         if left is None:
             pools.append(structs.replace(pool, expected=None))
-            if pool.name == MASTER and pool.summary.left:
-                before = structs.replace(before, to_end=None)  # its nodes are paused: nobody knows for how long
+            if pool.name in CONTROL_PLANE_POOLS and pool.summary.left:
+                # Its nodes are paused, or stand still: nobody knows for how long.
+                before = structs.replace(before, to_end=None)
             continue
         if before.to_nodes is not None and not begun(pool):
             left = left.after(before.to_nodes)
         pools.append(structs.replace(pool, expected=left.as_estimate(now)))
-        if pool.name == MASTER and before.to_end is not None:
-            before = before.with_nodes(left)
+        if pool.name in CONTROL_PLANE_POOLS:
+            of_plane.append(left)
+    if of_plane:
+        last = structs.replace(largest(of_plane), basis=of_plane[0].basis) if len(of_plane) > 1 else of_plane[0]
+        before = before.with_nodes(last)
     expected = None if before.to_end is None else before.to_end.as_estimate(now)
     return structs.replace(report, pools=tuple(pools), control_plane=structs.replace(plane, expected=expected))
 
@@ -61,6 +69,18 @@ def expect(report: Report, *, records: Iterable[UpdateRecord], at_a_time: Mappin
 def is_installation(plane: ControlPlane) -> bool:
     """Whether no earlier release is known, so that nobody knows how this cluster updates."""
     return plane.versions is None or plane.versions.previous is None
+
+
+def _standing_still(report: Report) -> set[str]:
+    """The names of pools of which something stands still until somebody acts."""
+    nodes = {node.name: pool.name for pool in report.pools for node in pool.nodes}
+    found: set[str] = set()
+    for one in (one for insight in report.insights if insight.standstill for one in insight.resources):
+        if one.resource == "machineconfigpools":
+            found.add(one.name)
+        elif one.resource == "nodes" and one.name in nodes:
+            found.add(nodes[one.name])
+    return found
 
 
 # How long the operators still take, one after the other, and then the control plane.

@@ -68,14 +68,14 @@ class Law(Struct, frozen=True, kw_only=True):
         survival = max(_NORMAL.cdf(-place), _FAINTEST)
         late = max(0.0, passed - self.median)
         low, middle, high = (
-            max(self._at((1 - chance) * survival) - passed, share * late)
+            max(self.longest((1 - chance) * survival) - passed, share * late)
             for chance, share in zip((_LOW, _MIDDLE, _HIGH), _LASTING, strict=True)
         )
         middle = max(middle, low, SHORTEST)
         return Left(low=low, middle=middle, high=max(high, middle))
 
-    def _at(self, survival: float) -> float:
-        """The time that only this share survives."""
+    def longest(self, survival: float) -> float:
+        """The seconds that only this share lasts longer than."""
         return self.median * math.exp(-self.sigma * _NORMAL.inv_cdf(survival))
 
 

@@ -25,6 +25,12 @@ NO_CLUSTER_VERSION: Final = (
 )
 """The text of the Problem that there is no ClusterVersion `version`."""
 
+HOSTED: Final = (
+    "this cluster has a hosted control plane, whose update is not supported: ask the cluster that hosts it, "
+    "with `oc get hostedclusters,nodepools -A`"
+)
+"""The text of the Problem that the control plane is in another cluster."""
+
 
 class Reading(Struct, frozen=True, kw_only=True):
     """The sources, and the moment that they tell of. `wall`: what ages of conditions of nodes are measured against."""

@@ -5,7 +5,7 @@
 | ClusterVersion | there is no report |
 | ClusterOperators | the same; of a single one: a gap |
 | MachineConfigPools, Nodes, the image of the Machine Config Operator | Unknown; of a single one: a gap |
-| MachineConfigs, MachineConfigNodes | a gap, where the reader says so |
+| MachineConfigs, MachineConfigNodes, MachineOSBuilds | a gap, where the reader says so |
 | UpdateRecords | none: expected ends are those that are usual |
 """
 
@@ -18,6 +18,7 @@ from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import K
 from windlass.api.update_record import UpdateRecord
 from windlass.update_status.constants import CURRENT_CONFIG, DESIRED_CONFIG, MCO_DEPLOYMENT, RELEASE_VERSION
@@ -45,6 +46,7 @@ def sources_of(
     configs: Read[MachineConfig],
     image: Known[str],
     steps: Read[MachineConfigNode],
+    builds: Read[MachineOSBuild],
     records: Iterable[UpdateRecord] = (),
 ) -> Sources:
     """The sources without alerts, what holds drains, and what informers tell."""
@@ -56,8 +58,9 @@ def sources_of(
         versions=releases_of(configs.objects),
         operator_image=image,
         progress={one.metadata.name: one for one in steps.objects},
+        builds=builds.objects,
         records=tuple(records),
-        gaps=(*operators.gaps, *pools.gaps, *nodes.gaps, *configs.gaps, *steps.gaps),
+        gaps=(*operators.gaps, *pools.gaps, *nodes.gaps, *configs.gaps, *steps.gaps, *builds.gaps),
     )
 
 

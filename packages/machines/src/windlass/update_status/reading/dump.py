@@ -15,9 +15,10 @@ import msgspec
 from msgspec import structs
 
 from windlass.api.apps import Deployment
-from windlass.api.config import ClusterOperator, ClusterVersion
+from windlass.api.config import ClusterOperator, ClusterVersion, Infrastructure
 from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import K
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update_record import UpdateRecord
@@ -35,7 +36,7 @@ from windlass.kube.foreign import one_line
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.causes.drains import long_drains
 from windlass.update_status.constants import CLUSTER_VERSION, MCO_DEPLOYMENT, MCO_NAMESPACE
-from windlass.update_status.reading import Reading
+from windlass.update_status.reading import HOSTED, Reading
 from windlass.update_status.reading.alerts import alerts_of_rules, read_alerts
 from windlass.update_status.reading.building import Read, image_of, lost_configs, sources_of
 from windlass.update_status.reading.clock import last_transition
@@ -50,7 +51,9 @@ _CLUSTER_SCOPED: Final = (
     Node,
     MachineConfig,
     MachineConfigNode,
+    MachineOSBuild,
     UpdateRecord,
+    Infrastructure,
 )
 INTEREST: Final = Interest(
     cluster_scoped=tuple(kind.RESOURCE for kind in _CLUSTER_SCOPED),
@@ -85,6 +88,8 @@ def _read_dump(inputs: Sequence[Input], *, stdin: BinaryIO, wall: Moment) -> Rea
     operators = found.must(ClusterOperator)
     if version is None or not operators:
         raise UnreadableDump(_lacking(inputs, documents, version=version is not None, operators=bool(operators)))
+    if any(one.status.is_hosted for one in found.each(Infrastructure)):
+        raise Problem(HOSTED)
     nodes, configs = Read(found.known(Node)), found.each(MachineConfig)
     found.gaps += lost_configs(nodes.objects, {config.metadata.name for config in configs}, _MISSING)
     sources = sources_of(
@@ -95,6 +100,7 @@ def _read_dump(inputs: Sequence[Input], *, stdin: BinaryIO, wall: Moment) -> Rea
         configs=Read(configs),
         image=_operator_image(found.each(Deployment)),
         steps=Read(found.known(MachineConfigNode)),
+        builds=Read(found.known(MachineOSBuild)),
         records=found.each(UpdateRecord),
     )
     now = max(_gathered(inputs), last_transition(sources))

@@ -13,6 +13,7 @@ from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion, Infrastructure
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import K
 from windlass.api.route import Route
 from windlass.api.update_record import UpdateRecord
@@ -27,7 +28,7 @@ from windlass.update_status.constants import (
     MONITORING_NAMESPACE,
     THANOS_QUERIER,
 )
-from windlass.update_status.reading import NO_CLUSTER_VERSION, Reading
+from windlass.update_status.reading import HOSTED, NO_CLUSTER_VERSION, Reading
 from windlass.update_status.reading.alerts import read_alerts
 from windlass.update_status.reading.building import Read, configs_of, image_of, sources_of
 from windlass.update_status.reading.objects import check_times
@@ -40,10 +41,6 @@ T = TypeVar("T")
 AskAlerts = Callable[[str], Awaitable[bytes]]
 """Asks the service of alerts at a host. Raises Failure."""
 
-HOSTED = (
-    "this cluster has a hosted control plane, whose update is not supported: ask the cluster that hosts it, "
-    "with `oc get hostedclusters,nodepools -A`"
-)
 UNABLE = "Unable to fetch alerts, ignoring alerts in 'Update Health':  "
 """The beginning of the line that `oc` prints."""
 
@@ -55,8 +52,8 @@ async def read_live(
 ) -> Reading:
     """The sources as they are now. Raises Problem, and KubeErrors that concern everything.
 
-    `metadata` reads the metadata of objects only. `steps`: read what `oc` does not: MachineConfigNodes, the records of
-    updates, and what holds nodes that drain for long.
+    `metadata` reads the metadata of objects only. `steps`: read what `oc` does not: MachineConfigNodes, builds of OS
+    images, the records of updates, and what holds nodes that drain for long.
     """
     sources = sources_of(
         await _cluster_version(api),
@@ -65,7 +62,8 @@ async def read_live(
         nodes=(nodes := Read(await _known(_all(api, Node)))),
         configs=await _configs(metadata, nodes.objects),
         image=await _operator_image(api),
-        steps=await _steps(api) if steps else Read(),
+        steps=await _optional(api, MachineConfigNode, "steps of nodes") if steps else Read(),
+        builds=await _optional(api, MachineOSBuild, "builds of OS images") if steps else Read(),
         records=await _records(api) if steps else (),
     )
     now = clock()
@@ -128,7 +126,7 @@ async def _is_hosted(api: ReadApi) -> bool:
         found = (await api.get(Infrastructure, "cluster")).decode()
     except _REFUSALS:
         return False
-    return found.status.control_plane_topology == "External"
+    return found.status.is_hosted
 
 
 async def _configs(metadata: ReadApi, nodes: Iterable[Node]) -> Read[MachineConfig]:
@@ -149,13 +147,14 @@ async def _operator_image(api: ReadApi) -> Known[str]:
         return Unknown(str(error))
 
 
-async def _steps(api: ReadApi) -> Read[MachineConfigNode]:
+async def _optional(api: ReadApi, kind: type[K], what: str) -> Read[K]:
+    """Of a kind that not every cluster serves."""
     try:
-        return Read(await _all(api, MachineConfigNode))
+        return Read(await _all(api, kind))
     except NotServed:
         return Read()
     except _REFUSALS as error:
-        return Read(Unknown(str(error)), (f"steps of nodes: {error}",))
+        return Read(Unknown(str(error)), (f"{what}: {error}",))
 
 
 async def _records(api: ReadApi) -> tuple[UpdateRecord, ...]:

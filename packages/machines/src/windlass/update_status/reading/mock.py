@@ -51,6 +51,7 @@ def read_mock(path: str, *, wall: Moment) -> Reading:
         configs=Read(configs),
         image=image_of(deployments[0]) if deployments else "",
         steps=Read(),
+        builds=Read(),
     )
     sources = structs.replace(sources, alerts=alerts, alerts_trouble=trouble)
     return Reading(sources=sources, now=last_transition(sources), wall=wall)

@@ -11,7 +11,8 @@ import msgspec
 
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node, Pod
-from windlass.api.machineconfiguration import MachineConfigNode
+from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import K, KubernetesObject
 from windlass.api.policy import PodDisruptionBudget
 from windlass.kube import decoding
@@ -80,7 +81,10 @@ def _times(found: KubernetesObject) -> Iterator[tuple[str, str | None]]:
                 yield f"status.history[{index}].startedTime", item.started_time
                 yield f"status.history[{index}].completionTime", item.completion_time
             yield from _transitions(found.status.conditions)
-        case ClusterOperator() | MachineConfigNode() | PodDisruptionBudget():
+        case MachineOSBuild():
+            yield "metadata.creationTimestamp", found.metadata.creation_timestamp
+            yield from _transitions(found.status.conditions)
+        case ClusterOperator() | MachineConfigNode() | MachineConfigPool() | PodDisruptionBudget():
             yield from _transitions(found.status.conditions)
         case Node():
             yield from _transitions(found.status.conditions)

@@ -37,6 +37,13 @@ def updating_operators(plane: ControlPlane, now: Moment) -> str:
     return "Updating Cluster Operators\n" + table(("NAME", "SINCE", "REASON", "MESSAGE"), *rows) if rows else ""
 
 
+def known_target(versions: Versions | None) -> str:
+    """The same, without what `oc` guesses of architectures."""
+    if versions is not None and versions.same_arch:
+        return f"{versions.target}, another image of the same version"
+    return target_version(versions)
+
+
 def target_version(versions: Versions | None) -> str:
     """What is updated to what."""
     if versions is None:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import structs
 
 from windlass.update_status.causes.symptoms import cause_of
-from windlass.update_status.constants import MASTER
+from windlass.update_status.constants import CONTROL_PLANE_POOLS, MASTER
 from windlass.update_status.estimate import progress
 from windlass.update_status.report import (
     CauseKind,
@@ -27,7 +27,7 @@ from windlass.update_status.report import (
     State,
     Versions,
 )
-from windlass.update_status.text.control_plane import estimated, in_state, operator_health, target_version
+from windlass.update_status.text.control_plane import estimated, in_state, known_target, operator_health
 from windlass.update_status.text.health import in_order as insights_in_order
 from windlass.update_status.text.nodes import in_order as nodes_in_order
 from windlass.update_status.text.nodes import node_estimate, node_version
@@ -52,15 +52,17 @@ def render_wide(report: Report, *, now: Moment) -> str:
     """The report as it is at `now`, in whole lines."""
     unknown = _section("Unknown", _unknown(report))
     if not report.updating:
-        return "\n".join(filter(None, ["The cluster is not updating.\n", unknown]))
-    pools = sorted(report.pools, key=lambda pool: pool.name != MASTER)
+        found = structs.replace(report, insights=tuple(one for one in report.insights if one.remedy))
+        needs = _section("Update Health", _health(found, now)) if found.insights else ""
+        return "\n".join(filter(None, ["The cluster is not updating.\n", needs, unknown]))
+    pools = sorted((pool.without_windows for pool in report.pools), key=_of_control_plane_first)
     operators = report.control_plane.operators
     sections = [
-        _section("Control Plane", _control_plane(report.control_plane, now)),
+        _section("Control Plane", _control_plane(report.control_plane, now, single=report.single_node)),
         _section("Updating Cluster Operators", _updating(operators, now)),
         _section("Unhealthy Cluster Operators", _unhealthy(operators, now)),
         _section("Pools", _pools(pools, now)),
-        _section("Nodes", _nodes(pools, report.unassigned, now)),
+        _section("Nodes", _nodes(pools, report, now)),
         _section("Causes", _causes(report, now)),
         _section("Update Health", _health(report, now)),
         _section("Informers", _informers(report.informed, now)),
@@ -73,7 +75,11 @@ def _section(title: str, text: str) -> str:
     return f"= {title} =\n{text}" if text else ""
 
 
-def _control_plane(plane: ControlPlane, now: Moment) -> str:
+def _of_control_plane_first(pool: Pool) -> tuple[bool, bool]:
+    return pool.name not in CONTROL_PLANE_POOLS, pool.name != MASTER
+
+
+def _control_plane(plane: ControlPlane, now: Moment, *, single: bool) -> str:
     found = progress(plane, now)
     left = estimated(plane.versions, found)
     silent = in_state(plane, State.UNKNOWN)
@@ -93,13 +99,14 @@ def _control_plane(plane: ControlPlane, now: Moment) -> str:
         "Duration": short(max(0, found.duration)) + (f" (Est. Time Remaining: {left})" if left else ""),
         "Expected End": _expected_end(plane.expected, now),
         "Operator Health": operator_health(plane.operators),
+        "Topology": "a single node: nothing of the cluster answers while it restarts" if single else "",
     }
     indent = "\n" + " " * 17
     return "".join(f"{label + ':':17}{indent.join(safe_lines(text))}\n" for label, text in lines.items() if text)
 
 
 def _target(versions: Versions | None) -> str:
-    text = target_version(versions)
+    text = known_target(versions)
     return f"{text}, a rollback" if versions and versions.rollback else text
 
 
@@ -199,14 +206,16 @@ def _pool(pool: Pool) -> tuple[str, ...]:
     if summary.degraded:
         assessment = "Degraded"
     else:
-        assessment = "Paused" if summary.assessment == "Excluded" else summary.assessment
+        assessment = "Paused" if pool.assessment == "Excluded" else pool.assessment
     share = f"{summary.updated / summary.managed * 100:.0f}% " if summary.managed else ""
     return pool.name, assessment, f"{share}({summary.updated}/{summary.managed})", ", ".join(counts)
 
 
-def _nodes(pools: Sequence[Pool], unassigned: Sequence[str], now: Moment) -> str:
+def _nodes(pools: Sequence[Pool], report: Report, now: Moment) -> str:
     rows = [_node(node, pool.name, now) for pool in pools for node in nodes_in_order(pool.nodes)]
-    rows += [(name, "none", "-", "-", "-", "-", "?", "-", "no pool selects the node") for name in unassigned]
+    outside = [(name, "no pool selects the node") for name in report.unassigned]
+    outside += [(name, "Windows: no pool has the node") for name in report.windows]
+    rows += [(name, "none", "-", "-", "-", "-", "?", "-", why) for name, why in outside]
     header = ("NAME", "POOL", "ASSESSMENT", "PHASE", "STEP", "SINCE", "VERSION", "EST", "MESSAGE")
     return safe_table(header, rows) if rows else ""
 
@@ -336,6 +345,8 @@ def _is_intended(insight: Insight, paused: set[str]) -> bool:
 def _message(insight: Insight) -> Iterator[str]:
     yield insight.summary or "no summary given"
     yield insight.description or "no description given"
+    if insight.remedy:
+        yield f"To do: {insight.remedy}"
     about = ", ".join(_name(one) for one in insight.resources if one.namespace or one.name not in insight.summary)
     if about:
         yield f"About: {about}"

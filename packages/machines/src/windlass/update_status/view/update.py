@@ -35,7 +35,7 @@ from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
 from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.document import NothingWritten, read
-from windlass.update_status.history import followed
+from windlass.update_status.history import REFUSED, followed
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.kept import silence
 from windlass.update_status.report import Report
@@ -133,8 +133,8 @@ def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> di
     for informer in informers:
         found |= _informed(informer)
     newest = newest_first(records)
-    if newest:
-        found |= _took(newest[0])
+    if begun := [record for record in newest if record.state != REFUSED]:
+        found |= _took(begun[0])
     found["history"] = [_line(record) for record in newest]
     return found
 

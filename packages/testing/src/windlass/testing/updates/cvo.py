@@ -79,6 +79,16 @@ class ClusterVersionOperator:
         await self._objects.report(ClusterVersion, NAME, _accepted(version), change=begin)
         await self._report()
 
+    async def refuse(self, version: str, *, reason: str = "RetrievePayload", why: str = "no signature") -> None:
+        """Somebody asks for an update to `version`, and it does not begin: its release is not accepted.
+
+        The operator reports the generation of the request first, and then why it does not follow it.
+        """
+        await self._objects.patch(ClusterVersion, NAME, {"spec": {"desiredUpdate": {"version": version}}})
+        await self._report()
+        failed = f'Retrieving payload failed version="{version}" image="{release_image(version)}" failure={why}'
+        await self._objects.report(ClusterVersion, NAME, condition("ReleaseAccepted", False, reason, failed))
+
     async def progress(self, operator: str, *, reason: str | None = None, message: str | None = None) -> None:
         """The operator works on the update. The MCO's Deployment gets the new image just before machine-config does."""
         target = await self._target()

@@ -60,6 +60,15 @@ class MachineConfigOperator:
         await self._objects.patch(MachineConfigPool, pool, {"spec": {"paused": paused}})
         await self._report(self._layout.pool(pool))
 
+    async def degrade(self, pool: str, kind: str, *, message: str) -> None:
+        """The pool reports a condition, such as RenderDegraded, and that it is degraded."""
+        conditions = condition(kind, True, "", message), condition("Degraded", True)
+        await self._objects.report(MachineConfigPool, pool, *conditions)
+
+    async def recover(self, pool: str, kind: str) -> None:
+        """The condition is over, and the pool is not degraded."""
+        await self._objects.report(MachineConfigPool, pool, condition(kind, False), condition("Degraded", False))
+
     async def roll(self, name: str) -> None:
         """Bring the Nodes of a pool to its configuration, `max_unavailable` at a time; waits while it is paused."""
         pool = self._layout.pool(name)

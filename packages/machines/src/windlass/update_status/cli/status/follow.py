@@ -24,7 +24,7 @@ from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import inspection
 from windlass.update_status.cli.status.inspection import Origin, StatusInspection
-from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered
+from windlass.update_status.cli.status.show import StatusRequest, code_of, rendered, say_reasons
 from windlass.update_status.cli.status.verdict import is_over, is_stalled, needs_attention
 from windlass.update_status.estimate import progress
 from windlass.update_status.reading.thanos import USER_AGENT
@@ -44,7 +44,9 @@ async def follow(settings: Settings, request: StatusRequest, *, watch: bool, wai
     async with connect(settings, user_agent=USER_AGENT) as client:
 
         async def look() -> StatusInspection:
-            return await inspection.of_client(client, settings, steps=request.steps, origin=origin)
+            # Whether nodes stand still is known from what `oc` does not read.
+            steps = request.steps or wait is not None
+            return await inspection.of_client(client, settings, steps=steps, origin=origin)
 
         try:
             async with asyncio.timeout(wait or None):
@@ -83,6 +85,8 @@ async def _follow(look: Look, request: StatusRequest, *, watch: bool, wait: bool
                     break
     if not watch:
         click.echo(rendered(seen, request, now=seen.now), nl=False)
+    if needy:
+        say_reasons(seen.report, request, level)
     code = code_of(seen, request)
     return Exit.NEEDS_SOMEBODY if needy else code
 
@@ -224,12 +228,12 @@ def facts(report: Report, *, now: Moment) -> Facts:
     if report.updating:
         target = plane.versions.target if plane.versions else "an unknown version"
         found["cluster"] = f"updating to {target}"
+    if plane.request is not None:
+        found["request"] = f"{plane.request.state} to update to {plane.request.target}"
     for operator in plane.operators:
         found[f"operator {operator.name}"] = _operator(operator)
-    for pool in report.pools:
-        found[f"pool {pool.name}"] = (
-            f"{pool.summary.assessment}, {pool.summary.updated} of {pool.summary.managed} updated"
-        )
+    for pool in (one.without_windows for one in report.pools):
+        found[f"pool {pool.name}"] = f"{pool.assessment}, {pool.summary.updated} of {pool.summary.managed} updated"
         for node in pool.nodes:
             found[f"node {node.name}"] = _node(node)
     for insight in report.insights:

@@ -12,8 +12,8 @@ from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import Problem
 from windlass.update_status.cli.status import inspection
 from windlass.update_status.cli.status.inspection import Origin, StatusInspection
-from windlass.update_status.cli.status.verdict import needs_attention
-from windlass.update_status.report import Level
+from windlass.update_status.cli.status.verdict import beyond_oc, needs_attention
+from windlass.update_status.report import Level, Report
 from windlass.update_status.text import Details, render
 from windlass.update_status.times import Moment
 
@@ -53,9 +53,18 @@ def once(settings: Settings, request: StatusRequest) -> Exit:
     if seen.note:
         complaints.say("note", seen.note)
     click.echo(rendered(seen, request, now=seen.now), nl=False)
+    if request.level is not None:
+        say_reasons(seen.report, request, request.level)
     for gap in seen.report.gaps:
         complaints.warn(gap)
     return code_of(seen, request)
+
+
+def say_reasons(report: Report, request: StatusRequest, level: Level) -> None:
+    """Say on stderr what decides the exit code and is not in the text, which is that of `oc`."""
+    if request.form == "text":
+        for one in beyond_oc(report, level):
+            complaints.say("error", f"{one.summary}: {one.description}; to do: {one.remedy}")
 
 
 def code_of(seen: StatusInspection, request: StatusRequest) -> Exit:
