@@ -12,11 +12,8 @@ from aiohttp import ClientSession
 from tests.program import ALONE
 from tests.waiting import eventually
 from windlass.api.core import Node
-from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.update import UpdateStatusStatus
 from windlass.kube.client import Client
-from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.document import health_insights, read
@@ -87,40 +84,6 @@ async def test_a_refused_request_is_told_everywhere_and_the_next_one_is_followed
         assert reasons.count("UpdateRefused") == 1
 
 
-async def worker_config(admin: Client) -> str:
-    return (await admin.get(MachineConfigPool, "worker")).decode().spec.configuration.name
-
-
-async def fail_a_build(admin: Client, config: str) -> None:
-    """A MachineOSBuild of the worker pool as the Machine Config Operator leaves it."""
-    secret = {"name": "s"}
-    spec = {
-        "machineConfigPool": {"name": "worker"},
-        "imageBuilder": {"imageBuilderType": "Job"},
-        "renderedImagePushSecret": secret,
-        "renderedImagePushSpec": "registry.example.org/os:latest",
-    }
-    await admin.create(MachineOSConfig, {"metadata": {"name": "worker"}, "spec": spec})
-    build = {
-        "machineConfig": {"name": config},
-        "machineOSConfig": {"name": "worker"},
-        "renderedImagePushSpec": "registry.example.org/os:worker-1",
-    }
-    labels = {"machineconfiguration.openshift.io/target-machine-config-pool": "worker"}
-    await admin.create(MachineOSBuild, {"metadata": {"name": "worker-1", "labels": labels}, "spec": build})
-    failed = {
-        "type": "Failed",
-        "status": "True",
-        "reason": "Failed",
-        "message": "no package matches htop2",
-        "lastTransitionTime": "2026-01-01T00:10:00Z",
-    }
-    status = {
-        "status": {"conditions": [failed], "buildStart": "2026-01-01T00:00:00Z", "buildEnd": "2026-01-01T00:10:00Z"}
-    }
-    await admin.patch(MachineOSBuild, "worker-1", status, type=PatchType.MERGE, subresource="status")
-
-
 async def test_a_pool_that_cannot_begin_has_its_cause_and_no_expected_end(
     admin: Client, cluster: PlayedCluster, account: Path, plane: ControlPlane, tmp_path: Path
 ) -> None:
@@ -144,19 +107,18 @@ async def test_a_pool_that_cannot_begin_has_its_cause_and_no_expected_end(
 
         await cluster.mco.recover("worker", "RenderDegraded")
         await until_status(admin, lambda found: expected(found, "worker"), "an expected end of worker again")
-        await fail_a_build(admin, await worker_config(admin))
-        failed = "The OS image of pool worker failed to build (MachineOSBuild worker-1)"
+        await cluster.mco.degrade("worker", "ImageBuildDegraded", message="no package matches htop2")
+        failed = "The OS image of pool worker failed to build"
         found = await until_status(admin, telling(failed), "the build that failed")
         assert {node.step for pool in report(found).pools if pool.name == "worker" for node in pool.nodes} == {
             "the OS image failed to build"
         }
-        await admin.delete(MachineOSBuild, "worker-1")
-        await admin.delete(MachineOSConfig, "worker")
-        await until_status(admin, lambda found: not telling(failed)(found), "the build is gone")
+        await cluster.mco.recover("worker", "ImageBuildDegraded")
+        await until_status(admin, lambda found: not telling(failed)(found), "the build is over")
         await cluster.mco.roll("worker")
         await until_status(admin, lambda found: found.overview and not found.overview.updating, "the end")
         (record,) = await eventually(records_ended(admin), lambda all_: all_, what="the record of the update")
-        assert sorted(one.summary for one in record.troubles) == [failed, rendered]
+        assert sorted(one.summary for one in record.troubles) == [rendered, failed]
         assert all(one.resolved for one in record.troubles)
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from windlass.api.core import Node as ClusterNode
 from windlass.api.machineconfiguration import (
@@ -340,3 +341,17 @@ def test_a_worker_whose_machine_config_is_not_known_counts_as_outdated() -> None
     """It is managed, and a cluster whose MachineConfigs cannot be read must not look as if it were updated."""
     gone = node("worker-1", current="pruned", desired="pruned")
     assert assess(sources(version=AT_REST, nodes=(DONE, gone)), now=START).updating
+
+
+@pytest.mark.parametrize("annotated", [True, False])
+def test_a_node_of_windows_is_managed_by_nobody_and_in_no_pool(*, annotated: bool) -> None:
+    found = node("win-0", current="old" if annotated else None)
+    labels = {**found.metadata.labels, "kubernetes.io/os": "windows"}
+    windows = structs.replace(found, metadata=structs.replace(found.metadata, labels=labels))
+    done = node("w", current="new", desired="new")
+    seen = assess(sources(nodes=(windows, done), version=AT_REST), now=START)
+    workers = next(pool for pool in seen.pools if pool.name == "worker")
+    assert [(one.windows, one.managed) for one in workers.nodes] == [(True, False), (False, True)]
+    assert not seen.updating
+    assert seen.windows == ("win-0",)
+    assert workers.without_windows.summary == summarize(workers.nodes[1:])

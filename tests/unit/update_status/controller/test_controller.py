@@ -9,6 +9,7 @@ from windlass.api import core
 from windlass.api.config import ClusterOperator, ClusterVersion
 from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.update import UpdateStatus
 from windlass.api.update_record import UpdateRecord
 from windlass.kube.conditions import find
@@ -19,9 +20,11 @@ from windlass.model.reader import MemoryReader
 from windlass.model.schema import Rules, Shape
 from windlass.testing.clock import VirtualLoop
 from windlass.testing.crash import Scenario, crash_everywhere
+from windlass.update_status.controller.observe import cached_sources
 from windlass.update_status.document import read
 from windlass.update_status.history import KEPT
 from windlass.update_status.report import Level
+from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import of_datetime
 
 from .world import OWNED, READ, World, settled
@@ -417,12 +420,13 @@ def test_a_drain_of_more_than_an_hour_stands_still_and_its_pool_has_no_expected_
     play(story)
 
 
+AT = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
 REFUSAL = {
     "type": "ReleaseAccepted",
     "status": "False",
     "reason": "PreconditionChecks",
     "message": f'Preconditions failed for payload loaded version="{TARGET}" image="i": not upgradeable',
-    "lastTransitionTime": "2026-01-01T00:00:00Z",
+    **AT,
 }
 
 
@@ -452,3 +456,37 @@ def test_a_refused_request_is_in_the_object_a_record_and_an_event_once(play: Pla
         assert world.events() == ["UpdateRefused"]
 
     play(story)
+
+
+def test_the_failed_build_of_an_image_is_told_with_its_name(play: Play) -> None:
+    async def story(world: World) -> None:
+        begin, *_, pools, _ = world.cluster.healthy_update(TARGET)
+        await begin.play()
+        await pools.play()
+        config = (await world.api.get(MachineConfigPool, "worker")).decode().spec.configuration.name
+        spec = {"machineConfig": {"name": config}, "machineOSConfig": {"name": "worker"}}
+        kind = {"apiVersion": MachineOSBuild.RESOURCE.api_version, "kind": "MachineOSBuild"}
+        await world.api.create(MachineOSBuild, {**kind, "metadata": {"name": "worker-1"}, "spec": spec})
+        failed = {"type": "Failed", "status": "True", "reason": "Failed", "message": "no package", **AT}
+        status = {"status": {"conditions": [failed]}}
+        await world.api.patch(MachineOSBuild, "worker-1", status, type=PatchType.MERGE, subresource="status")
+        await world.settle()
+        found = read(await world.status(), now=of_datetime(world.clock.now()))
+        assert [(one.summary, one.description) for one in found.insights] == [
+            ("The OS image of pool worker failed to build (MachineOSBuild worker-1)", "no package")
+        ]
+
+    play(story)
+
+
+def test_a_cluster_without_the_kind_of_pools_is_called_hosted(loop: VirtualLoop) -> None:
+    async def story() -> None:
+        api = MemoryApi(*(kind for kind in READ if kind is not MachineConfigPool), clock=loop.clock.now)
+        kind = {"apiVersion": ClusterVersion.RESOURCE.api_version, "kind": "ClusterVersion"}
+        await api.create(ClusterVersion, {**kind, "metadata": {"name": "version"}, "spec": {}})
+        found = await cached_sources(MemoryReader(api))
+        assert isinstance(found, Sources)
+        assert isinstance(found.pools, Unknown)
+        assert "this cluster has a hosted control plane, whose update is not supported" in found.pools.reason
+
+    loop.run_until_complete(story())

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from windlass.api import apps, config, core
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.policy import PodDisruptionBudget
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
 from windlass.api.update_record import UpdateRecord
@@ -29,6 +30,7 @@ READ = (
     MachineConfig,
     MachineConfigNode,
     MachineConfigPool,
+    MachineOSBuild,
     core.Pod,
     PodDisruptionBudget,
 )

@@ -215,3 +215,12 @@ def test_the_update_in_a_line() -> None:
         "workers": "1/3",
         "health": "1 Error, 1 Warning",
     }
+
+
+def test_nodes_of_the_pool_arbiter_are_no_workers() -> None:
+    arbiter, worker = (
+        structs.replace(report(of=node(name=name)).pools[0], name=name) for name in ("arbiter", "worker")
+    )
+    overview = write(structs.replace(report(), pools=(arbiter, worker)), now=NOW).overview
+    assert overview is not None
+    assert overview.workers == "0/1"

@@ -349,3 +349,29 @@ def test_the_longer_an_operator_is_unavailable_the_later_is_the_end() -> None:
 def test_an_operator_that_was_unavailable_before_the_update_is_not_older_than_the_update() -> None:
     long_ago = of_plane(unavailable("dns", START - 100 * HOUR))
     assert long_ago == of_plane(unavailable("dns", START))
+
+
+def test_the_control_plane_ends_with_the_last_of_its_pools() -> None:
+    operators = (operator("machine-config", State.PROGRESSING, START), operator("etcd", State.UPDATED, START))
+
+    def middle(*pools: Pool) -> int:
+        found = expect(Report(control_plane=plane(*operators), pools=pools), records=(), at_a_time={}, now=NOW)
+        assert found.control_plane.expected is not None
+        return found.control_plane.expected.middle
+
+    short, long = pool("master", Phase.PENDING), pool("arbiter", *[Phase.PENDING] * 3)
+    assert middle(short, long) > middle(short)
+    assert middle(long, short) > middle(short)
+    assert middle(short, pool("worker", *[Phase.PENDING] * 9)) == middle(short)
+
+
+def test_the_control_plane_has_no_expected_end_while_its_arbiter_is_paused() -> None:
+    operators = (operator("machine-config", State.PROGRESSING, START),)
+    paused = pool("arbiter", Phase.PAUSED, paused=True)
+    found = expect(
+        Report(control_plane=plane(*operators), pools=(pool("master", Phase.PENDING), paused)),
+        records=(),
+        at_a_time={},
+        now=NOW,
+    )
+    assert found.control_plane.expected is None
