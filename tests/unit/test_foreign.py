@@ -56,7 +56,6 @@ DECODES: Final = {
     "update_status/reading/dump.py": "documents that were read",
     "capability/documents/yaml_dialect.py": "a constant",
     "os_build/backends/local/builds.py": "a file of buildah's own store",
-    "os_build/retention/record.py": "an annotation, which anybody may write: what is no record is left out",
     "os_build/backends/local/records.py": "a file that was written here",
     "demo/stage.py": "the plane of the demo",
 }
