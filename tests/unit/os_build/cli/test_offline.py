@@ -13,6 +13,7 @@ from windlass.cli.program import run
 from windlass.os_build.cli.from_files import Wrong, inputs
 from windlass.os_build.cli.given import Choices
 from windlass.os_build.environment import BUNDLE
+from windlass.os_build.inputs.image_mode import LINT
 from windlass.os_build.pool.snapshot import Settings
 from windlass.os_build.pullspec import Target
 
@@ -132,11 +133,11 @@ def test_the_containerfile_of_a_pool_that_a_machine_os_config_names_is_that_of_t
     other = machine_os_config("infra", of="infra", containerFile=[{"content": "RUN echo infra\n"}])
     file = shell.file(machine_config(), USERS_PART, other, machine_os_config())
     out = shell.os_build("render", "-f", file, "--pool", "worker")[1]
-    assert out.endswith("\nFROM configs AS final\nRUN echo claimed\n")
+    assert out.endswith(f"\nFROM configs AS final\nRUN echo claimed\n\n{LINT}\n")
     assert "mine" not in out
     (mine := shell.folder / "Containerfile").write_text("RUN echo other\n")
     out = shell.os_build("render", "-f", file, "--pool", "worker", "--containerfile", str(mine))[1]
-    assert out.endswith("\nRUN echo other\n")
+    assert out.endswith(f"\nRUN echo other\n\n{LINT}\n")
 
 
 def test_a_must_gather_has_the_machine_os_config_too(shell: Shell) -> None:
