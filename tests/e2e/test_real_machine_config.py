@@ -268,3 +268,50 @@ async def test_the_simulator_says_of_a_pool_what_the_real_controller_says(
             said, ready, cordoned = STATES[pool.name]
             await watched.be(pool.node_names[0], said, ready=ready, cordoned=cordoned)
         await eventually(watched.misjudged, lambda found: not found)
+
+
+async def test_what_the_real_controller_cannot_render_and_a_node_that_it_refuses_are_told(
+    plane: ControlPlane, watched: Watched, tmp_path: Path
+) -> None:
+    pools = (Pool(name="worker", nodes=1), Pool(name="infra", nodes=2), Pool(name="gpu", nodes=1))
+    watched.cluster = PlayedCluster(watched.admin, Layout(version=OLD, pools=pools), pace=0)
+    await watched.cluster.cvo.install()
+    objects = Objects(watched.admin, SystemClock())
+    async with (
+        running(plane, pools, tmp_path),
+        keeping(await asyncio.to_thread(install, plane.blocking), tmp_path, *ALONE),
+    ):
+        await watched.equipped(pools)
+        await eventually(watched.pools, lambda found: counted(found) == {"worker": 1, "infra": 2, "gpu": 1})
+        # A label of another custom pool: the controller counts the node in neither.
+        label = {f"{ROLE}/gpu": ""}
+        await objects.patch(Node, "infra-1", {"metadata": {"labels": label}})
+        await eventually(watched.pools, lambda found: counted(found) == {"worker": 1, "infra": 1, "gpu": 1})
+        broken = {"labels": {f"{GROUP}/role": "worker"}, "name": "99-broken"}
+        spec = {"config": {"ignition": {"version": "9.9.9"}}}
+        await objects.create(MachineConfig, {"metadata": broken, "spec": spec})
+        found = await eventually(
+            watched.from_object,
+            lambda found: (
+                found and {"Node infra-1 is in 2 custom pools: gpu and infra", CANNOT_RENDER} <= own(found).keys()
+            ),
+        )
+        assert found
+        assert "unknown version" in own(found)[CANNOT_RENDER]
+        assert {pool.name: pool.assessment for pool in found.pools}["worker"] == "Degraded"
+        assert own(await watched.from_sources()) == own(found)
+        await watched.admin.delete(MachineConfig, "99-broken")
+        await eventually(watched.from_object, lambda found: found and CANNOT_RENDER not in own(found))
+
+
+ROLE = "node-role.kubernetes.io"
+CANNOT_RENDER = "Pool worker cannot render its configuration"
+
+
+def own(report: Report) -> dict[str, str]:
+    """The insights that `oc` does not have: their descriptions by their summaries."""
+    return {one.summary: one.description for one in report.insights if one.remedy}
+
+
+def counted(pools: list[Tree]) -> dict[str, int]:
+    return {pool["metadata"]["name"]: pool.get("status", {}).get("machineCount", 0) for pool in pools}
