@@ -42,8 +42,8 @@ pytestmark = [pytest.mark.plane, pytest.mark.registry, pytest.mark.sampled]
 POOLS: Final = tuple(f"pool-{number}" for number in range(6))
 LIFE: Final = (3.0, 12.0)
 """Seconds of a process before it is killed, at least and at most."""
-GRACE: Final = 2.0
-"""Seconds from the moment at which a process or a Pod is killed until its last request is answered."""
+GRACE: Final = 5.0
+"""Seconds within which an image that was pushed is recorded on its pool, also on a busy machine."""
 RUNBOOK: Final = Path(__file__).parents[3] / "docs" / "runbook.md"
 
 
@@ -82,11 +82,11 @@ async def test_every_pool_ends_built_or_with_a_cause_and_nothing_is_built_twice(
         for task in done:
             task.result()
         registry.clear_faults()
-        tell(backend, weather, lives, people)
         await stack.enter_async_context(lives.one())
         said = await eventually(
             partial(all_say, cluster), all_settled, within=2 * PATIENCE, what="the end of each pool"
         )
+        tell(backend, registry, weather, lives, people, said)
         assert without_cause(said) == {}
         for pool, (condition, _, _) in said.items():
             if condition != "BuildSuccess":
@@ -176,18 +176,23 @@ def without_cause(said: Mapping[str, Said]) -> dict[str, Said]:
     return {pool: each for pool, each in failed.items() if f"`{each[1]}`" not in runbook or "." not in each[2]}
 
 
-def pushed_twice(registry: Registry, disturbed: Sequence[float]) -> list[str]:
-    """The builds whose image was pushed again, although nobody had killed the process or taken its Pod since."""
-    pushes: dict[str, list[float]] = {}
+def pushes(registry: Registry) -> dict[str, list[float]]:
+    """When the registry took each image, by tag."""
+    found: dict[str, list[float]] = {}
     for asked in registry.requests(method="PUT", path="/manifests/build-"):
         if asked.status == 201:
-            pushes.setdefault(asked.path.rpartition("/")[2], []).append(asked.at)
-    found = []
-    for tag, times in pushes.items():
-        for first, second in itertools.pairwise(times):
-            if not any(first - GRACE < moment < second for moment in disturbed):
-                found.append(f"{tag}: {second - first:.1f} s after the first time")
+            found.setdefault(asked.path.rpartition("/")[2], []).append(asked.at)
     return found
+
+
+def pushed_twice(registry: Registry, disturbed: Sequence[float]) -> list[str]:
+    """The builds whose image was pushed again, although nobody had killed the process or taken its Pod at that time."""
+    return [
+        f"{tag}: {second - first:.1f} s after the first time"
+        for tag, times in pushes(registry).items()
+        for first, second in itertools.pairwise(times)
+        if not any(abs(moment - first) < GRACE for moment in disturbed)
+    ]
 
 
 def nameless(registry: Registry, cluster: Cluster, people: People) -> list[str]:
@@ -204,6 +209,15 @@ def pool_of(tag: str) -> str:
     return "-".join(tag.split("-")[1:3])
 
 
-def tell(backend: str, weather: Weather, lives: Lives, people: People) -> None:
+def tell(
+    backend: str, registry: Registry, weather: Weather, lives: Lives, people: People, said: Mapping[str, Said]
+) -> None:
     """The figures, for whoever looks at the output of the run."""
-    to_stderr(f"chaos: {backend}: {len(lives.kills)} kills, {people.changes} changes, faults: {dict(weather.seen)}")
+    taken = pushes(registry)
+    again = len(pushed_twice(registry, ()))
+    unbuilt = [each[1] for each in said.values() if each[0] != "BuildSuccess"]
+    to_stderr(
+        f"chaos: {backend}: {len(lives.kills)} kills, {people.changes} changes of configurations, {len(taken)} images, "
+        f"{again} pushed again after a kill; not built at the end, by reason: {unbuilt}; "
+        f"faults: {dict(weather.seen)}"
+    )
