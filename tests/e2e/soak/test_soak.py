@@ -31,8 +31,8 @@ from windlass.kube import config
 from windlass.kube.client import Client
 from windlass.machine_sync.constants import Namespaces
 from windlass.openstack.installation import OWNED
+from windlass.os_build.constants import GLOBAL_PULL_SECRET
 from windlass.os_build.constants import NAMESPACE as POOLS
-from windlass.os_build.machine_os.request import GLOBAL_PULL_SECRET
 from windlass.os_build.request import BackendName
 from windlass.testing import ControlPlane, crds
 from windlass.testing.binaries import MACHINE_CONFIG_API, to_stderr

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.unit.os_build.pool.snapshots import NOW, REQUEST
 from windlass.os_build.builder import ATTEMPTS, TRANSIENT, Cause, Failed
-from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.constants import GLOBAL_PULL_SECRET, NAMESPACE
 from windlass.os_build.failure import REMEDIES, Doing, explain, failure_text, killed, overdue
 from windlass.os_build.inputs.image_mode import LINT
 
@@ -310,6 +310,13 @@ def test_a_step_that_was_killed_ran_out_of_memory(said: str, code: int, cause: C
     log = f'STEP 2/2: RUN make\n{said}\nsubprocess exited with status {code}\nError: building at STEP "RUN make": '
     failed = explain(f"{log}exit status {code}", exit_code=code, doing="build")
     assert (failed.cause, failed.step, failed.exit_code) == (cause, "RUN make", code)
+
+
+def test_a_copy_of_the_operator_is_corrected_in_the_original() -> None:
+    denied = Failed(cause=Cause.PULL_DENIED)
+    text = failure_text(denied, replace(REQUEST, pull_secret=GLOBAL_PULL_SECRET), attempt=1, attempts=ATTEMPTS)
+    assert f"correct Secret openshift-config/pull-secret, of which the operator makes {NAMESPACE}/global-pull" in text
+    assert f"correct Secret {NAMESPACE}/pull, which" in failure_text(denied, REQUEST, attempt=1, attempts=ATTEMPTS)
 
 
 def test_an_old_builder_is_told_for_here_documents() -> None:

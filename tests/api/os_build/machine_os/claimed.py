@@ -15,10 +15,9 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.object import Object
 from windlass.kube.verbs import PatchType
 from windlass.os_build.backends.job import SERVICE_ACCOUNT
-from windlass.os_build.constants import RELEASE
+from windlass.os_build.constants import GLOBAL_PULL_SECRET, RELEASE
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
 from windlass.os_build.machine_os.name import CONTROLLER
-from windlass.os_build.machine_os.request import GLOBAL_PULL_SECRET
 from windlass.testing.registry import Registry
 
 POOL: Final = "worker"

@@ -11,6 +11,9 @@ ARCHITECTURE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machi
 NAMESPACE: Final = "openshift-machine-config-operator"
 """Where ConfigMaps, Secrets and builder objects are."""
 
+GLOBAL_PULL_SECRET: Final = "global-pull-secret-copy"
+"""There, a copy of the cluster's pull secret, which the operator makes."""
+
 LAYERING: Final = f"{GROUP}/layering-enabled"
 """Opts a pool in by its presence, as annotation or label. The operator itself reads only the label, and then wants a
 MachineOSConfig for each labelled pool."""

@@ -27,7 +27,7 @@ from windlass.kube.clock import rfc3339
 from windlass.kube.shorten import shortened
 from windlass.os_build import log as logs
 from windlass.os_build.builder import HEALED_BY_CREDENTIALS, Cause, Failed, Obstacle
-from windlass.os_build.constants import BOOTC_LINT, BUILDER_CONFIG, NAMESPACE
+from windlass.os_build.constants import BOOTC_LINT, BUILDER_CONFIG, GLOBAL_PULL_SECRET, NAMESPACE
 from windlass.os_build.inputs.image_mode import LINT
 from windlass.os_build.request import Request
 
@@ -215,12 +215,15 @@ def failure_text(
 
 def _remedy(failed: Failed, request: Request) -> str:
     where = request.named_in or f"ConfigMap {BUILDER_CONFIG}"
+    copied = f"Secret openshift-config/pull-secret, of which the operator makes {NAMESPACE}/{GLOBAL_PULL_SECRET}"
     text = LINT_REMEDY if is_lint(failed) else REMEDIES[failed.cause]
     if failed.cause is Cause.CONTAINERFILE and _HEREDOC.search(request.containerfile):
         text += " Here-documents need buildah 1.33 or newer."
     return text.format(
         containerfile=request.written_in,
-        pull=f"Secret {NAMESPACE}/{request.pull_secret}, which {where} names",
+        pull=copied
+        if request.pull_secret == GLOBAL_PULL_SECRET
+        else f"Secret {NAMESPACE}/{request.pull_secret}, which {where} names",
         push=f"Secret {NAMESPACE}/{request.push_secret}, which {where} names,",
         repository=request.target,
         architecture=request.architecture,

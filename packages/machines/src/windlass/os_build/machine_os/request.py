@@ -20,11 +20,10 @@ from typing import Final
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.api.machineosconfig import Containerfile, MachineOSConfig
 from windlass.api.meta import ObjectMeta
-from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.constants import GLOBAL_PULL_SECRET, NAMESPACE
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import BUILDER_TYPES, Problem, Request, rendered_config
 
-GLOBAL_PULL_SECRET: Final = "global-pull-secret-copy"
 ANY_ARCHITECTURE: Final = "NoArch"
 LONGEST_LABEL: Final = 63
 """Characters that the API takes for the value of a label."""
