@@ -1699,10 +1699,11 @@ _BUILDING_IMAGES = (
             "                cancelled = ()\n",
         ),
         ("        if self._now < told_at:\n", "        if False:\n"),
-        ("        if about.kind is Pod:\n            return None", "        if False:\n            return None"),
-        ("(waits.obstacle, waits.text) if waits.obstacle else self._by_events(waits)", "(waits.obstacle, waits.text)"),
-        ("max(warnings, key=lambda event: event.last_seen, default=None)", "next(iter(warnings), None)"),
-        ("self._backends[due.backend].mounts_secrets and (unread", "False and (unread"),
+        (
+            "(waits.obstacle, waits.text) if waits.obstacle else by_events(waits, seen=self._seen, now=self._now)",
+            "(waits.obstacle, waits.text)",
+        ),
+        ("self._backends[due.backend].mounts_secrets and (problem", "False and (problem"),
         ("        if self._now < since + timedelta(seconds=self._timing.patience):\n", "        if True:\n"),
         (" for build in seen.os_builds if not state(build).is_over]", " for build in seen.os_builds]"),
         (
@@ -1756,10 +1757,20 @@ _BUILDING_IMAGES = (
     *_in(
         "os_build/pool/decide.py",
         "os_build/pool",
-        ("self._seen.need(Unfit((self._request, backend), problem))\n", "pass\n"),
         ("            self._note_losses(())\n", "            pass\n"),
         ("if facts.claim is None or not seen.ignored:", "if True:"),
         ("build.phase is Phase.INTERRUPTED and build.ended:", "False:"),
+    ),
+    *_in(
+        "os_build/pool/waits.py",
+        "os_build/pool",
+        ("    if about.kind is Pod:\n        return None", "    if False:\n        return None"),
+        ("max(warnings, key=lambda event: event.last_seen, default=None)", "next(iter(warnings), None)"),
+    ),
+    *_in(
+        "os_build/pool/materials.py",
+        "os_build/pool",
+        ("seen.need(Unfit((request, backend.name), problem))\n", "pass\n"),
         ("if problem.reason != MISSING:\n", "if True:\n"),
     ),
     *_in(

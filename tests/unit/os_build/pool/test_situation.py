@@ -28,7 +28,7 @@ from windlass.os_build.builder import ATTEMPTS, HEALED_BY_CREDENTIALS, TRANSIENT
 from windlass.os_build.constants import IMAGE_INPUTS
 from windlass.os_build.credentials import Auths, Login, Secrets
 from windlass.os_build.identity import build_name
-from windlass.os_build.machine_os.claim import Again, Claim, Failed, Missing
+from windlass.os_build.machine_os.claim import Again, Claim, Failed, Missing, Reuse, Silent
 from windlass.os_build.machine_os.conditions import State
 from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.questions import Credentials, Manifest, push_credentials
@@ -74,6 +74,17 @@ CLAIM = Claim(config=Present(machine_os_config(), b"{}"), name="worker-1")
 THEN = Secrets(auths(u="p"), auths(u="p"), "v0").state
 FAILED_BUILD = Present(machine_os_build("worker-1", state=State.FAILED), b"{}")
 IN_VAIN = replace(CLAIM, builds=(FAILED_BUILD,))
+NEW_BUILD = Present(machine_os_build("worker-1", state=State.INITIAL), b"{}")
+TAKEN = Reuse(NEW_BUILD, "image")
+UNTOLD = replace(CLAIM, builds=(NEW_BUILD,), serves="image", registry=NotAsked("away"))
+
+
+def untold(seconds: float) -> PoolFacts:
+    """The registry has not told for so long whether it has the image that is about to be taken."""
+    claim = replace(UNTOLD, silent=NOW - timedelta(seconds=seconds))
+    return seen(POOL, claimed="a", claim=claim, inputs=UNTOLD.inputs)
+
+
 ITS = {"claimed": "a", "claim": IN_VAIN, "inputs": IN_VAIN.inputs}
 READY = of.Ready(BackendName.JOB, 1, build_name("worker", INPUTS))
 AGAIN = of.Ready(BackendName.JOB, 2, build_name("worker", INPUTS, 2))
@@ -88,6 +99,8 @@ ROWS: dict[str, tuple[PoolFacts, Situation]] = {
     "claimed, and due": (seen(POOL, claimed="a", claim=CLAIM), of.ByConfig(Missing("worker-1"))),
     "claimed in vain": (seen(POOL, claimed="a", claim=replace(CLAIM, name=PROBLEM)), of.Unclear(PROBLEM)),
     "claimed, changed a moment ago": (seen(POOL, claimed="a", claim=CLAIM, wanted=NOW), RESTING),
+    "claimed, and the registry is silent": (untold(299), of.ByConfig(Silent(NEW_BUILD, "away", TAKEN))),
+    "claimed, and the registry is silent for too long": (untold(300), of.ByConfig(TAKEN)),
     "opted out": (seen(of_pool(annotations={}), RUNS), of.OptedOut()),
     "cannot be told": (seen(POOL, RUNS, request=PROBLEM), of.Unclear(PROBLEM)),
     "recorded": (seen(of_pool(annotations=RECORD), PUSHED), of.Built(IMAGE_OF, "rendered-worker-1")),

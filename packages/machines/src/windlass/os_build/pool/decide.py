@@ -25,25 +25,20 @@
 The result is written before its builder is removed, so a crash between the two loses nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from msgspec import structs
 
-from windlass.api.core import ConfigMap, Event, Pod, Secret
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.clock import rfc3339
 from windlass.kube.control.plan import Action, Call, Done, Emit, Next, Plan, RequeueAfter, WaitFor, target
-from windlass.kube.control.question import Indexed, Listed
-from windlass.kube.control.refused import LONGEST
 from windlass.kube.control.seen import NotServedKind, Present, Unreadable
-from windlass.kube.shorten import shortened
-from windlass.os_build import log
-from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Obstacle, Order, Phase, Waits
-from windlass.os_build.constants import BUILDER_CONFIG, EVENT_SOURCE, NAMESPACE
+from windlass.os_build.builder import ATTEMPTS, Backend, BuildState, Cause, Failed, Order, Phase
+from windlass.os_build.constants import EVENT_SOURCE
 from windlass.os_build.credentials import Secrets, same_versions
-from windlass.os_build.environment import Environment, Lent, lent, loans_of
+from windlass.os_build.environment import Environment
 from windlass.os_build.failure import OBSTACLES, failure_text
 from windlass.os_build.identity import build_name
 from windlass.os_build.inputs.context import Context
@@ -56,24 +51,20 @@ from windlass.os_build.pool import situation as of
 from windlass.os_build.pool.conditions import BUILDING, FAILED, PENDING, SUCCESS, BuildCondition
 from windlass.os_build.pool.facts import facts_of
 from windlass.os_build.pool.listed import unlisted
-from windlass.os_build.pool.observe import BY_NAME
+from windlass.os_build.pool.materials import MISSING, lent_to, unfit_base, unread
+from windlass.os_build.pool.materials import contexts as contexts_of
 from windlass.os_build.pool.questions import (
     Answered,
     Borrowed,
     Losses,
-    Platforms,
-    Rendered,
-    Unfit,
     current_secrets,
-    platforms,
-    pull_credentials,
 )
 from windlass.os_build.pool.report import OnMachineOsBuild, OnPool, Report
 from windlass.os_build.pool.signed import unsigned
 from windlass.os_build.pool.situation import Situation, situation, unwanted
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings, Timing
-from windlass.os_build.pullspec import split
-from windlass.os_build.registry.answers import Denied, Kind, NotAsked, Shown
+from windlass.os_build.pool.waits import by_events
+from windlass.os_build.registry.answers import Denied, Kind, NotAsked
 from windlass.os_build.registry.answers import Refused as RefusedList
 from windlass.os_build.registry.carrier import ImageList, ProbeUpload, PushList
 from windlass.os_build.request import BackendName, Problem, Request
@@ -81,11 +72,6 @@ from windlass.os_build.turns import AGAIN, Queued, Turn
 
 WAITING: Final = frozenset({"NotRendered", "NotRead"})
 """Problems that pass without anybody's doing."""
-MISSING: Final = "MachineConfigMissing"
-"""MachineConfigs are not watched, so nothing tells when it is there."""
-_KINDS: Final[Mapping[str, type[Any]]] = {"Secret": Secret, "ConfigMap": ConfigMap}
-LATE: Final = timedelta(minutes=5)
-"""An Event that has not come again for so long tells what is over: the kubelet tries a mount every two minutes."""
 _UNKNOWN: Final = Failed(cause=Cause.UNKNOWN)
 
 
@@ -352,7 +338,9 @@ class _Decision:
         told_at = waits.since + timedelta(seconds=self._timing.patience)
         if self._now < told_at:
             return self._underway(build).then(self._at(told_at, f"look whether {build.name} has started"))
-        obstacle, text = (waits.obstacle, waits.text) if waits.obstacle else self._by_events(waits)
+        obstacle, text = (
+            (waits.obstacle, waits.text) if waits.obstacle else by_events(waits, seen=self._seen, now=self._now)
+        )
         if obstacle is None:
             return self._underway(build).then(
                 RequeueAfter(self._timing.patience, f"look whether {build.name} has started")
@@ -363,31 +351,6 @@ class _Decision:
         return Plan.of(*actions, *self._news(actions, event)).then(
             RequeueAfter(self._timing.ask_again, f"look whether {build.name} has started")
         )
-
-    def _by_events(self, waits: Waits) -> tuple[Obstacle | None, str]:
-        """What the late Events of the object say; a Pod without one may be pulling a large image.
-
-        What a scheduler said once is over: the Pod itself tells whether it is scheduled now.
-        """
-        about, kind = waits.about, waits.about.kind.RESOURCE.kind
-        chosen = f"involvedObject.kind={kind},involvedObject.name={about.name},type=Warning"
-        found = self._seen.need(Listed(Event, field_selector=chosen, namespace=about.namespace))
-        since = self._now - LATE
-        warnings = [
-            each.object
-            for each in found
-            if isinstance(each, Present)
-            and each.object.reason != "FailedScheduling"
-            and each.object.last_seen
-            and datetime.fromisoformat(each.object.last_seen) >= since
-        ]
-        last = max(warnings, key=lambda event: event.last_seen, default=None)
-        if last is not None:
-            text = shortened(" ".join(log.clean(f"{last.reason}: {last.message}").split()), LONGEST)
-            return (Obstacle.REFUSED if last.reason == "FailedCreate" else Obstacle.START), text
-        if about.kind is Pod:
-            return None, ""
-        return Obstacle.START, f"{kind} {about.name} has no Pod and no Event, so its controller may not work"
 
     def _underway(self, build: BuildState) -> Plan:
         what = f"{build.name} of {self._request.config}"
@@ -450,8 +413,8 @@ class _Decision:
         secrets = current_secrets(self._seen, self._request, self._seen.versions)
         if isinstance(secrets, Problem):
             return self._held(_of_problem(secrets))
-        if self._backends[due.backend].mounts_secrets and (unread := self._unread(secrets)):
-            return self._held(_of_problem(unread))
+        if self._backends[due.backend].mounts_secrets and (problem := unread(self._request, secrets)):
+            return self._held(_of_problem(problem))
         answer = self._seen.need(Answered(str(self._request.target), self._seen.versions))
         if answer is None:
             return Plan.of(self._probe(secrets))
@@ -464,14 +427,16 @@ class _Decision:
             if queued is not None:
                 return self._queued(queued)
         builds = due.due or ((self._seen.architectures[0] if self._seen.architectures else "", due.attempt),)
-        contexts = self._contexts(due.backend, [architecture for architecture, _ in builds])
+        architectures = [architecture for architecture, _ in builds]
+        backend = self._backends[due.backend]
+        contexts = contexts_of(self._seen, self._request, backend=backend, architectures=architectures)
         if isinstance(contexts, Problem):
             event = self._event("BuildFailed", contexts.text, occasion=due.name, warning=True)
             plan = Plan.of(*self._reported(_of_problem(contexts), event))
             if contexts.reason == MISSING:
                 return plan.then(RequeueAfter(self._timing.lost, f"look for {self._request.config} again"))
             return plan
-        if unfit := self._unfit_base(contexts):
+        if unfit := unfit_base(self._seen, self._request, contexts=contexts):
             return self._held(_of_problem(unfit)).then(RequeueAfter(self._timing.ask_again, "look at the base again"))
         orders = [
             self._order(due, architecture, attempt, contexts[architecture], secrets) for architecture, attempt in builds
@@ -479,7 +444,7 @@ class _Decision:
         return Plan.of(*(action for order in orders for action in self._backends[due.backend].start(order)))
 
     def _order(self, due: of.Ready, architecture: str, attempt: int, context: Context, secrets: Secrets) -> Order:
-        environment = Environment(egress=self._request.egress, containers=context.containers, lent=self._lent())
+        environment = Environment(egress=self._request.egress, containers=context.containers, lent=lent_to(self._seen))
         assert self._seen.inputs is not None
         part_of = (self._report.tag or due.name) if due.due else ""
         name = build_name(self._seen.name, self._seen.inputs, attempt, architecture=architecture if due.due else "")
@@ -505,66 +470,6 @@ class _Decision:
         text = f"The build of {self._request.config} waits for its turn: {', '.join(queued.building)} build{before}"
         said = self._report.queued(BuildCondition(PENDING, "Queued", text))
         return Plan.of(*said).then(RequeueAfter(AGAIN, "ask for its turn again"))
-
-    def _unread(self, secrets: Secrets) -> Problem | None:
-        """A Secret with credentials that this process can read, and a builder cannot."""
-        request = self._request
-        for name, found in ((request.pull_secret, secrets.pull), (request.push_secret, secrets.push)):
-            if found.without_auth:
-                where = f"Secret {NAMESPACE}/{name}, which {request.named_in or f'ConfigMap {BUILDER_CONFIG}'} names"
-                text = f"{where}: the entry {found.without_auth[0]} has no auth, and builders read nothing else"
-                return Problem("SecretInvalid", f"{text}: add the base64 of USER:PASSWORD, as `oc registry login` does")
-        return None
-
-    def _lent(self) -> tuple[Lent, ...]:
-        """What there is to lend, from the caches."""
-        pool = self._seen.name
-        asked: dict[tuple[str, str], Indexed[Any]] = {
-            (loan.kind, name): Indexed(_KINDS[loan.kind], BY_NAME, name)
-            for loan in loans_of(pool)
-            for name in loan.names
-        }
-        self._seen.need_all(asked.values())
-        return lent(pool, lambda kind, name: bool(self._seen.need(asked[kind, name])))
-
-    def _contexts(self, backend: BackendName, architectures: Sequence[str]) -> Mapping[str, Context] | Problem:
-        """The context for each architecture, or why one has none. A megabyte that was found unfit is not rendered
-        again."""
-        if self._seen.unfit is not None:
-            return self._seen.unfit
-        asked = {each: Rendered(self._request.on(each)) for each in architectures}
-        self._seen.need_all(dict.fromkeys(asked.values()))
-        found: dict[str, Context] = {}
-        for architecture, question in asked.items():
-            context = self._seen.need(question)
-            problem = context if isinstance(context, Problem) else None
-            if isinstance(context, Context):
-                problem = self._backends[backend].unfit(context, self._request)
-                found[architecture] = context
-            if problem is None:
-                continue
-            if problem.reason != MISSING:
-                self._seen.need(Unfit((self._request, backend), problem))
-            return problem
-        return found
-
-    def _unfit_base(self, contexts: Mapping[str, Context]) -> Problem | None:
-        """A base image that the registry shows, and that is not for an architecture."""
-        if not self._seen.architectures:
-            return None
-        credentials = pull_credentials(self._request, self._seen.versions)
-        for architecture, context in contexts.items():
-            if (named := split(context.base)) is None:
-                continue
-            shown = platforms(self._seen, Platforms(*named, credentials, self._request.egress))
-            if isinstance(shown, Shown) and architecture not in shown.architectures:
-                text = (
-                    f"the base image {context.base} of {self._request.config} is for {', '.join(shown.architectures)}, "
-                    f"and pool {self._seen.name} needs {architecture}: let the MachineConfig name one that is for "
-                    f"{architecture}, too, such as that of a multi-architecture release"
-                )
-                return Problem(Cause.ARCHITECTURE, text)
-        return None
 
     def _probe(self, secrets: Secrets) -> Call:
         probe = ProbeUpload(
