@@ -1687,12 +1687,12 @@ _BUILDING_IMAGES = (
         ('"the pool is not opted in"), *self._quiet())', '"the pool is not opted in"))'),
         ("cleared = [*self._removed(superseded,", "cleared = [*self._removed((),"),
         (
-            "return self._finished(build, digest)\n",
-            'return Plan.of(*self._removed([build], "done"), *self._finished(build, digest).actions)\n',
+            "or self._finished(build, digest)\n",
+            'or Plan.of(*self._removed([build], "done"), *self._finished(build, digest).actions)\n',
         ),
         (
-            "return Plan((*self._reported(build_condition), *done), self._until_shown(image))",
-            "return Plan(self._reported(build_condition), self._until_shown(image))",
+            "Plan((*self._reported(build_condition), *done), self._until_shown(image))",
+            "Plan(self._reported(build_condition), self._until_shown(image))",
         ),
         (
             "                cancelled = self._backends[build.backend].cancel(build, cause)\n",
@@ -1733,7 +1733,7 @@ _BUILDING_IMAGES = (
         "os_build/pool",
         ("config=found.object.data if isinstance(found, Present) else None", "config=None"),
         ("    if isinstance(pool, Absent) and not pool.confirmed:\n", "    if False:\n"),
-        ("dict.fromkeys((request.pull_secret, request.push_secret))", "dict.fromkeys((request.push_secret,))"),
+        ("_versions(seen, request.pull_secret, request.push_secret)", "_versions(seen, request.push_secret)"),
         ("    note = Wanted(wanted)\n", "    note = Wanted(request.pool)\n"),
         ("seen.known(Unfit((request, backend)))", "seen.known(Unfit((request.pool, backend)))"),
         ("_refusal(seen, (inputs, backend, versions), settings)", "_refusal(seen, (request.pool,), settings)"),
@@ -1771,6 +1771,7 @@ _BUILDING_IMAGES = (
         "os_build/pool/materials.py",
         "os_build/pool",
         ("seen.need(Unfit((request, backend.name), problem))\n", "pass\n"),
+        ("if isinstance(shown, Shown) and architecture not in shown.architectures:", "if False:"),
         ("if problem.reason != MISSING:\n", "if True:\n"),
     ),
     *_in(
@@ -1900,7 +1901,6 @@ _BUILDING_IMAGES = (
     *_in(
         "os_build/pool/decide.py",
         "os_build/pool/test_architecture_stories.py",
-        ("if isinstance(shown, Shown) and architecture not in shown.architectures:", "if False:"),
         ("        if not isinstance(self._seen.shown, NotAsked | Denied):\n", "        if True:\n"),
         ('tag=f"{part_of}-{architecture}" if part_of else', "tag="),
     ),
