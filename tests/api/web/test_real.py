@@ -20,6 +20,7 @@ from tests.unit.web.serving import certificate, serving
 from windlass.api import capi, capo, mapi
 from windlass.api.meta import tree
 from windlass.api.update import UPDATE_STATUS, UpdateStatus
+from windlass.api.update_heartbeat import UpdateStatusHeartbeat
 from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.kube.errors import NotFound
@@ -30,7 +31,7 @@ from windlass.testing import BlockingAccess, crds
 from windlass.testing.plane.pool import PlanePool
 from windlass.update_status.document import write
 from windlass.update_status.report import ControlPlane, Health, Operator, Report, State, Versions
-from windlass.update_status.times import MINUTE, ZERO, moment
+from windlass.update_status.times import HOUR, MINUTE, ZERO, moment, rfc3339
 from windlass.update_status.view.update import live_view
 
 require_browser()
@@ -149,13 +150,22 @@ def report(target: str, *, state: State = State.PROGRESSING) -> Report:
 
 
 async def keep(admin: Client, found: Report) -> None:
-    """Write the UpdateStatus as its controller does."""
+    """Write the UpdateStatus and a heartbeat as the controller does."""
+    await beat(admin, rfc3339(time.time_ns() + HOUR))
     with contextlib.suppress(NotFound):
         status = {"status": tree(write(found, now=time.time_ns()))}
         await admin.patch(UpdateStatus, UPDATE_STATUS, status, type=PatchType.MERGE, subresource="status")
         return
     await admin.create(UpdateStatus, {"metadata": {"name": UPDATE_STATUS}, "spec": {}})
     await keep(admin, found)
+
+
+async def beat(admin: Client, last: str) -> None:
+    fields = {"lastBeat": last, "periodSeconds": 10}
+    try:
+        await admin.patch(UpdateStatusHeartbeat, UPDATE_STATUS, fields, type=PatchType.MERGE)
+    except NotFound:
+        await admin.create(UpdateStatusHeartbeat, {"metadata": {"name": UPDATE_STATUS}, **fields})
 
 
 async def test_the_update_is_followed_without_a_reload(
@@ -166,8 +176,9 @@ async def test_the_update_is_followed_without_a_reload(
     page = await sign_in(tab, base, token_of(plane, "ann"))
     await page.get_by_role("heading", name="Updating to 4.16.1").wait_for()
     await until_live(page)
-    # Nobody runs Update status here, and the page says so instead of looking alive.
-    await page.get_by_role("alert").get_by_text("nobody keeps this up to date").wait_for()
+    await beat(admin, "2026-01-01T00:00:00Z")
+    await page.locator("#state", has_text="Not current").wait_for()
+    await page.get_by_role("alert").get_by_text("nobody keeps the UpdateStatus up to date").wait_for()
     await keep(admin, report("4.16.2"))
     await page.get_by_role("heading", name="Updating to 4.16.2").wait_for()
     # Before the sign-in there is one refusal, which the browser reports as it does every 401.
