@@ -160,7 +160,11 @@ class Place:
         """
         scripts = [self._script(pools, self.folder / f"{stores}-{number}") for number, pools in enumerate(queues)]
         began = time.monotonic()
-        loops = [subprocess.Popen(["sh", "-e", script], env=environment(temporary=script.parent)) for script in scripts]
+        # Sessions of their own, as Windlass's builds have: on a busy machine Linux shares the cores among sessions.
+        loops = [
+            subprocess.Popen(["sh", "-e", script], env=environment(temporary=script.parent), start_new_session=True)
+            for script in scripts
+        ]
         codes = [loop.wait() for loop in loops]
         if any(codes):
             raise RuntimeError(f"buildah failed without Windlass: see the logs in {self.folder}")
