@@ -36,7 +36,7 @@ def tag_of(digest: str) -> str:
 
 
 def payload_of(target: Target, digest: str) -> bytes:
-    """What is signed: this digest, in this repository."""
+    """The payload of an image: its digest and its repository, which a signature is made of."""
     critical = {
         "identity": {"docker-reference": str(target)},
         "image": {"docker-manifest-digest": digest},

@@ -54,7 +54,7 @@ def cluster_image_policy(repository: Target, public: str) -> dict[str, Any]:
 
 
 def machine_config(repository: Target, public: str, *, pool: str) -> dict[str, Any]:
-    """Both files for the nodes of a pool. It replaces the policy.json that they have."""
+    """Both files for the nodes of a pool. The MachineConfig replaces the policy.json of the nodes."""
     files = {
         "/etc/containers/policy.json": json.dumps(policy(repository, public), indent=2),
         "/etc/containers/registries.d/machine-os-images.yaml": yaml.safe_dump(registries_d(repository)),
