@@ -184,7 +184,8 @@ def test_every_dependency_has_its_line() -> None:
     kube, testing, machines = (read(ROOT / "packages" / each) for each in ("kube", "testing", "machines"))
     page, extra = DOCS / "dependencies.md", testing["project"]["optional-dependencies"]["pytest"]
     assert set(rows(page, "## `windlass-kube`")) == names(kube["project"]["dependencies"])
-    of_machines = [*machines["project"]["dependencies"], *machines["project"]["optional-dependencies"]["openstack"]]
+    extras = machines["project"]["optional-dependencies"]
+    of_machines = [*machines["project"]["dependencies"], *extras["openstack"], *extras["signing"]]
     assert set(rows(page, "## `windlass-machines`")) == names(of_machines)
     assert set(rows(page, "## Extra `pytest` of `windlass-testing`")) == names(extra)
     development = names(read(ROOT)["dependency-groups"]["dev"]) | names(kube["build-system"]["requires"])
