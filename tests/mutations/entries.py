@@ -1378,8 +1378,8 @@ _REPORTING = (
     *_in(
         "update_status/document/uids.py",
         "update_status/document/test_uids.py",
-        ("insight.started if of_alert else None", "None"),
-        ("insight.started if of_alert else None", "insight.started"),
+        ("insight.started if of_alert else insight.remedy or None", "insight.remedy or None"),
+        ("insight.started if of_alert else insight.remedy or None", "insight.started"),
         ("insight.impact, ", ""),
     ),
     *_in(
@@ -1445,7 +1445,7 @@ _FOLLOWING = (
     *_in(
         "update_status/cli/status/verdict.py",
         "update_status/cli/test_follow.py",
-        ('not report.updating and report.control_plane.updating == "False"', "not report.updating"),
+        ('not report.updating and plane.updating == "False"', "not report.updating"),
         ("if node.managed and node.phase is not Phase.UPDATED", "if node.phase is not Phase.UPDATED"),
         ("return bool(left) and all(", "return bool(left) and any("),
     ),
@@ -1507,15 +1507,15 @@ _KEEPING = (
     *_in(
         "update_status/document/pool_parts.py",
         "update_status/document/test_round_trip.py",
-        ('managed = updating.reason != "CannotDetermine"', "managed = True"),
+        ('updating.reason not in ("CannotDetermine", "Windows"), ', "True, "),
         ("Summary(unmanaged=found.unmanaged, ", "Summary("),
     ),
     *_in(
         "update_status/expectation/__init__.py",
         "update_status/expectation/test_expect.py",
         ("left = left.after(before.to_nodes)", "pass"),
-        ("if pool.name == MASTER and pool.summary.left:", "if False:"),
-        ("before = before.with_nodes(left)", "pass"),
+        ("if pool.name in CONTROL_PLANE_POOLS and pool.summary.left:", "if False:"),
+        ("before = before.with_nodes(last)", "pass"),
         (" or is_installation(report.control_plane)", ""),
         (" and operator.health is not Health.UNAVAILABLE", ""),
         ("found = largest([found, *_back(left, units, begun, now)])", "pass"),
@@ -1537,8 +1537,11 @@ _KEEPING = (
     *_in(
         "update_status/expectation/law.py",
         "update_status/expectation/test_law.py",
-        ("max(self._at((1 - chance) * survival) - passed, share * late)", "self._at((1 - chance) * survival) - passed"),
-        ("self._at((1 - chance) * survival)", "self._at(1 - chance)"),
+        (
+            "max(self.longest((1 - chance) * survival) - passed, share * late)",
+            "self.longest((1 - chance) * survival) - passed",
+        ),
+        ("self.longest((1 - chance) * survival)", "self.longest(1 - chance)"),
     ),
     *_in(
         "update_status/reading/kept.py",
