@@ -287,7 +287,7 @@ async def test_with_a_claim_the_bases_are_unpacked_before_the_build_which_cannot
     assert mounts["bases"]["cache"] == {"name": "cache", "mountPath": "/cache"}
     assert mounts["build"]["cache"] == {"name": "cache", "mountPath": "/cache", "readOnly": True}
     # Whatever writes to the cache has nothing that must not get there.
-    needed = {"context", "pull", "trust", "work", "cache", "containers", "certificates", "lookaside"}
+    needed = {"context", "pull", "trust", "work", "cache", "containers", "drop-ins", "certificates", "lookaside"}
     assert mounts["bases"].keys() == needed
     given = {each["name"]: {v["name"]: v["value"] for v in each["env"]} for each in (first, build)}
     assert given["bases"]["BASES"] == given["build"]["BASES"] == " ".join(BASES)
