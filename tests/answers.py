@@ -17,7 +17,7 @@ from typing import Final
 
 _ELLIPSIS: Final = "..."
 _VARIES: Final = re.compile(
-    r"(?P<any>\.\.\.)|(?P<digest>\b(?=[0-9a-f]*\d)[0-9a-f]{8,64}\b)|(?P<age>\b\d+(?:ms|[smhd])\b)"
+    r"(?P<any>\.\.\.)|(?P<digest>\b(?=[0-9a-f]*\d)[0-9a-f]{8,64}\b)|(?P<age>\b(?:\d+(?:ms|[smhd]))+\b)"
     r"|(?P<more>\d+(?= more characters))|(?P<space>\s+)"
 )
 _DIGITS: Final = 8
@@ -93,7 +93,7 @@ def _pattern(line: str, names: list[str]) -> str:
                 names.append(match[0][:_DIGITS])
                 return f"([0-9a-f]{{{len(match[0])}}})"
             case "age":
-                return r"\d+(?:ms|[smhd])"
+                return r"(?:\d+(?:ms|[smhd]))+"
             case "more":
                 return r"\d+"
         return r"\s+"

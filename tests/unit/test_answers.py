@@ -19,6 +19,7 @@ HERE, THERE = "0" * 7 + "1" + "2" * 4, "0" * 7 + "3" + "4" * 4
         pytest.param(["built", ""], ["built  ", "", ""], id="empty-lines-at-the-end"),
         pytest.param(["POOL   IMAGE", "worker -"], ["POOL IMAGE", "worker      -"], id="a-table-with-other-widths"),
         pytest.param(["failed for 4s"], ["failed for 12m"], id="an-age"),
+        pytest.param(["failed for 4s"], ["failed for 3m14s"], id="an-age-of-two-numbers"),
         pytest.param(["… (265 more characters)"], ["… (7 more characters)"], id="a-number-of-characters"),
         pytest.param(["a", "...", "z"], ["a", "b", "c", "z"], id="any-lines"),
         pytest.param(["a", "...", "z"], ["a", "z"], id="no-lines"),
