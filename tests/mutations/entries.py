@@ -1924,7 +1924,6 @@ _BUILDING_IMAGES = (
         "os_build/registry/images.py",
         "os_build/registry/test_images.py",
         ("digest_of(reply.body) == reference)", "True)"),
-        ("return reply.whole and (", "return ("),
     ),
     *_in(
         "os_build/registry/index.py",
