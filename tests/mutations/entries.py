@@ -1507,7 +1507,7 @@ _KEEPING = (
     *_in(
         "update_status/document/pool_parts.py",
         "update_status/document/test_round_trip.py",
-        ('updating.reason not in ("CannotDetermine", "Windows"), ', "True, "),
+        ("not windows and updating.reason != _UNMANAGED.reason", "not windows"),
         ("Summary(unmanaged=found.unmanaged, ", "Summary("),
     ),
     *_in(

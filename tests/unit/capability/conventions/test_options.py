@@ -91,7 +91,7 @@ def test_what_is_no_duration_is_refused_with_an_example(group: click.Group, text
     assert "is not a duration: write it as 10s, 1m30s or 500ms" in result.stderr
 
 
-OFFLINE_VERBS = {("os-build", "render"), ("os-build", "build")}
+OFFLINE_VERBS = {("os-build", "render"), ("os-build", "build"), ("os-build", "trust")}
 """Commands without a cluster in a group whose other commands have one."""
 
 

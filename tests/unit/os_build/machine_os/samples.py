@@ -7,7 +7,10 @@ import msgspec
 
 from windlass.api.machineconfiguration import MachineConfigPool, RenderedMachineConfig
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
+from windlass.api.meta import K
+from windlass.kube.control.seen import Present
 from windlass.os_build.constants import RELEASE
+from windlass.os_build.machine_os.claim import Claim
 from windlass.os_build.machine_os.conditions import State, vector
 from windlass.os_build.machine_os.name import CONTROLLER
 
@@ -60,3 +63,19 @@ def machine_os_build(
         },
     }
     return msgspec.convert(tree, MachineOSBuild)
+
+
+def present(found: K, **metadata: Any) -> Present[K]:
+    replaced = msgspec.structs.replace(found.metadata, **metadata)
+    return Present(msgspec.structs.replace(found, metadata=replaced), b"{}")  # type: ignore[type-var]
+
+
+def build(state: State = State.SUCCEEDED, *, name: str = "worker-1", **metadata: Any) -> Present[MachineOSBuild]:
+    digest = DIGEST if state is State.SUCCEEDED else ""
+    return present(machine_os_build(name, state=state, digest=digest), **metadata)
+
+
+def claim(*builds: Present[MachineOSBuild], status: Any = None, asks: dict[str, str] | None = None, **of: Any) -> Claim:
+    """`asks`: annotations of the MachineOSConfig."""
+    config: Present[MachineOSConfig] = present(machine_os_config(status=status), annotations=asks or {})
+    return Claim(config=config, builds=builds, **{"name": "worker-1", **of})

@@ -1,14 +1,8 @@
 """The table of claims, row by row: what a MachineOSConfig and its MachineOSBuilds look like, and what that is."""
 
-from typing import Any
-
-import msgspec
 import pytest
 
-from tests.unit.os_build.machine_os.samples import DIGEST, REPOSITORY, machine_os_build, machine_os_config
-from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
-from windlass.api.meta import K
-from windlass.kube.control.seen import Present
+from tests.unit.os_build.machine_os.samples import DIGEST, REPOSITORY, build, claim
 from windlass.os_build.constants import REBUILD
 from windlass.os_build.machine_os.claim import (
     Again,
@@ -32,22 +26,6 @@ IMAGE = f"{REPOSITORY}@{DIGEST}"
 THERE = Found(DIGEST)
 PROBLEM = Problem("NotRendered", "nothing is rendered")
 NAMED = {"currentImagePullSpec": IMAGE, "machineOSBuild": {"name": "worker-1"}}
-
-
-def present(found: K, **metadata: Any) -> Present[K]:
-    replaced = msgspec.structs.replace(found.metadata, **metadata)
-    return Present(msgspec.structs.replace(found, metadata=replaced), b"{}")  # type: ignore[type-var]
-
-
-def build(state: State = State.SUCCEEDED, *, name: str = "worker-1", **metadata: Any) -> Present[MachineOSBuild]:
-    digest = DIGEST if state is State.SUCCEEDED else ""
-    return present(machine_os_build(name, state=state, digest=digest), **metadata)
-
-
-def claim(*builds: Present[MachineOSBuild], status: Any = None, asks: dict[str, str] | None = None, **of: Any) -> Claim:
-    """`asks`: annotations of the MachineOSConfig."""
-    config: Present[MachineOSConfig] = present(machine_os_config(status=status), annotations=asks or {})
-    return Claim(config=config, builds=builds, **{"name": "worker-1", **of})
 
 
 NEW = build(State.INITIAL)

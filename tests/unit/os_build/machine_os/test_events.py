@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.unit.os_build.machine_os.samples import NOW, machine_os_build
-from tests.unit.os_build.machine_os.test_claim import build, claim
+from tests.unit.os_build.machine_os.samples import NOW, build, claim, machine_os_build
 from windlass.os_build.builder import BuildState, Phase
 from windlass.os_build.machine_os import events
 from windlass.os_build.machine_os.conditions import State

@@ -28,7 +28,8 @@ MEANING = {
     Exit.UNREADABLE: "The input cannot be read: a kubeconfig, credentials, or a file.",
     Exit.CHANGES: "`plan` has actions, `machines --unsynced` or `openstack orphans` has rows. Nothing went wrong.",
     Exit.REFUSED: "`windlass migrate` only: the pre-flight check refused some objects; all others were moved.",
-    Exit.NEEDS_SOMEBODY: "`windlass status` only: the update has stalled, or what `--fail-on` names needs attention.",
+    Exit.NEEDS_SOMEBODY: "`windlass status` only: the update has stalled or was refused, or what `--fail-on` names "
+    "needs attention.",
     Exit.USAGE: "The command line is wrong: an unknown option, a missing argument, a value out of range.",
     Exit.BUG: "A defect of Windlass. `--log-level debug` shows where.",
     Exit.TIMED_OUT: "Something took longer than `--timeout` or `--wait`. It continues; run the command again to wait.",

@@ -74,14 +74,14 @@ def pool_condition(summary: Summary, before: tuple[PoolCondition, ...], writer: 
 def machine_config_pool(
     pool: Pool, before: MachineConfigPoolInsight | None, writer: Writer
 ) -> MachineConfigPoolInsight:
-    summary = pool.summary
+    summary, counted = pool.summary, pool.without_windows.summary
     return MachineConfigPoolInsight(
         conditions=(pool_condition(summary, before.conditions if before else (), writer),),
         name=pool.name,
         resource=_pool_of(pool.name),
         scope_type=scope_of_pool(pool.name),
         assessment=pool.assessment,
-        completion=round(summary.updated / summary.managed * 100) if summary.managed else 100,
+        completion=round(counted.updated / counted.managed * 100) if counted.managed else 100,
         paused=pool.paused,
         expected_end=expected_end(pool.expected, before.expected_end if before else None, writer),
         summaries=tuple(NodeCount(type=kind, count=getattr(summary, kind.lower())) for kind in _COUNTS),
@@ -128,7 +128,8 @@ _PHASE_OF: Final[dict[str, Phase]] = {text.reason: phase for phase, text in _PHA
 
 
 def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writer) -> NodeInsight:
-    phase = _PHASES[node.phase] if node.managed else _WINDOWS if node.windows else _UNMANAGED
+    guessed = not node.managed and node.phase in (Phase.PAUSED, Phase.PENDING)
+    phase = (_WINDOWS if node.windows else _UNMANAGED) if guessed else _PHASES[node.phase]
     name = f"Node {node.name}"
     stood = before.conditions if before else ()
     updating: Status = "True" if node.updating else "False" if node.managed else "Unknown"
@@ -141,7 +142,7 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writ
                 type="Updating",
                 status=updating,
                 reason=phase.reason,
-                message=phase.message,
+                message=_WINDOWS.message if node.windows else phase.message,
                 last_transition_time=writer.changed(stood, "Updating", updating),
             ),
             NodeCondition(
@@ -196,12 +197,13 @@ def _node(found: NodeInsight, *, paused: bool) -> Node:
     updating, available, degraded = (
         condition_of(found.conditions, kind) for kind in ("Updating", "Available", "Degraded")
     )
-    managed, windows = updating.reason not in ("CannotDetermine", "Windows"), updating.reason == "Windows"
-    guessed = Phase.PAUSED if paused else Phase.PENDING
+    # The text of oc has the phase of a Windows node too, if it has the annotations of a Machine Config Daemon.
+    windows = updating.message == _WINDOWS.message
+    managed = not windows and updating.reason != _UNMANAGED.reason
     unavailable, is_degraded = available.status == "False", degraded.status == "True"
     return Node(
         name=found.name,
-        phase=_PHASE_OF.get(updating.reason, Phase.PENDING) if managed else guessed,
+        phase=_PHASE_OF.get(updating.reason, Phase.PAUSED if paused and not managed else Phase.PENDING),
         managed=managed,
         windows=windows,
         since=known_moment(found.step_started_at),

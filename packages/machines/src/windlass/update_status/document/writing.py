@@ -163,7 +163,7 @@ def _some(texts: Sequence[str], most: int, what: str, writer: Writer) -> tuple[s
 def _overview(report: Report, now: Moment) -> Overview:
     plane = report.control_plane
     found = progress(plane, now)
-    workers = [pool.summary for pool in report.pools if pool.name not in CONTROL_PLANE_POOLS]
+    workers = [pool.without_windows.summary for pool in report.pools if pool.name not in CONTROL_PLANE_POOLS]
     updated, managed = sum(one.updated for one in workers), sum(one.managed for one in workers)
     return Overview(
         updating=report.updating,
