@@ -30,7 +30,7 @@ check: lint ## a minute: lint, types, and the unit tests that mirror what change
 lowest: .venv/ready ## three minutes: the unit tests of the runtime with the lowest versions that it declares
 	$(UV) venv --quiet --clear --python .venv/bin/python .lowest
 	$(UV) pip install --quiet --python .lowest/bin/python --resolution lowest-direct -e ./packages/kube
-	$(UV) pip install --quiet --python .lowest/bin/python -e './packages/testing[openstack,pytest]' -e ./packages/machines \
+	$(UV) pip install --quiet --python .lowest/bin/python -e './packages/testing[openstack,pytest]' -e './packages/machines[signing]' \
 	  'hypothesis>=6.170' 'pytest-asyncio>=1.5' 'pytest-timeout>=2.4' 'pytest-xdist>=3.6'
 	.lowest/bin/python -m pytest -n 2 --dist loadfile tests/unit/kube
 
