@@ -72,7 +72,8 @@ async def test_heartbeats_of_500_nodes_cause_no_request(
             async with room:
                 await beat(admin, number % NODES)
         lasted, later = time.monotonic() - began, await keeper.figures()
-    assert requests(plane)[asked:] == []
+    # MachineOSBuilds are not served here, and it is asked now and then whether they are.
+    assert [each for each in requests(plane)[asked:] if "machineosbuilds" not in each] == []
     # One may still be due for an earlier write: on a machine under load it is put off.
     assert later[DECISIONS] - earlier[DECISIONS] <= 1
     print(f"{SECONDS * RATE} heartbeats in {lasted:.1f} s")

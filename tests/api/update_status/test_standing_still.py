@@ -130,6 +130,8 @@ def records_ended(admin: Client) -> Any:
 
 
 def expected(found: UpdateStatusStatus, pool: str) -> bool:
+    if found.overview is None:  # nothing is written yet
+        return False
     return any(one.expected is not None for one in report(found).pools if one.name == pool)
 
 

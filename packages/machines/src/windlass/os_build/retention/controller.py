@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from windlass.api.core import ConfigMap, Namespace, Node, Secret
-from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool
+from windlass.api.machineconfiguration import ControllerConfig, MachineConfig, MachineConfigPool, OSImageStream
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.asking import ObjectAnswerer
 from windlass.kube.control.controller import Controller, Watch
@@ -74,6 +74,7 @@ def images_controller(
             ),
             Watch(Secret, _nobody, namespace=namespace, indexes={BY_NAME: _own_name}, metadata_only=True),
             Watch(ControllerConfig, _nobody, cache_only=True, optional=True),
+            Watch(OSImageStream, _nobody, cache_only=True, optional=True),
             Watch(Node, _nobody, metadata_only=True, cache_only=True, optional=True),
             Watch(
                 MachineOSConfig,
