@@ -8,12 +8,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 from yarl import URL
 
 from windlass.kube.foreign import Malformed, read_json
+from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import DIGEST, Target
 from windlass.os_build.registry.answers import NO_SUCH, REFUSED, Reply, shown
 from windlass.os_build.registry.conversation import Conversation, location
@@ -199,6 +201,22 @@ class Repository:
             remedy = f"correct the credentials in {self._origin}, or allow their user to do that"
             raise Trouble(Why.DENIED, f"the registry refuses to {what} ({reply}): {remedy}")
         raise Trouble(Why.UNANSWERED, f"the registry does not {what}: it answers {reply}")
+
+
+class Registries(Protocol):
+    """`windlass.os_build.registry.registry.Registry`."""
+
+    def repository(
+        self, target: Target, login: Login | None, *, actions: str, origin: str, egress: Egress
+    ) -> Repository: ...
+
+
+def repository_for(
+    registries: Registries, target: Target, auths: Auths, *, actions: str, secret: str, egress: Egress
+) -> Repository:
+    """The repository, as the user that `auths` have for it; `secret` names the Secret that they are from."""
+    login = auths.login(target.host, target.path)
+    return registries.repository(target, login, actions=actions, origin=f"Secret {secret}", egress=egress)
 
 
 def _is_absent(reply: Reply) -> bool:

@@ -11,12 +11,12 @@ from windlass.kube.clock import Clock, SystemClock
 from windlass.kube.control.plan import Request
 from windlass.kube.control.question import Question
 from windlass.kube.together import together
-from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.credentials import Auths
 from windlass.os_build.environment import Egress
 from windlass.os_build.inputs.labels import CLUSTER_LABEL
 from windlass.os_build.pool.questions import Credentials
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.repository import Repository, Trouble, Why
+from windlass.os_build.registry.repository import Registries, Repository, Trouble, Why, repository_for
 from windlass.os_build.request import Problem
 from windlass.os_build.retention.rule import Contents, Held, Missing, Untold
 
@@ -77,14 +77,6 @@ class RemoveImage(Request, frozen=True, kw_only=True):
     egress: Egress = Egress()
 
 
-class Registries(Protocol):
-    """`windlass.os_build.registry.registry.Registry`."""
-
-    def repository(
-        self, target: Target, login: Login | None, *, actions: str, origin: str, egress: Egress
-    ) -> Repository: ...
-
-
 class Materials(Protocol):
     """`windlass.os_build.pool.questions.MaterialsAnswerer`."""
 
@@ -107,12 +99,12 @@ class ImagesCarrier:
         return str(trouble)
 
     async def send(self, request: RemoveImage, /) -> bool:
-        target = Target.parse(request.target)
-        repository = self.registries.repository(
-            target,
-            request.auths.login(target.host, target.path),
+        repository = repository_for(
+            self.registries,
+            Target.parse(request.target),
+            request.auths,
             actions="pull,push,delete",
-            origin=f"Secret {request.secret}",
+            secret=request.secret,
             egress=request.egress,
         )
         try:
@@ -148,11 +140,12 @@ class ImagesAnswerer:
                 push = await self._materials.credentials(asked)
                 if isinstance(push, Problem):
                     return Contents({digest: Untold(push.text) for digest in question.digests})
-                repository = self._carrier.registries.repository(
+                repository = repository_for(
+                    self._carrier.registries,
                     target,
-                    push.login(target.host, target.path),
+                    push,
                     actions="pull",
-                    origin=f"Secret {self._namespace}/{asked.secret}",
+                    secret=f"{self._namespace}/{asked.secret}",
                     egress=question.egress,
                 )
                 return await look(repository, question.digests, lists=question.lists)

@@ -3,18 +3,18 @@
 A document that is not attached keeps no image back.
 """
 
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
 from windlass.kube.clock import Clock
 from windlass.kube.control.plan import Request
 from windlass.kube.control.question import Question
-from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.credentials import Auths
 from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.outcomes import Outcomes
-from windlass.os_build.registry.repository import Repository, Trouble
+from windlass.os_build.registry.repository import Registries, Trouble, repository_for
 from windlass.os_build.sbom.attach import attach
 
 SYSTEM: Final = "contents"
@@ -62,14 +62,6 @@ class AttachContents(Request, frozen=True, kw_only=True):
     egress: Egress = Egress()
 
 
-class Registries(Protocol):
-    """`windlass.os_build.registry.registry.Registry`."""
-
-    def repository(
-        self, target: Target, login: Login | None, *, actions: str, origin: str, egress: Egress
-    ) -> Repository: ...
-
-
 class ContentsCarrier:
     """Sends AttachContents, and answers IsAttached."""
 
@@ -82,12 +74,12 @@ class ContentsCarrier:
 
     async def send(self, request: AttachContents, /) -> str:
         repository, _, digest = request.image.partition("@")
-        target = Target.parse(repository)
-        found = self._registries.repository(
-            target,
-            request.auths.login(target.host, target.path),
+        found = repository_for(
+            self._registries,
+            Target.parse(repository),
+            request.auths,
             actions="pull,push",
-            origin=f"Secret {request.secret}",
+            secret=request.secret,
             egress=request.egress,
         )
         try:

@@ -9,18 +9,18 @@ The registry is asked once for an image in the life of a process. What failed is
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
 from windlass.kube.clock import Clock
 from windlass.kube.control.plan import Request
 from windlass.kube.control.question import Question
-from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.credentials import Auths
 from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
 from windlass.os_build.registry.outcomes import Outcomes
-from windlass.os_build.registry.repository import Repository, Trouble, Why
+from windlass.os_build.registry.repository import Registries, Trouble, Why, repository_for
 
 SYSTEM: Final = "signatures"
 COUNTS: Final = {Why.UNANSWERED: 25.0, Why.DENIED: 290.0, Why.UNSUPPORTED: 290.0}
@@ -71,14 +71,6 @@ class SignImage(Request, frozen=True, kw_only=True):
     egress: Egress = Egress()
 
 
-class Registries(Protocol):
-    """`windlass.os_build.registry.registry.Registry`."""
-
-    def repository(
-        self, target: Target, login: Login | None, *, actions: str, origin: str, egress: Egress
-    ) -> Repository: ...
-
-
 class Unasked:
     """Answers that nobody has tried."""
 
@@ -108,11 +100,12 @@ class SignaturesCarrier:
         target = Target.parse(repository)
         try:
             key = await asyncio.to_thread(read_key, request.key.data)
-            found = self._registries.repository(
+            found = repository_for(
+                self._registries,
                 target,
-                request.auths.login(target.host, target.path),
+                request.auths,
                 actions="pull,push",
-                origin=f"Secret {request.secret}",
+                secret=request.secret,
                 egress=request.egress,
             )
             await sign(found, digest, key)
