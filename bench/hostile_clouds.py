@@ -160,12 +160,12 @@ def _hostile() -> Iterator[tuple[list[str], list[str]]]:
     end = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
+        with suppress(OSError, asyncio.CancelledError):
             while await reader.read(65536):
                 pass
 
     async def trickle(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
+        with suppress(OSError, asyncio.CancelledError):
             writer.write(b"HTTP/1.1 200 OK\r\nX-A: ")
             while True:
                 writer.write(b"a")
