@@ -33,8 +33,27 @@ class Place:
         self.api = MemoryApi(*kinds, Secret, clock=lambda: START)
         self.api.load(secret())
 
-    def has(self, kind: type[Any], name: str, namespace: str = NAMESPACE, *, status: Any = None, **spec: Any) -> None:
-        metadata = {"name": name, "namespace": namespace, "labels": {CLUSTER_LABEL: "one"}}
+    def has(
+        self,
+        kind: type[Any],
+        name: str,
+        namespace: str = NAMESPACE,
+        *,
+        status: Any = None,
+        labels: dict[str, str] | None = None,
+        owner: type[Any] | None = None,
+        **spec: Any,
+    ) -> None:
+        metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+        metadata["labels"] = {CLUSTER_LABEL: "one"} if labels is None else labels
+        if owner is not None:
+            reference = {
+                "apiVersion": owner.RESOURCE.api_version,
+                "kind": owner.RESOURCE.kind,
+                "name": name,
+                "uid": "u",
+            }
+            metadata["ownerReferences"] = [reference]
         resource = kind.RESOURCE
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec}
         self.api.load({**whole, "status": status or {}})
@@ -78,8 +97,8 @@ async def test_a_cluster_that_does_not_exist_is_an_error(place: Place) -> None:
     assert await place.look("other/two") == (
         [],
         [
-            "no OpenStackCluster, OpenStackFloatingIPPool or Machine of the Machine API on OpenStack is named two "
-            "in namespace other"
+            "no OpenStackCluster, OpenStackFloatingIPPool, Machine of the Machine API on OpenStack, or "
+            "OpenStackMachine or OpenStackServer that belongs to no cluster is named two in namespace other"
         ],
     )
 
@@ -87,6 +106,28 @@ async def test_a_cluster_that_does_not_exist_is_an_error(place: Place) -> None:
 async def test_without_the_kind_its_definition_is_missing() -> None:
     _, (trouble,) = await Place(OpenStackServer).look()
     assert trouble.endswith("install its CustomResourceDefinition")
+
+
+async def test_what_belongs_to_no_cluster_follows_with_its_server(place: Place) -> None:
+    gone = {CLUSTER_LABEL: "gone"}
+    place.has(OpenStackServer, "jump", labels={}, identityRef=IDENTITY)
+    place.has(OpenStackMachine, "orphaned", labels=gone)
+    place.has(OpenStackServer, "orphaned", labels=gone, owner=OpenStackMachine, identityRef=IDENTITY)
+    place.has(OpenStackServer, "bastion", identityRef=IDENTITY)  # with the label of cluster one
+    names, troubles = await place.look(namespace=NAMESPACE)
+    assert (names[-2:], troubles) == ([f"{NAMESPACE}/orphaned", f"{NAMESPACE}/jump"], [])
+    machine, jump = place.trees[-2:]
+    assert (machine.kind, machine.notes) == ("OpenStackMachine", ("its cluster gone has no OpenStackCluster",))
+    assert [each.kind for each in machine.children] == ["OpenStackServer"]
+    assert (jump.kind, jump.notes) == ("OpenStackServer", ())
+    assert await place.look("jump") == ([f"{NAMESPACE}/jump"], [])
+
+
+async def test_a_machine_of_no_cluster_and_without_credentials_is_shown(place: Place) -> None:
+    place.has(OpenStackMachine, "alone", labels={})
+    names, (trouble,) = await place.look("alone")
+    assert names == [f"{NAMESPACE}/alone"]
+    assert trouble.startswith("the cloud was not asked: it names no credentials")
 
 
 def provider_spec(**fields: Any) -> dict[str, Any]:

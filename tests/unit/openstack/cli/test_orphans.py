@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from windlass.model import MemoryApi
 from windlass.openstack.cli.left_over import Found, OrphansRequest, Unknowable, carry_out, look, render
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import Credentials
-from windlass.openstack.cloud.marks import described
+from windlass.openstack.cloud.marks import described, place_of
 from windlass.openstack.cloud.wire import Http
 from windlass.openstack.constants import MARK_ANNOTATION
 from windlass.openstack.overview.orphans import Orphan
@@ -66,11 +67,12 @@ class Cluster:
         found, troubles = await look(self.api, self.world.clouds(), OrphansRequest(machine_api=NAMESPACE))
         return [each.orphan.mark for each in found], troubles
 
-    async def run(self, *, hours: float = 2.0, **how: Any) -> int:
+    async def run(self, *, hours: float = 2.0, api: Any = (), **how: Any) -> int:
         """The exit code of the command, so many hours after the ports were made."""
         later = datetime.fromisoformat(self.world.cloud.services.time()) + timedelta(hours=hours)
         request = OrphansRequest(ask=False, **how)
-        return await carry_out(self.api, self.world.clouds(), request, where="here", now=lambda: later)
+        asked = self.api if api == () else api
+        return await carry_out(asked, self.world.clouds(), request, where="here", now=lambda: later)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +184,63 @@ async def test_what_is_an_orphan_must_be_knowable(kinds: tuple[type[Any], ...], 
     assert error.value.message == why
 
 
+def in_place(place: str, number: int) -> str:
+    return f"{MARK[:-1]}{number}/0123456789abcdef/{place}"
+
+
+@pytest.mark.parametrize(
+    ("owners", "places"),
+    [
+        ((), ["cluster/prod/one", "server/prod/one", "server/dev/two", f"server/{'n' * 63}~0123456789abcdef"]),
+        (("prod",), ["cluster/prod/one", "server/prod/one"]),
+        (("dev/two",), ["server/dev/two"]),
+        (("dev/two", "prod/one"), ["cluster/prod/one", "server/prod/one", "server/dev/two"]),
+        (("dev/tw", "pro", "server"), []),
+    ],
+)
+async def test_without_a_cluster_all_marks_of_a_project_are_shown_or_those_of_the_owners_that_are_named(
+    owners: tuple[str, ...], places: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = ["cluster/prod/one", "server/prod/one", "server/dev/two", f"server/{'n' * 63}~0123456789abcdef"]
+    cluster = Cluster(*(in_place(place, number) for number, place in enumerate(every)))
+    await cluster.make_ports()
+    monkeypatch.setattr("windlass.openstack.cli.left_over.of_user", lambda name: Credentials({}, name, "", "", "yours"))
+    request = OrphansRequest(os_cloud="demo", no_cluster=True, owners=owners)
+    found, troubles = await look(None, cluster.world.clouds(), request)
+    assert (sorted(place_of(each.orphan.mark) for each in found), troubles) == (sorted(places), [])
+    assert all("no cluster was asked" in line for line in render(found, request, now=START)[1:])
+
+
+async def test_without_a_cluster_only_what_the_named_owners_had_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(in_place("server/prod/one", 1), in_place("server/prod/two", 2))
+    await cluster.make_ports()
+    monkeypatch.setattr("windlass.openstack.cli.left_over.of_user", lambda name: Credentials({}, name, "", "", "yours"))
+    how = {"os_cloud": "demo", "no_cluster": True, "owners": ("prod/one",), "delete": True}
+    assert await cluster.run(api=None, **how) == Exit.OK
+    (left,) = cluster.world.cloud.services.ports.values()
+    assert left["description"].endswith("server/prod/two")
+
+
+def test_without_a_kubeconfig_a_project_that_is_named_is_shown_and_nothing_is_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[OrphansRequest] = []
+
+    async def instead(api: Any, clouds: Any, request: OrphansRequest, **where: Any) -> Exit:
+        asked.append(request)
+        return Exit.CHANGES
+
+    monkeypatch.setattr("windlass.openstack.cli.left_over.carry_out", instead)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert main(["openstack", "orphans", "--os-cloud", "demo"]) == Exit.CHANGES
+    assert [each.no_cluster for each in asked] == [True]
+    assert main(["openstack", "orphans", "--os-cloud", "demo", "--delete", "--yes"]) == Exit.UNREADABLE
+    assert main(["openstack", "orphans"]) == Exit.UNREADABLE
+    assert capsys.readouterr().err.count("no kubeconfig") == 2
+    assert len(asked) == 1
+
+
 OF_ONE = f"{MARK}/0123456789abcdef/cluster/prod/one"
 
 
@@ -230,7 +289,12 @@ def test_programs_get_every_field() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-n", "x"], "owners are looked for in all namespaces: leave out -n"),
+        (["-n", "x"], "owners are looked for in all namespaces: leave out -n, or say --owner NAMESPACE"),
+        (["--no-cluster"], "--no-cluster: no object can name the project: say --os-cloud NAME"),
+        (
+            ["--no-cluster", "--os-cloud", "x", "--delete", "--yes"],
+            "--no-cluster --delete: nobody knows which objects exist: say whose with --owner NAMESPACE",
+        ),
         (["--delete"], "--delete changes many objects and needs a terminal to ask for confirmation: add --yes"),
     ],
 )

@@ -96,6 +96,10 @@ class ConfigError(KubeError):
     """Credentials or cluster configuration cannot be used; the message names the file and the field."""
 
 
+class NoKubeconfig(ConfigError):
+    """Nothing says where a cluster is: there is no kubeconfig, and this is no pod."""
+
+
 class TransportError(KubeError):
     """No answer came: refused, reset, timed out, or TLS failed. Or a proxy answered a GET with a page of its own."""
 

@@ -34,7 +34,7 @@ from windlass.kube.config.credentials import (
 from windlass.kube.config.exec_plugin import ExecPlugin
 from windlass.kube.config.in_cluster import in_cluster, is_in_cluster
 from windlass.kube.config.kubeconfig import Context, Kubeconfig, KubeconfigCluster, Named, User
-from windlass.kube.errors import ConfigError
+from windlass.kube.errors import ConfigError, NoKubeconfig
 from windlass.kube.foreign import read_json
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -64,7 +64,7 @@ def load(
         return in_cluster(namespace=namespace, impersonate=impersonate, environ=environ)
     if not present:
         looked = ", ".join(map(str, candidates))
-        raise ConfigError(
+        raise NoKubeconfig(
             f"no kubeconfig: {looked} does not exist, and this is no pod (KUBERNETES_SERVICE_HOST is not set); "
             "give --kubeconfig FILE, or set KUBECONFIG"
         )

@@ -14,24 +14,35 @@ from windlass.capability.conventions.connection import connect
 from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings
 from windlass.capability.conventions.table import Cell, Column, Table
+from windlass.kube.errors import NoKubeconfig
 from windlass.kube.process.colour import colourful
 from windlass.kube.verbs import Api
 from windlass.openstack.cloud.account import Account
 from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.cloud.credentials import of_user
 from windlass.openstack.cloud.failures import Unauthenticated
-from windlass.openstack.cloud.marks import in_words, place_of
+from windlass.openstack.cloud.marks import in_words, is_owned_in, place_of
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.overview.cleaning import clean
 from windlass.openstack.overview.orphans import Orphan, is_young, orphans
-from windlass.openstack.overview.reading import OWNERS, Objects, Projects, holdings_of, identities, objects
+from windlass.openstack.overview.reading import (
+    OWNERS,
+    Objects,
+    Projects,
+    account_of,
+    holdings_of,
+    identities,
+    objects,
+)
 
 NOTHING: Final = "-"
 
 
 class OrphansRequest(NamedTuple):
     """Which orphans to look for, how to print them, and what to do about them. `seconds`: how long deletion may
-    take. `machine_api`: the namespace whose Machines of the Machine API name credentials."""
+    take. `machine_api`: the namespace whose Machines of the Machine API name credentials. `owners`: only those of
+    these, each NAMESPACE or NAMESPACE/NAME; empty: of all. `no_cluster`: no cluster is asked for owners, so all that
+    has a mark counts."""
 
     form: str = "table"
     headings: bool = True
@@ -41,6 +52,13 @@ class OrphansRequest(NamedTuple):
     os_cloud: str = ""
     seconds: float = 600.0
     machine_api: str = MACHINE_API_NAMESPACE
+    owners: tuple[str, ...] = ()
+    no_cluster: bool = False
+
+    @property
+    def why(self) -> str:
+        """Why what is found counts as an orphan."""
+        return "no cluster was asked" if self.no_cluster else "no object has this mark"
 
 
 class Found(NamedTuple):
@@ -61,18 +79,32 @@ class Unknowable(click.ClickException):
 
 
 async def show(settings: Settings, request: OrphansRequest) -> Exit:
-    """`windlass openstack orphans`. Raises KubeErrors, and Unknowable."""
+    """`windlass openstack orphans`. Without a kubeconfig, what a project has is shown as with `no_cluster`, and nothing
+    is deleted. Raises KubeErrors, and Unknowable."""
+    try:
+        server = "" if request.no_cluster else connection(settings).server
+    except NoKubeconfig:
+        if not request.os_cloud or request.delete:
+            raise
+        server, request = "", request._replace(no_cluster=True)
+    if not server:
+        async with Clouds() as clouds:
+            return await carry_out(None, clouds, request, where="no cluster")
     async with connect(settings) as client, Clouds() as clouds:
-        return await carry_out(client, clouds, request, where=connection(settings).server)
+        return await carry_out(client, clouds, request, where=f"{server} only")
 
 
 async def carry_out(
-    api: Api, clouds: Clouds, request: OrphansRequest, *, where: str, now: Callable[[], datetime] = _now
+    api: Api | None, clouds: Clouds, request: OrphansRequest, *, where: str, now: Callable[[], datetime] = _now
 ) -> Exit:
-    """The same with these connections; `where` is the API server, for people."""
+    """The same with these connections; `where` is the API server, for people. `api` None: without a cluster."""
     found, troubles = await look(api, clouds, request)
     for text in troubles:
         complaints.say("error", text)
+    if request.no_cluster and found:
+        complaints.warn(
+            "no cluster was asked: what objects that exist have is shown too, of all clusters that use the project"
+        )
     if not request.delete or not found:
         _print(found, request, now())
         if not (found or troubles):
@@ -84,7 +116,7 @@ async def carry_out(
         complaints.warn(f"{text}their owner may be at work elsewhere; --all-ages deletes them too")
     if chosen and request.ask:
         _print(chosen, request._replace(form="table"), now(), err=True)
-        complaints.warn(f"their owners were looked for in {where} only; other clusters may use the same project")
+        complaints.warn(f"their owners were looked for in {where}; other clusters may use the same project")
         if not terminal.agreed(f"Delete these {len(chosen)} resources?"):
             return Exit.FAILED
     results = await deleted(chosen, request)
@@ -93,19 +125,20 @@ async def carry_out(
     return Exit.FAILED if troubles or any(each.result != "deleted" for each in results) else Exit.OK
 
 
-async def look(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[list[Found], list[str]]:
+async def look(api: Api | None, clouds: Clouds, request: OrphansRequest) -> tuple[list[Found], list[str]]:
     """The orphans, and the projects that could not be asked, in sentences. Raises KubeErrors, and Unknowable."""
     accounts, troubles = await _accounts(api, clouds, request)
     sights = await holdings_of(accounts.values())
     troubles += [sight for sight in sights.values() if isinstance(sight, str)]
     # Machines of all namespaces count, also those that are not served: what an object may own is never an orphan.
     # Listed after the clouds were asked: the mark of a resource is in its owner before the resource exists.
-    known = (await _owners(api)).uuids()
+    known = (await _owners(api)).uuids() if api is not None else frozenset[str]()
     found = {
         (orphan.kind, orphan.id): Found(orphan, accounts[key])
         for key, sight in sights.items()
         if not isinstance(sight, str)
         for orphan in orphans(sight, known)
+        if not request.owners or any(is_owned_in(orphan.mark, owner) for owner in request.owners)
     }
     return sorted(found.values(), key=lambda each: (each.orphan.mark, each.orphan.kind, each.orphan.name)), troubles
 
@@ -117,16 +150,16 @@ async def _owners(api: Api) -> Objects:
     return found
 
 
-async def _accounts(api: Api, clouds: Clouds, request: OrphansRequest) -> tuple[dict[str, Account], list[str]]:
+async def _accounts(api: Api | None, clouds: Clouds, request: OrphansRequest) -> tuple[dict[str, Account], list[str]]:
     """The projects to look at, by key."""
-    projects = Projects(api, clouds)
     answers: list[Account | str] = []
-    if request.os_cloud:
+    if request.os_cloud or api is None:
         try:
-            answers.append(await projects.of(of_user(request.os_cloud)))
+            answers.append(await account_of(clouds, of_user(request.os_cloud)))
         except Unauthenticated as wrong:
             raise Unknowable(wrong.fault) from None
     else:
+        projects = Projects(api, clouds)
         named = identities(await _owners(api), machine_api=request.machine_api)
         answers += [await projects.account(each) for each in named]
         if not answers:
@@ -160,7 +193,7 @@ def _print(found: Sequence[Found], request: OrphansRequest, now: datetime, *, er
 def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, colour: bool = False) -> list[str]:
     """The lines of standard output."""
     if request.form in ("json", "yaml"):
-        return [output.items(request.form, map(tree, found))]
+        return [output.items(request.form, (tree(each, why=request.why) for each in found))]
     if not found:
         return []
     columns: list[Column[Found]] = [
@@ -176,11 +209,11 @@ def render(found: Sequence[Found], request: OrphansRequest, *, now: datetime, co
             Column("REASON", lambda each: Cell(each.problem or NOTHING)),
         ]
     else:
-        columns.append(Column("WHY", lambda each: Cell("no object has this mark")))
+        columns.append(Column("WHY", lambda each: Cell(request.why)))
     return Table(columns, colour=colour).lines(found, headings=request.headings)
 
 
-def tree(found: Found) -> dict[str, Any]:
+def tree(found: Found, *, why: str) -> dict[str, Any]:
     """The item of `-o json` and `-o yaml`."""
     orphan = found.orphan
     return {
@@ -191,7 +224,7 @@ def tree(found: Found) -> dict[str, Any]:
         "owner": in_words(orphan.mark) if place_of(orphan.mark) else None,
         "created": orphan.created or None,
         "credentials": found.account.where,
-        "why": "no object has this mark",
+        "why": why,
         "result": found.result or None,
         "problem": found.problem or None,
     }

@@ -20,6 +20,18 @@ from windlass.openstack.capability import machine_api_namespace
     help="The project of this entry of your clouds.yaml. [default: those of all credentials that objects name]",
 )
 @click.option(
+    "--no-cluster",
+    is_flag=True,
+    help="Ask no cluster which owners exist: what has a mark is shown, also of objects that exist. Needs --os-cloud.",
+)
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAMESPACE[/NAME]",
+    help="Only what these objects had, or all objects of a namespace; may be repeated.",
+)
+@click.option(
     "--timeout",
     type=Duration(),
     default="10m",
@@ -38,6 +50,8 @@ def command(
     yes: bool,
     all_ages: bool,
     os_cloud: str | None,
+    no_cluster: bool,
+    owners: tuple[str, ...],
     timeout: float,
     form: str,
     no_headers: bool,
@@ -54,6 +68,9 @@ def command(
     --machine-api-namespace say which projects are looked at. What programs make with create_instance is never an
     orphan.
 
+    Where the management cluster is lost, --no-cluster --os-cloud NAME shows all that has a mark in that project, and
+    --delete wants the --owner.
+
     Without --delete nothing is changed, and the exit code is 3 if there are orphans. With it the exit code is 0 if all
     of them are gone.
     """
@@ -63,7 +80,13 @@ def command(
     from windlass.openstack.cli.left_over import OrphansRequest, show
 
     if settings.namespace is not None:
-        raise click.UsageError("owners are looked for in all namespaces: leave out -n")
+        raise click.UsageError("owners are looked for in all namespaces: leave out -n, or say --owner NAMESPACE")
+    if no_cluster and not os_cloud:
+        raise click.UsageError("--no-cluster: no object can name the project: say --os-cloud NAME")
+    if no_cluster and delete and not owners:
+        raise click.UsageError(
+            "--no-cluster --delete: nobody knows which objects exist: say whose with --owner NAMESPACE"
+        )
     if delete and not yes:
         terminal.need("--delete")
     request = OrphansRequest(
@@ -74,6 +97,8 @@ def command(
         all_ages=all_ages,
         os_cloud=os_cloud or "",
         seconds=timeout,
+        owners=owners,
+        no_cluster=no_cluster,
         machine_api=machine_api_namespace,
     )
     return asyncio.run(show(settings, request))

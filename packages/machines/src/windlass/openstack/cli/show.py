@@ -7,8 +7,10 @@ from typing import Any, Final, NamedTuple
 import click
 import msgspec
 
+from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_pool import OpenStackFloatingIPPool
+from windlass.api.capo_server import OpenStackServer
 from windlass.api.mapi import Machine
 from windlass.capability.conventions import complaints, output
 from windlass.capability.conventions.connection import connect
@@ -23,12 +25,15 @@ from windlass.openstack.cloud.clouds import Clouds
 from windlass.openstack.machine_api.constants import MACHINE_API_NAMESPACE
 from windlass.openstack.machine_api.provider_spec import is_ours
 from windlass.openstack.overview.reading import OWNERS, Objects, Projects, objects, trees
-from windlass.openstack.overview.tree import UNKNOWN, Node, flat
+from windlass.openstack.overview.tree import UNKNOWN, Node, alone, flat
 
 NOTHING: Final = "-"
 ROOTS: Final = (OpenStackCluster, OpenStackFloatingIPPool, Machine)
-"""The kinds that have trees of their own, in the order in which they are shown."""
-_KINDS: Final = "OpenStackCluster, OpenStackFloatingIPPool or Machine of the Machine API on OpenStack"
+"""The kinds that have trees of their own, in the order in which they are shown. What is alone follows."""
+_KINDS: Final = (
+    "OpenStackCluster, OpenStackFloatingIPPool, Machine of the Machine API on OpenStack, or OpenStackMachine or"
+    " OpenStackServer that belongs to no cluster"
+)
 _LONGEST_MESSAGE: Final = 80
 _COLOURS: Final = {"True": "green", "False": "red", "Unknown": "yellow"}
 _STATES: Final = {
@@ -151,6 +156,8 @@ def _wanted(found: Objects, name: str) -> Iterator[Present[Any]]:
         for each in sorted(found.all(kind), key=lambda each: (each.metadata.namespace, each.metadata.name)):
             if name in ("", each.metadata.name) and (kind is not Machine or is_ours(each.object)):
                 yield each
+    apart = alone(found.all(OpenStackCluster), found.all(OpenStackMachine), found.all(OpenStackServer))
+    yield from (each for each in apart if name in ("", each.metadata.name))
 
 
 def _is_blind(note: str) -> bool:

@@ -39,13 +39,14 @@ def command(
     settings: Settings, wanted: str | None, *, form: str, watch: bool, no_headers: bool, machine_api_namespace: str
 ) -> int:
     """Show OpenStackClusters with their networks, load balancers, addresses, machines and servers,
-    OpenStackFloatingIPPools with their floating IPs, and Machines of the Machine API with their servers: the state that
-    the cloud has for each resource, and the condition Ready of each object.
+    OpenStackFloatingIPPools with their floating IPs, Machines of the Machine API with their servers, and
+    OpenStackMachines and OpenStackServers that belong to no cluster: the state that the cloud has for each resource,
+    and the condition Ready of each object.
 
-    CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster, a pool or a Machine; without it, all are shown, with
-    -n those of a namespace. Machines are looked for in the namespace of --machine-api-namespace only. A resource that
-    an object records and that does not exist is named, and so is one that has the mark of an object and is not
-    recorded.
+    CLUSTER is the NAME or NAMESPACE/NAME of an OpenStackCluster, or of another object that has a tree; without it, all
+    are shown, with -n those of a namespace. Machines are looked for in the namespace of --machine-api-namespace only. A
+    resource that an object records and that does not exist is named, and so is one that has the mark of an object and
+    is not recorded.
 
     The cloud is asked with the credentials of the objects, so you need the right to read their Secrets. It is asked
     for one list of each kind of resource, however many machines there are.

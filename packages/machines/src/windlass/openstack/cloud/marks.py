@@ -105,6 +105,14 @@ def is_root_of_object(root: str) -> bool:
     return _version(root) == 4
 
 
+def is_owned_in(mark: str, owner: str) -> bool:
+    """Whether the object of the mark is `owner`, NAMESPACE/NAME, or in that namespace."""
+    namespace, _, name = owner.partition("/")
+    if name:
+        return place_of(mark) in {place(kind, namespace, name) for kind in _KINDS}
+    return place_of(mark).split("/")[1:2] == [namespace]
+
+
 def in_words(mark: str) -> str:
     """Whose it is, for people. The mark itself is never told."""
     kind, _, rest = place_of(mark).partition("/")

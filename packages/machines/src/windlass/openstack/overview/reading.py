@@ -50,10 +50,12 @@ from windlass.openstack.overview.tree import (
     Of,
     blind,
     instance,
+    is_of,
     members,
     of_object,
     recorded_elsewhere,
     tree,
+    tree_alone,
 )
 from windlass.openstack.ownership import Claim, claim_of
 from windlass.openstack.questions import authority
@@ -172,24 +174,29 @@ class Projects:
             if isinstance(ca, IdentityTrouble):
                 return ca.message
             found = replace(found, cacert=ca)
-        return await self.of(found)
+        return await account_of(self._clouds, found)
 
-    async def of(self, credentials: Credentials) -> Account | str:
-        try:
-            return await self._clouds.project(credentials)
-        except CloudFailure as failure:
-            return str(failure)
+
+async def account_of(clouds: Clouds, credentials: Credentials) -> Account | str:
+    """The project of the credentials, or why it cannot be asked."""
+    try:
+        return await clouds.project(credentials)
+    except CloudFailure as failure:
+        return str(failure)
 
 
 async def trees(found: Objects, projects: Projects, wanted: Sequence[Present[Any]]) -> list[Node]:
-    """The tree of each of the `wanted` objects: OpenStackClusters, OpenStackFloatingIPPools, and Machines of the
-    Machine API. Each project is listed once. Raises KubeErrors."""
+    """The tree of each of the `wanted` objects: OpenStackClusters, OpenStackFloatingIPPools, Machines of the Machine
+    API, and what is `alone`. Each project is listed once. Raises KubeErrors."""
     machines, servers = found.all(OpenStackMachine), found.all(OpenStackServer)
     groups = [members(each, machines, servers) if _is_cluster(each) else None for each in wanted]
     asked: dict[Identity | None, Account | str] = {}
     also: dict[str, dict[Query, None]] = {}
+    made = {
+        id(root): next((each for each in servers if is_of(each, root)), None) for root in wanted if _is_machine(root)
+    }
     for root, group in zip(wanted, groups, strict=True):
-        for identity in _identities(root, group):
+        for identity in _identities(root, group, made.get(id(root))):
             if identity not in asked:
                 asked[identity] = NAMELESS if identity is None else await projects.account(identity)
         if group is not None and isinstance(account := asked[_within(group, root)], Account):
@@ -203,8 +210,11 @@ async def trees(found: Objects, projects: Projects, wanted: Sequence[Present[Any
     def tree_of(root: Present[Any], group: Members | None) -> Node:
         if group is not None:
             return tree(group, {group.identity(each): sight(_within(group, each)) for each in group.all})
-        alone = tree_of_machine if isinstance(root.object, mapi.Machine) else tree_of_pool
-        return alone(root, sight(identity_of(root)))
+        if isinstance(root.object, OpenStackServer | OpenStackMachine):
+            server = made.get(id(root))
+            return tree_alone(root, server, sight(identity_of(server or root)))
+        of_root = tree_of_machine if isinstance(root.object, mapi.Machine) else tree_of_pool
+        return of_root(root, sight(identity_of(root)))
 
     return list(map(tree_of, wanted, groups))
 
@@ -213,10 +223,17 @@ def _is_cluster(found: Present[Any]) -> bool:
     return isinstance(found.object, OpenStackCluster)
 
 
-def _identities(root: Present[Any], group: Members | None) -> dict[Identity | None, None]:
-    """The credentials that a tree needs, each once."""
+def _is_machine(found: Present[Any]) -> bool:
+    return isinstance(found.object, OpenStackMachine)
+
+
+def _identities(
+    root: Present[Any], group: Members | None, made: Present[OpenStackServer] | None
+) -> dict[Identity | None, None]:
+    """The credentials that a tree needs, each once. `made`: the server of a machine that belongs to no cluster, which
+    always names them."""
     if group is None:
-        return {identity_of(root): None}
+        return {identity_of(made or root): None}
     return {_within(group, each): None for each in group.all}
 
 

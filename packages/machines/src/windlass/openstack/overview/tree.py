@@ -6,6 +6,8 @@
     ├─ OpenStackServer             the bastion, and servers without a machine
     └─ OpenStackMachine ─ OpenStackServer ─ server, volume, port ─ trunk, floating IP
 
+OpenStackMachines and OpenStackServers of no OpenStackCluster that exists have trees of their own.
+
 A resource belongs to an object if its status records the ID, or if it has the object's mark. It should be both.
 """
 
@@ -122,6 +124,41 @@ def members(
         tuple(sorted(filter(belongs, machines), key=lambda each: each.metadata.name)),
         tuple(sorted(filter(belongs, servers), key=lambda each: each.metadata.name)),
     )
+
+
+def alone(
+    clusters: Iterable[Present[OpenStackCluster]],
+    machines: Iterable[Present[OpenStackMachine]],
+    servers: Iterable[Present[OpenStackServer]],
+) -> list[Present[Any]]:
+    """The machines that belong to none of all `clusters`, and the servers that belong to neither a cluster nor a
+    machine."""
+    machines, servers = list(machines), list(servers)
+    groups = [members(each, machines, servers) for each in clusters]
+    within = {id(each) for group in groups for each in group.all}
+    apart = [each for each in machines if id(each) not in within]
+    return [
+        *apart,
+        *(each for each in servers if id(each) not in within and not any(is_of(each, machine) for machine in apart)),
+    ]
+
+
+def is_of(server: Present[OpenStackServer], machine: Present[OpenStackMachine]) -> bool:
+    """Whether the machine made the server."""
+    return (server.metadata.namespace, owner_name(server.metadata, OpenStackMachine)) == (
+        machine.metadata.namespace,
+        machine.metadata.name,
+    )
+
+
+def tree_alone(root: Present[Any], server: Present[OpenStackServer] | None, sight: Of) -> Node:
+    """Of an OpenStackServer, or of an OpenStackMachine with its `server`, that belong to no cluster."""
+    if isinstance(root.object, OpenStackServer):
+        return _server(root, sight)
+    below = (_server(server, sight),) if server is not None else tuple(_unowned(claim_of(root), sight))
+    named = root.metadata.labels.get(CLUSTER_LABEL)
+    notes = (f"its cluster {named} has no OpenStackCluster",) if named else ()
+    return of_object(root, below, (*notes, *(() if server is not None else blind(sight))))
 
 
 def owner_name_of(cluster: Present[OpenStackCluster]) -> str:
