@@ -2750,8 +2750,11 @@ _IN_THE_CLOUD = (
     *_in(
         "openstack/cloud/server_slots.py",
         "openstack/cloud/test_account.py",
-        ("return self._limit is not None and self._limit - self._made <= self._under_way", "return False"),
-        ("self._limit = None if left is None else made + left", "self._limit = None if left is None else left"),
+        ("            if left < sum(", "            if 0 > sum("),
+        ("for flavor, number in servers.items()):", "for flavor, number in ()):"),
+        ('{"instances": 1, **self.flavors.get(flavor, {})}', '{"instances": 1}'),
+        ("            self._since[flavor] += 1\n", ""),
+        ("            self._since -= before\n", ""),
         ("elif self._at >= self._made_at + _COUNTED:", "elif True:"),
     ),
     *_in(

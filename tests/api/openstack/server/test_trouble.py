@@ -23,6 +23,36 @@ async def test_a_quota_that_is_reached_is_told_with_numbers_and_goes_on_when_it_
     await stage.until_gone()
 
 
+@pytest.mark.parametrize("quota", ["cores", "ram"])
+async def test_of_servers_that_are_wanted_together_those_that_fit_are_made_and_none_ends_in_error(
+    stage: Stage, quota: str
+) -> None:
+    tiny = stage.project.sdk.compute.find_flavor("m1.tiny", ignore_missing=False)
+    of_one = {"cores": tiny.vcpus, "ram": tiny.ram}[quota]
+    stage.project.set_quota(**{quota: 2 * of_one})
+    names = [f"s{number}" for number in range(6)]
+    for name in names:
+        await stage.server(name)
+    await stage.secret()
+    for name in names:
+        await stage.until(
+            lambda server: (
+                says(server, "Ready") == "True Ready" or says(server, "InstanceReady").endswith("QuotaExceeded")
+            ),
+            name=name,
+            what="made or waiting",
+        )
+    assert {each.status for each in stage.project.sdk.compute.servers()} <= {"ACTIVE", "BUILD"}
+    stage.project.set_quota(**{quota: 6 * of_one})
+    for name in names:
+        await stage.until_ready(name)
+    assert [each.status for each in stage.project.sdk.compute.servers()] == ["ACTIVE"] * 6
+    for name in names:
+        await stage.delete(name)
+    for name in names:
+        await stage.until_gone(name)
+
+
 async def test_a_wrong_password_is_told_and_the_right_one_is_used_by_itself(stage: Stage) -> None:
     right = stage.project.clouds_yaml
     await stage.secret(clouds_yaml=right.replace(stage.project.password, "wrong"))

@@ -215,7 +215,7 @@ async def test_without_a_cluster_only_what_the_named_owners_had_is_deleted(monke
     cluster = Cluster(in_place("server/prod/one", 1), in_place("server/prod/two", 2))
     await cluster.make_ports()
     monkeypatch.setattr("windlass.openstack.cli.left_over.of_user", lambda name: Credentials({}, name, "", "", "yours"))
-    how = {"os_cloud": "demo", "no_cluster": True, "owners": ("prod/one",), "delete": True}
+    how: dict[str, Any] = {"os_cloud": "demo", "no_cluster": True, "owners": ("prod/one",), "delete": True}
     assert await cluster.run(api=None, **how) == Exit.OK
     (left,) = cluster.world.cloud.services.ports.values()
     assert left["description"].endswith("server/prod/two")

@@ -37,6 +37,8 @@ class ScriptedWire:
         }
         self.instances = (-1, 0)
         """The quota of servers and its use, as Nova tells them."""
+        self.limits: dict[str, int] = {}
+        """More of what Nova tells about quotas, by its own names."""
         self.seconds = 0.1
         self.answer: Callable[[Http], Answer | None] = lambda _: None
         self.closed = False
@@ -54,7 +56,8 @@ class ScriptedWire:
         said = self.answer(request)
         if said is None and (request.service, request.path) == ("compute", "/limits"):
             limit, used = self.instances
-            said = reply(200, {"limits": {"absolute": {"maxTotalInstances": limit, "totalInstancesUsed": used}}})
+            told = {"maxTotalInstances": limit, "totalInstancesUsed": used, **self.limits}
+            said = reply(200, {"limits": {"absolute": told}})
         if said is None:
             said = listed(request, self.things[request.path]) if request.method == "GET" else reply(202)
         await asyncio.sleep(self.seconds)

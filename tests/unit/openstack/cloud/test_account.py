@@ -42,8 +42,8 @@ def create_port(mark: str = "m") -> CreatePort:
     return CreatePort(project="k", intent=Intent(mark), subject="w-0", body=body)
 
 
-def create_server(mark: str = "m") -> CreateServer:
-    body = {"name": "w", "metadata": {MARK: mark}}
+def create_server(mark: str = "m", flavor: str = "f") -> CreateServer:
+    body = {"name": "w", "metadata": {MARK: mark}, "flavorRef": flavor}
     return CreateServer(project="k", intent=Intent(mark), subject="w", body=body, microversion="2.53")
 
 
@@ -595,6 +595,41 @@ async def test_no_more_servers_are_asked_for_together_than_the_quota_allows(
     assert wire.most <= together
     assert wire.count("/limits") == looks
     assert wire.count("/servers", method="POST") == made, "Nova counts a server late, so it is not asked for more yet"
+
+
+OF_4_CORES = {"id": "big", "name": "b", "vcpus": 4, "ram": 8192}
+OF_1_CORE = {"id": "small", "name": "s", "vcpus": 1, "ram": 512}
+CORES_LEFT_10 = {"maxTotalCores": 30, "totalCoresUsed": 20}
+MEMORY_LEFT_9000 = {"maxTotalRAMSize": 10_000, "totalRAMUsed": 1_000}
+
+
+@pytest.mark.parametrize(
+    ("limits", "flavors", "made", "asked"),
+    [
+        (CORES_LEFT_10, ["big"] * 5, 2, 1),
+        (CORES_LEFT_10, ["small"] * 12, 10, 1),
+        (CORES_LEFT_10, ["big", "big", "small", "small", "small"], 4, 1),
+        (MEMORY_LEFT_9000, ["big"] * 3, 1, 1),
+        (CORES_LEFT_10 | MEMORY_LEFT_9000, ["big"] * 3, 1, 1),
+        (CORES_LEFT_10, ["of somebody else"] * 5, 5, 1),
+        ({"maxTotalCores": -1, "maxTotalRAMSize": -1}, ["big"] * 5, 5, 0),
+        ({"maxTotalCores": 3, "totalCoresUsed": 0}, ["big"], 1, 0),
+    ],
+    ids=["cores", "small ones", "mixed", "memory", "both", "flavor that is not listed", "no limit", "one alone"],
+)
+@virtual
+async def test_servers_together_need_no_more_cores_and_memory_than_the_quota_has(
+    limits: dict[str, int], flavors: list[str], made: int, asked: int
+) -> None:
+    wire = Nova(-1)
+    wire.limits, wire.things["/flavors/detail"] = limits, [OF_4_CORES, OF_1_CORE]
+    project = account(wire, born={f"m{n}" for n in range(len(flavors))})
+    wanted = [create_server(f"m{number}", flavor) for number, flavor in enumerate(flavors)]
+    failures = await asyncio.gather(*(carried(project, each) for each in wanted))
+    assert sum(failure is None for failure in failures) == made
+    assert wire.count("/servers", method="POST") == made
+    assert wire.count("/flavors/detail") == asked
+    assert all("use up the quota of" in str(failure) for failure in failures if failure is not None)
 
 
 @virtual

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -44,6 +44,7 @@ from windlass.openstack.cloud.requests import (
 from windlass.openstack.cloud.resources import (
     DELETED,
     Extension,
+    Flavor,
     FloatingIp,
     LoadBalancer,
     Network,
@@ -56,7 +57,7 @@ from windlass.openstack.cloud.resources import (
     Trunk,
     Volume,
 )
-from windlass.openstack.cloud.server_slots import ServerSlots
+from windlass.openstack.cloud.server_slots import Left, ServerSlots
 from windlass.openstack.cloud.unmarked import unmarked
 from windlass.openstack.cloud.waiting import Place, is_silence
 from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
@@ -64,6 +65,7 @@ from windlass.openstack.cloud.wire import Answer, Http, Service, Wire
 SERVERS: Final = "2.53"
 """The microversion that servers are listed with: tags, volumes and fault are in it."""
 VOLUMES: Final = "block-storage"
+_FLAVORS: Final = Query("flavor")
 RESERVED: Final = "reserved"
 """The status of a volume that Nova has taken for a server that is not there yet."""
 READ_SECONDS: Final = 25.0
@@ -110,7 +112,7 @@ class Account:
         self._one_ended = asyncio.Event()
         self._grouping = asyncio.Lock()
         self._one_by_one: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._room = ServerSlots(self._servers_left, clock)
+        self._slots = ServerSlots(self._servers_left, clock)
         self._questions = Questions(self.ask, project_id=project_id, clock=clock)
         self._servers = self._listing("compute", "/servers/detail", "servers", Server, microversion=SERVERS)
         self._volumes = self._listing(VOLUMES, "/volumes/detail", "volumes", Volume)
@@ -301,9 +303,15 @@ class Account:
             asked.append(limits(self.ask, VOLUMES))
         return tuple(quota for some in await asyncio.gather(*asked) for quota in some)
 
-    async def _servers_left(self) -> int | None:
-        quota = (await limits(self.ask, "compute"))[0]
-        return None if quota.limit < 0 else quota.limit - quota.used
+    async def _servers_left(self) -> Left:
+        """The flavors are asked for only where their cores or memory count."""
+        quotas = await limits(self.ask, "compute")
+        left = {each.resource: each.limit - each.used for each in quotas if each.limit >= 0}
+        if not left.keys() - {"instances"}:
+            return Left(left)
+        found = (await self.find([_FLAVORS]))[_FLAVORS]
+        flavors = () if isinstance(found, CloudFailure) else cast("tuple[Flavor, ...]", found)
+        return Left(left, {each.id: {"cores": each.vcpus, "ram": each.ram} for each in flavors})
 
     # asking
 
@@ -365,7 +373,7 @@ class Account:
             if not self.gates.on_trial(request.http, self._now(), creates=True):
                 self.gates.check(request.http, self._now(), creates=True)
             # No more at once than the quota leaves room for: the others would be refused.
-            async with self._room.taken():
+            async with self._slots.taken(request.body.get("flavorRef", "")):
                 return await self._carry(request)
         if isinstance(request, CreateServerGroup):
             async with self._grouping:
