@@ -109,6 +109,13 @@ def test_a_request_that_was_held_at_a_gate_is_told_as_the_failure_that_closed_it
     assert about.due(NOW, since=NOW - timedelta(minutes=5)) == NOW + timedelta(seconds=7)
 
 
+@pytest.mark.parametrize(("age", "wait"), [(0, 7), (5, 7), (60, 60), (3600, 300)])
+def test_while_a_service_is_down_who_has_waited_for_long_waits_longer_than_the_gate(age: float, wait: float) -> None:
+    held = NotSent("identity", "not asked again yet", retry_after=7.0)
+    held.why = Unavailable("identity", "down", code=503)
+    assert trouble_of(held).due(NOW, since=NOW - timedelta(seconds=age)) == NOW + timedelta(seconds=wait)
+
+
 def test_a_service_that_is_down_for_an_hour_is_asked_some_twenty_times() -> None:
     about, at, attempts = trouble_of(Unavailable("network", "down")), NOW, 0
     while at < NOW + timedelta(hours=1):

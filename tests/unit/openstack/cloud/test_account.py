@@ -549,6 +549,30 @@ async def test_quota_reached_costs_one_request_for_each_step_of_the_pauses_howev
     assert wire.count("/limits") <= 3, "once for each step"
 
 
+@pytest.mark.parametrize("service", ["identity", "network"])
+@virtual
+async def test_after_an_outage_an_object_that_is_new_is_served_within_20_seconds(service: str) -> None:
+    wire = ScriptedWire()
+    project = account(wire, born={"old", "new"})
+    down = Unavailable(service, "the service is down", code=503)
+    wire.answer = refuses(down)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while loop.time() - began < 300:
+        failure = await carried(project, create_port("old"))
+        assert failure is not None
+        await asyncio.sleep(failure.retry_after or 1.0)
+    tried = wire.count("/v2.0/ports", method="POST")
+    wire.answer = lambda request: reply(201, {"port": port()}) if request.method == "POST" else None
+    ended = loop.time()
+    failure = await carried(project, create_port("new"))
+    while failure is not None:
+        await asyncio.sleep(failure.retry_after or 1.0)
+        failure = await carried(project, create_port("new"))
+    assert loop.time() - ended <= 20
+    assert tried <= 300 / 15 + 6
+
+
 class Nova(ScriptedWire):
     """Accepts what fits by its own count, and counts a server three seconds after it has accepted it."""
 

@@ -39,6 +39,7 @@ from windlass.openstack.cloud.failures import (
     Rejected,
     Throttled,
     Unauthenticated,
+    Unavailable,
 )
 from windlass.openstack.cloud.inventory import Quota
 from windlass.openstack.identity.find import IdentityTrouble
@@ -118,7 +119,8 @@ def trouble_of(
     match failure:
         case NotSent(why=CloudFailure() as why):
             about = trouble_of(why, doing=doing, part=part, reason=reason, where=where, quotas=quotas, delays=delays)
-            return replace(about, limits=DelayRange(pause, pause), pause=pause)
+            limits = about.limits if isinstance(why, Unavailable) else DelayRange(pause, pause)
+            return replace(about, limits=limits, pause=pause)
         case Unauthenticated():
             return _unauthenticated(str(failure), where, delays)
         case Denied():

@@ -29,9 +29,14 @@ def quota_gate(request: Http) -> str:
 
 
 class Pauses(Struct, frozen=True, kw_only=True):
-    """The first and the longest pause, in seconds; each is twice the one before. `trial`: the time for one to try."""
+    """The first and the longest pause, in seconds; each is twice the one before. `trial`: the time for one to try.
 
-    unavailable: tuple[float, float] = (1.0, 300.0)
+    A service that is down is tried again soon, by one request, so that a new object is served soon after it is back.
+    Objects that have waited for long come back later than the gate opens (`Trouble.due`).
+    """
+
+    unavailable: tuple[float, float] = (1.0, 15.0)
+    throttled: tuple[float, float] = (1.0, 300.0)
     quota: tuple[float, float] = (60.0, 600.0)
     credentials: tuple[float, float] = (300.0, 300.0)
     trial: float = 30.0
@@ -120,13 +125,12 @@ class Gates(Struct):
         identity, service = (self.gates.setdefault(name, Gate()) for name in (IDENTITY, request.service))
         quota = self.gates.setdefault(quota_gate(request), Gate()) if creates else Gate()
         if failure is not None and failure.service == IDENTITY:
-            wrong = isinstance(failure, Unauthenticated)
-            identity.close(failure, now, self.pauses.credentials if wrong else self.pauses.unavailable)
+            identity.close(failure, now, self._limits(failure))
             return
         identity.passed(now)
         match failure:
             case Throttled() | Unauthenticated():
-                service.close(failure, now, self.pauses.unavailable)
+                service.close(failure, now, self.pauses.throttled)
             case Unavailable() if failure.code in _SERVICE_IS_DOWN:
                 service.close(failure, now, self.pauses.unavailable)
             case OverQuota():
@@ -136,6 +140,15 @@ class Gates(Struct):
                 service.passed(now)
                 if failure is None and creates:
                     quota.passed(now)
+
+    def _limits(self, failure: CloudFailure) -> tuple[float, float]:
+        """Of a failure of Keystone."""
+        match failure:
+            case Unauthenticated():
+                return self.pauses.credentials
+            case Throttled():
+                return self.pauses.throttled
+        return self.pauses.unavailable
 
     def _of(self, request: Http, creates: bool) -> list[Gate]:
         names = [IDENTITY, request.service, *([quota_gate(request)] if creates else [])]
