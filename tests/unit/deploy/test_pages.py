@@ -32,8 +32,8 @@ from windlass.os_build import counters as build_counters
 from windlass.os_build import metrics as build_metrics
 from windlass.os_build.builder import Cause, Obstacle
 from windlass.os_build.constants import RESULT
+from windlass.os_build.pool.beginning import REFUSED
 from windlass.os_build.pool.conditions import VECTOR
-from windlass.os_build.pool.decide import REFUSED
 from windlass.update_status import history
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.controller import events

@@ -22,7 +22,7 @@ from windlass.os_build.cli.page import as_json, as_text, problems
 from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
 from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.overview import State
-from windlass.os_build.pool import situation as of
+from windlass.os_build.pool import situations as of
 from windlass.os_build.registry.answers import Answer, Kind
 from windlass.testing.builds.openshift import Built
 

@@ -30,9 +30,11 @@ from windlass.os_build.credentials import Auths, Login, Secrets
 from windlass.os_build.identity import build_name
 from windlass.os_build.machine_os.claim import Again, Claim, Failed, Missing, Reuse, Silent
 from windlass.os_build.machine_os.conditions import State
-from windlass.os_build.pool import situation as of
+from windlass.os_build.pool import situations as of
+from windlass.os_build.pool.builds import wanted_build
 from windlass.os_build.pool.questions import Credentials, Manifest, push_credentials
-from windlass.os_build.pool.situation import Situation, situation, wanted_build
+from windlass.os_build.pool.situation import situation
+from windlass.os_build.pool.situations import Situation
 from windlass.os_build.pool.snapshot import PoolFacts, Refusal
 from windlass.os_build.registry.answers import Found, NotAsked
 from windlass.os_build.request import PULL_SECRET, BackendName, Problem

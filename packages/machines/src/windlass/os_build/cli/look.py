@@ -35,7 +35,8 @@ from windlass.os_build.overview import Claims, PoolRow
 from windlass.os_build.planning import Unasked
 from windlass.os_build.pool.controller import pool_controller
 from windlass.os_build.pool.facts import facts_of
-from windlass.os_build.pool.situation import Situation, situation
+from windlass.os_build.pool.situation import situation
+from windlass.os_build.pool.situations import Situation
 from windlass.os_build.pool.snapshot import PoolFacts, PoolSnapshot, Settings
 from windlass.os_build.request import BackendName, Problem, Request
 

@@ -32,8 +32,9 @@ from windlass.os_build.failure import failure_text, what
 from windlass.os_build.machine_os.conditions import IMAGE_BUILD_DEGRADED
 from windlass.os_build.machine_os.request import requested
 from windlass.os_build.overview import State
-from windlass.os_build.pool import situation as of
+from windlass.os_build.pool import situations as of
 from windlass.os_build.pool.conditions import VECTOR
+from windlass.os_build.pool.situation import BLOCKING
 from windlass.os_build.request import BackendName, Problem, Request
 
 _OBSTACLES: Final = frozenset(map(str, Obstacle))
@@ -271,7 +272,7 @@ def _ours(sight: PoolInspection) -> list[PlainCondition]:
     """The conditions about the image, and those of others that keep a build back."""
     found = sight.pool.status.conditions
     ours = VECTOR if sight.claim is None else (IMAGE_BUILD_DEGRADED,)
-    return [each for each in found if each.type in ours or (each.type in of.BLOCKING and each.status == TRUE)]
+    return [each for each in found if each.type in ours or (each.type in BLOCKING and each.status == TRUE)]
 
 
 def _first_line(message: str) -> str:

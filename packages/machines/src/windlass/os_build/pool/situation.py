@@ -44,183 +44,49 @@ builder; the first row here that fits one of them is the situation of the pool:
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.kube.conditions import find, is_true
 from windlass.kube.control.seen import Present
-from windlass.os_build.builder import ATTEMPTS, HEALED_BY_CREDENTIALS, BuildState, Cause, Phase
+from windlass.os_build.builder import BuildState, Cause, Phase
 from windlass.os_build.builder import Failed as Failure
 from windlass.os_build.constants import IMAGE, IMAGE_CONFIG, IMAGE_INPUTS
-from windlass.os_build.credentials import same_versions
 from windlass.os_build.identity import Inputs, build_name, list_tag
-from windlass.os_build.machine_os.claim import (
-    Again,
-    Building,
-    Claim,
-    Current,
-    Failed,
-    Missing,
-    Reuse,
-    Silent,
-    Wait,
-    standing,
-)
-from windlass.os_build.pool.questions import (
-    Manifest,
-    Platforms,
-    Pushed,
-    current_secrets,
-    platforms,
-    push_credentials,
+from windlass.os_build.machine_os.claim import Again, Building, Claim, Failed, Missing, Silent, standing
+from windlass.os_build.pool.builds import of_build, of_failed_build, refused, wanted_build, wanted_builds
+from windlass.os_build.pool.questions import Platforms, Pushed, platforms, push_credentials
+from windlass.os_build.pool.situations import (
+    Broken,
+    Built,
+    ByConfig,
+    Claimed,
+    Doomed,
+    Finished,
+    Gone,
+    HeldBack,
+    Joining,
+    Lost,
+    OptedOut,
+    Ready,
+    Refused,
+    Resting,
+    Retrying,
+    Situation,
+    Unclear,
+    Unconfirmed,
+    Underway,
+    Unjoined,
 )
 from windlass.os_build.pool.snapshot import PoolFacts, Timing, lacking
-from windlass.os_build.registry.answers import Denied, Found, NotAsked, Shown, Unlisted
-from windlass.os_build.registry.answers import Refused as RefusedList
+from windlass.os_build.registry.answers import Found, Shown, Unlisted
 from windlass.os_build.registry.carrier import ImageList
 from windlass.os_build.request import BackendName, Problem, Request, opted_in
 
 BLOCKING: Final = ("RenderDegraded", "NodeDegraded", "PinnedImageSetsDegraded", "PoolSynchronizerDegraded")
 """Conditions of a pool with which no build starts. `Degraded` is no such one: a failed build may be its cause."""
-
-
-_LOSSES: Final = 10
-
-
-class Gone(Struct, frozen=True):
-    """There is no pool, or soon none."""
-
-
-class Claimed(Struct, frozen=True):
-    by: str
-
-
-class ByConfig(Struct, frozen=True):
-    standing: Wait | Silent | Again | Current | Failed | Reuse | Missing
-
-
-class OptedOut(Struct, frozen=True):
-    pass
-
-
-class Unclear(Struct, frozen=True):
-    problem: Problem
-
-
-class Built(Struct, frozen=True):
-    """`image` is recorded on the pool, for these inputs."""
-
-    image: str
-    config: str
-
-
-class Underway(Struct, frozen=True):
-    build: BuildState
-
-
-class Doomed(Struct, frozen=True):
-    """It goes on, and has failed for this `cause`."""
-
-    build: BuildState
-    cause: Cause
-
-
-class Finished(Struct, frozen=True):
-    build: BuildState
-    digest: str
-
-
-class Unconfirmed(Struct, frozen=True):
-    """`why` the registry does not tell the digest."""
-
-    build: BuildState
-    why: str
-
-
-class Lost(Struct, frozen=True):
-    """The builder object is of no use any more; it is removed at `when`, and the build begins again."""
-
-    build: BuildState
-    when: datetime
-    why: str = "it begins again"
-
-
-class Broken(Struct, frozen=True):
-    """`again`: when attempts begin anew; None: not by themselves."""
-
-    build: BuildState
-    again: datetime | None = None
-
-
-class Retrying(Struct, frozen=True):
-    build: BuildState
-    when: datetime
-
-
-class Joining(Struct, frozen=True):
-    """All images of the `list` are built; `build` is one of them."""
-
-    build: BuildState
-    list: ImageList
-
-
-class Unjoined(Struct, frozen=True):
-    """The registry has not taken the list; `why`."""
-
-    build: BuildState
-    list: ImageList
-    why: RefusedList | Denied | NotAsked
-
-
-class HeldBack(Struct, frozen=True):
-    condition: str
-    message: str
-
-
-class Resting(Struct, frozen=True):
-    when: datetime
-
-
-class Refused(Struct, frozen=True):
-    """The API server refused what a build begins with; `why`, with the remedy. It is asked again at `when`."""
-
-    why: str
-    when: datetime
-
-
-class Ready(Struct, frozen=True):
-    """A build is due, with this name; `due`: of a list, the architectures with their attempts that are."""
-
-    backend: BackendName
-    attempt: int
-    name: str
-    due: tuple[tuple[str, int], ...] = ()
-
-
-Situation: TypeAlias = (
-    Gone
-    | Claimed
-    | ByConfig
-    | OptedOut
-    | Unclear
-    | Built
-    | Underway
-    | Doomed
-    | Finished
-    | Unconfirmed
-    | Lost
-    | Broken
-    | Retrying
-    | Joining
-    | Unjoined
-    | HeldBack
-    | Resting
-    | Refused
-    | Ready
-)
 
 
 def situation(seen: PoolFacts, *, now: datetime, timing: Timing) -> Situation:
@@ -264,7 +130,7 @@ def _claimed(
 def _of_failed_claim(seen: PoolFacts, failed: Failed, *, now: datetime, timing: Timing) -> Failed | Again:
     """The builder of a failed MachineOSBuild tells why it failed. Without a builder, only other inputs help."""
     builder = next((each for each in wanted_builds(seen) if each.failed), None)
-    found = _of_failed_build(seen, builder, now=now, timing=timing) if builder and builder.failed else None
+    found = of_failed_build(seen, builder, now=now, timing=timing) if builder and builder.failed else None
     match found:
         case Lost():
             return Again(failed.build, "what it failed for may have passed")
@@ -278,7 +144,7 @@ def _progress(seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, *, now: 
         return _of_list(seen, pool, inputs, now=now, timing=timing)
     attempt = 1
     if build := wanted_build(seen):
-        found = _of_build(seen, build, now=now, timing=timing)
+        found = of_build(seen, build, now=now, timing=timing)
         if isinstance(found, Finished):
             return _fitting(seen, found, now=now)
         if found is not None:
@@ -291,7 +157,7 @@ def _of_list(seen: PoolFacts, pool: MachineConfigPool, inputs: Inputs, *, now: d
     """The second table of the module."""
     builds = {build.architecture: build for build in wanted_builds(seen)}
     each = {
-        architecture: _of_build(seen, builds[architecture], now=now, timing=timing) if architecture in builds else None
+        architecture: of_build(seen, builds[architecture], now=now, timing=timing) if architecture in builds else None
         for architecture in seen.architectures
     }
     found = [one for one in each.values() if one is not None]
@@ -371,113 +237,12 @@ def _of_wrong_architecture(build: BuildState, text: str) -> BuildState:
     return replace(build, phase=Phase.FAILED, failed=Failure(cause=Cause.ARCHITECTURE, tail=text))
 
 
-def wanted_build(seen: PoolFacts) -> BuildState | None:
-    """The latest build of what the pool asks for."""
-    return max(wanted_builds(seen), key=lambda build: build.attempt, default=None)
-
-
-def wanted_builds(seen: PoolFacts) -> list[BuildState]:
-    return [build for build in seen.builds if not unwanted(seen, build)]
-
-
-def unwanted(seen: PoolFacts, build: BuildState) -> bool:
-    """It is of other inputs or architectures; or of another backend than is asked for, and has no image."""
-    if build.inputs != str(seen.inputs) or _is_misplaced(seen, build):
-        return True
-    return isinstance(seen.backend, BackendName) and build.backend != seen.backend and build.phase != Phase.SUCCEEDED
-
-
-def _is_misplaced(seen: PoolFacts, build: BuildState) -> bool:
-    """It is for an architecture that is not asked for; or part of a list, where none is asked for, or the reverse."""
-    asked = seen.architectures
-    if len(asked) > 1:
-        later = (each.attempt for each in seen.builds if each.inputs == build.inputs and _is_beside(each, build))
-        return not build.part_of or build.architecture not in asked or build.attempt < max(later, default=0)
-    return bool(build.part_of or (asked and build.architecture and build.architecture not in asked))
-
-
-def _is_beside(one: BuildState, other: BuildState) -> bool:
-    """Both are attempts of the same image of a list."""
-    return bool(one.part_of) and one.architecture == other.architecture and one.backend == other.backend
-
-
 def _recorded(pool: MachineConfigPool, inputs: Inputs) -> Built | None:
     annotations = pool.metadata.annotations
     image = annotations.get(IMAGE, "")
     if image and inputs.satisfied_by(annotations.get(IMAGE_INPUTS, "")):
         return Built(image, annotations.get(IMAGE_CONFIG, ""))
     return None
-
-
-def _of_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
-    """None: it failed, and the next attempt is due."""
-    if build.ending:
-        return Underway(build)
-    match build.phase:
-        case Phase.PENDING | Phase.RUNNING:
-            if build.doomed is not None:
-                return Doomed(build, build.doomed)
-            overdue = _is_overdue(seen, build, now=now, timing=timing)
-            return Doomed(build, Cause.DEADLINE) if overdue else Underway(build)
-        case Phase.SUCCEEDED:
-            if build.digest:
-                return Finished(build, build.digest)
-            return _by_registry(seen, build)
-        case Phase.INTERRUPTED:
-            # The ConfigMap of a builder that was refused is such a one.
-            when = _after(build, min(timing.lost * 2 ** len(earlier_losses(seen, build)), timing.anew), now=now)
-            return _refused(seen, now=now) or Lost(build, when)
-    return _of_failed_build(seen, build, now=now, timing=timing)
-
-
-def earlier_losses(seen: PoolFacts, build: BuildState) -> tuple[datetime, ...]:
-    """When builds like this one were lost, without its own end. The last of them tell as much as all."""
-    return tuple(each for each in seen.losses if each != build.ended)[-_LOSSES:]
-
-
-def _by_registry(seen: PoolFacts, build: BuildState) -> Situation:
-    """Its backend does not tell the digest."""
-    assert isinstance(seen.request, Request)
-    reference, push = build.image.rpartition(":")[2], push_credentials(seen.request, seen.versions)
-    found = seen.need(Manifest(seen.request.target, reference, push, seen.request.egress))
-    return Finished(build, found.digest) if isinstance(found, Found) else Unconfirmed(build, found.text)
-
-
-def _of_failed_build(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> Situation | None:
-    failed = build.failed
-    if failed is not None and _heals(seen, build, failed.cause):
-        return Lost(build, now)
-    if failed is None or not failed.transient:
-        return Broken(build)
-    if build.attempt >= ATTEMPTS:
-        again = _after(build, timing.anew, now=now)
-        return Broken(build, again) if now < again else Lost(build, now)
-    pause = timing.retries[min(build.attempt, len(timing.retries)) - 1] if timing.retries else 0.0
-    when = _after(build, pause, now=now)
-    return Retrying(build, when) if now < when else None
-
-
-def _after(build: BuildState, pause: float, *, now: datetime) -> datetime:
-    return build.ended + timedelta(seconds=pause) if build.ended else now
-
-
-def _heals(seen: PoolFacts, build: BuildState, cause: Cause) -> bool:
-    """The Secrets have other credentials than when the build failed, such as may remove the cause. Whoever touches a
-    Secret, or rotates a token of a user to whom an image is unknown, heals nothing."""
-    if cause not in HEALED_BY_CREDENTIALS or not seen.versions or same_versions(build.secrets, seen.versions):
-        return False
-    assert isinstance(seen.request, Request)
-    secrets = current_secrets(seen, seen.request, seen.versions)
-    if isinstance(secrets, Problem):
-        return False
-    if cause is Cause.IMAGE_NOT_FOUND:
-        return secrets.has_another_user(build.secrets)
-    return secrets.has_another_login(build.secrets)
-
-
-def _is_overdue(seen: PoolFacts, build: BuildState, *, now: datetime, timing: Timing) -> bool:
-    longest = seen.deadlines.build + seen.deadlines.push + timing.grace
-    return build.runs is not None and (now - build.runs).total_seconds() > longest
 
 
 def _before_a_build(
@@ -492,9 +257,4 @@ def _before_a_build(
         return Resting(rested)
     if not isinstance(seen.backend, BackendName):
         return Unclear(seen.backend or Problem("NotRead", "the backends have not been looked at"))
-    return _refused(seen, now=now) or Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))
-
-
-def _refused(seen: PoolFacts, *, now: datetime) -> Refused | None:
-    refused = seen.refused
-    return Refused(refused.why, refused.until) if refused is not None and now < refused.until else None
+    return refused(seen, now=now) or Ready(seen.backend, attempt, build_name(seen.name, inputs, attempt))
