@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import unused_port
 from multidict import CIMultiDict
 
+from windlass.kube.clock import SystemClock
 from windlass.kube.process.serving import stop
 from windlass.os_build.pullspec import Target
 
@@ -23,6 +24,15 @@ class Says:
     body: str | bytes = ""
     chunked: bool = False
     endless: bool = False
+
+
+class Watch(SystemClock):
+    """A clock that a test moves."""
+
+    time = 0.0
+
+    def monotonic(self) -> float:
+        return self.time
 
 
 class ScriptedRegistry:

@@ -7,9 +7,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from tests.unit.os_build.registry.scripted_registry import Says, ScriptedRegistry
+from tests.unit.os_build.registry.scripted_registry import Says, ScriptedRegistry, Watch
 from windlass.api.machineconfiguration import MachineConfigPool
-from windlass.kube.clock import SystemClock
 from windlass.kube.control.plan import Call, Target
 from windlass.os_build.credentials import Auths, Login
 from windlass.os_build.registry import Kind, ProbeUpload, Registry, RegistryCarrier
@@ -17,15 +16,6 @@ from windlass.os_build.registry.answers import Unlisted
 from windlass.os_build.registry.carrier import LISTED, ImageList, PushList
 
 BEGUN, ENDED = Says(202, {"Location": "/v2/org/os/blobs/uploads/7"}), Says(204)
-
-
-class Watch(SystemClock):
-    """A clock that a test moves."""
-
-    time = 0.0
-
-    def monotonic(self) -> float:
-        return self.time
 
 
 def request(server: ScriptedRegistry, versions: str = "1") -> ProbeUpload:

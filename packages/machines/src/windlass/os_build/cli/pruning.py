@@ -152,7 +152,7 @@ class Pruning:
                 found.append((seen, Finding(why="it is gone, or cannot be read"), []))
                 return Plan()
             result = finding(seen, pool, settings=self._settings)
-            found.append((seen, result, [] if result.why else removals(seen, pool, result, settings=self._settings)))
+            found.append((seen, result, [] if result.why else removals(seen, pool, result)))
             return Plan()
 
         inquiry = self._controller.asker(now=lambda: datetime.now(UTC)).inquiry(name)

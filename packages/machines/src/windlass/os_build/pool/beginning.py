@@ -14,6 +14,7 @@ from windlass.os_build.pool.materials import contexts as contexts_of
 from windlass.os_build.pool.questions import Answered, Borrowed, current_secrets
 from windlass.os_build.pool.scope import Scope, of_problem
 from windlass.os_build.pool.situations import Ready
+from windlass.os_build.registry.access import access_of
 from windlass.os_build.registry.answers import Kind
 from windlass.os_build.registry.carrier import ProbeUpload
 from windlass.os_build.request import Problem
@@ -91,9 +92,7 @@ def _probe(scope: Scope, secrets: Secrets) -> Call:
     probe = ProbeUpload(
         pool=scope.seen.name,
         target=str(scope.request.target),
-        secret=scope.request.push_secret,
         versions=scope.seen.versions,
-        auths=secrets.push,
-        egress=scope.request.egress,
+        **access_of(scope.request, secrets.push),
     )
     return Call(target=target(scope.pool), request=probe, why="a build whose image cannot be pushed is wasted")

@@ -43,13 +43,14 @@ from windlass.os_build.pool.questions import (
     RegistryAnswerer,
 )
 from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
+from windlass.os_build.registry.access import Unasked
 from windlass.os_build.registry.carrier import SYSTEM as REGISTRY
 from windlass.os_build.registry.carrier import ProbeUpload, PushList
 from windlass.os_build.request import BackendName, opted_in
 from windlass.os_build.sbom.carrier import SYSTEM as CONTENTS
 from windlass.os_build.sbom.carrier import AttachContents
 from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
-from windlass.os_build.signing.carrier import SignImage, Unasked
+from windlass.os_build.signing.carrier import SignImage
 from windlass.os_build.turns import SYSTEM as TURNS
 from windlass.os_build.turns import Turn, Turns
 

@@ -6,11 +6,11 @@ from msgspec import structs
 
 from windlass.kube.control.plan import Call, Done, Next, Plan, RequeueAfter, target
 from windlass.os_build.builder import BuildState, Cause, Phase
+from windlass.os_build.pool.attached import unlisted, unsigned
 from windlass.os_build.pool.conditions import BUILDING, FAILED, BuildCondition
-from windlass.os_build.pool.listed import unlisted
 from windlass.os_build.pool.questions import current_secrets
 from windlass.os_build.pool.scope import Scope, of_problem
-from windlass.os_build.pool.signed import unsigned
+from windlass.os_build.registry.access import access_of
 from windlass.os_build.registry.answers import Denied, NotAsked
 from windlass.os_build.registry.answers import Refused as RefusedList
 from windlass.os_build.registry.carrier import ImageList, PushList
@@ -71,13 +71,7 @@ def joining(scope: Scope, wanted: ImageList) -> Plan:
     secrets = current_secrets(scope.seen, scope.request, scope.seen.versions)
     if isinstance(secrets, Problem):
         return scope.held(of_problem(secrets))
-    push = PushList(
-        pool=scope.seen.name,
-        list=wanted,
-        secret=scope.request.push_secret,
-        auths=secrets.push,
-        egress=scope.request.egress,
-    )
+    push = PushList(pool=scope.seen.name, list=wanted, **access_of(scope.request, secrets.push))
     named = ", ".join(architecture for architecture, _ in wanted.images)
     return Plan.of(Call(target=target(scope.pool), request=push, why=f"the images for {named} are built"))
 

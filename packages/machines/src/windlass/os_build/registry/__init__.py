@@ -9,7 +9,7 @@
 | `registry` | the questions, and their deadline |
 | `answers` | what an answer of a registry means, and how it reads |
 | `repository` | what one repository holds: read, written, removed |
-| `outcomes` | the memory of what was done to images |
+| `access` | requests as the user of a Secret, and the memory of what was done to images |
 | `conversation` | challenges, tokens and redirects of one question |
 | `images`, `index` | for which architectures an image is; one list for the images of several |
 | `wire` | one HTTP request: TLS, plain HTTP, bounded bodies |

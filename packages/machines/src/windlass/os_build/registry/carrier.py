@@ -19,10 +19,10 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.control.plan import Request
-from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.credentials import Login
 from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import Target
+from windlass.os_build.registry.access import RegistryRequest
 from windlass.os_build.registry.answers import (
     Answer,
     Denied,
@@ -45,25 +45,19 @@ LISTED: Final = {Found: 600.0, Refused: 290.0, Denied: 290.0, NotAsked: 55.0, Un
 _REMEMBERED: Final = 1000
 
 
-class ProbeUpload(Request, frozen=True, kw_only=True):
+class ProbeUpload(RegistryRequest, frozen=True, kw_only=True):
     """Ask whether an image can be pushed.
 
     target    the repository, as text
-    secret    names the Secret with the credentials, for people
     versions  which state of the Secrets it is (`Secrets.versions`), and whatever else is a reason to ask again
-    egress    the proxy, and the certificates that are trusted
     """
 
     SYSTEM: ClassVar[str] = SYSTEM
     SECONDS: ClassVar[float] = 10.0
-    SECRET: ClassVar[frozenset[str]] = frozenset({"auths", "egress"})
 
     pool: str
     target: str
-    secret: str
     versions: str
-    auths: Auths
-    egress: Egress = Egress()
 
 
 class ImageList(Struct, frozen=True, kw_only=True):
@@ -82,18 +76,14 @@ class ImageList(Struct, frozen=True, kw_only=True):
     versions: str
 
 
-class PushList(Request, frozen=True, kw_only=True):
-    """Push a list of images that are there. `secret`, `auths` and `egress` as of `ProbeUpload`."""
+class PushList(RegistryRequest, frozen=True, kw_only=True):
+    """Push a list of images that are there."""
 
     SYSTEM: ClassVar[str] = SYSTEM
     SECONDS: ClassVar[float] = 10.0
-    SECRET: ClassVar[frozenset[str]] = frozenset({"auths", "egress"})
 
     pool: str
     list: ImageList
-    secret: str
-    auths: Auths
-    egress: Egress = Egress()
 
 
 class RegistryCarrier:
@@ -148,8 +138,8 @@ class RegistryCarrier:
             target,
             wanted.tag,
             dict(wanted.images),
-            request.auths.login(target.host, target.path),
-            origin=f"Secret {request.secret}",
+            request.login(target),
+            origin=request.origin,
             egress=request.egress,
         )
         self._lists[wanted] = self._clock.monotonic(), answer
@@ -163,9 +153,8 @@ class RegistryCarrier:
             if (known := self.answered(target=request.target, versions=request.versions)) is not None:
                 return known
             target = Target.parse(request.target)
-            login = request.auths.login(target.host, target.path)
             answer = await self._registry.may_push(
-                target, login, origin=f"Secret {request.secret}", egress=request.egress
+                target, request.login(target), origin=request.origin, egress=request.egress
             )
             self._answers[key] = self._clock.monotonic(), answer
             if len(self._answers) > _REMEMBERED:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from yarl import URL
 
 from windlass.kube.foreign import Malformed, read_json
-from windlass.os_build.credentials import Auths, Login
+from windlass.os_build.credentials import Login
 from windlass.os_build.environment import Egress
 from windlass.os_build.pullspec import DIGEST, Target
 from windlass.os_build.registry.answers import NO_SUCH, REFUSED, Reply, shown
@@ -209,14 +209,6 @@ class Registries(Protocol):
     def repository(
         self, target: Target, login: Login | None, *, actions: str, origin: str, egress: Egress
     ) -> Repository: ...
-
-
-def repository_for(
-    registries: Registries, target: Target, auths: Auths, *, actions: str, secret: str, egress: Egress
-) -> Repository:
-    """The repository, as the user that `auths` have for it; `secret` names the Secret that they are from."""
-    login = auths.login(target.host, target.path)
-    return registries.repository(target, login, actions=actions, origin=f"Secret {secret}", egress=egress)
 
 
 def _is_absent(reply: Reply) -> bool:

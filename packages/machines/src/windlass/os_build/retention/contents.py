@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.control.plan import Request
 from windlass.kube.control.question import Question
 from windlass.kube.together import together
 from windlass.os_build.credentials import Auths
@@ -16,7 +15,8 @@ from windlass.os_build.environment import Egress
 from windlass.os_build.inputs.labels import CLUSTER_LABEL
 from windlass.os_build.pool.questions import Credentials
 from windlass.os_build.pullspec import Target
-from windlass.os_build.registry.repository import Registries, Repository, Trouble, Why, repository_for
+from windlass.os_build.registry.access import RegistryRequest
+from windlass.os_build.registry.repository import Registries, Repository, Trouble, Why
 from windlass.os_build.request import Problem
 from windlass.os_build.retention.rule import Contents, Held, Missing, Untold
 
@@ -56,25 +56,20 @@ class Unwilling(Question[str], frozen=True):
     versions: str
 
 
-class RemoveImage(Request, frozen=True, kw_only=True):
+class RemoveImage(RegistryRequest, frozen=True, kw_only=True):
     """Remove an image, with all its tags and with what is of no use without it; the answer is whether it is gone.
 
-    secret    names the Secret with the credentials, for people
     versions  which state of the Secrets it is
     beside    digests of manifests that go with it
     """
 
     SYSTEM: ClassVar[str] = SYSTEM
     SECONDS: ClassVar[float] = 30.0
-    SECRET: ClassVar[frozenset[str]] = frozenset({"auths", "egress"})
 
     target: str
     digest: str
-    secret: str
     versions: str
-    auths: Auths
     beside: tuple[str, ...] = ()
-    egress: Egress = Egress()
 
 
 class Materials(Protocol):
@@ -99,14 +94,8 @@ class ImagesCarrier:
         return str(trouble)
 
     async def send(self, request: RemoveImage, /) -> bool:
-        repository = repository_for(
-            self.registries,
-            Target.parse(request.target),
-            request.auths,
-            actions="pull,push,delete",
-            secret=request.secret,
-            egress=request.egress,
-        )
+        target = Target.parse(request.target)
+        repository = request.repository(self.registries, target, actions="pull,push,delete")
         try:
             await repository.delete(request.digest)
             for digest in request.beside:
@@ -140,12 +129,11 @@ class ImagesAnswerer:
                 push = await self._materials.credentials(asked)
                 if isinstance(push, Problem):
                     return Contents({digest: Untold(push.text) for digest in question.digests})
-                repository = repository_for(
-                    self._carrier.registries,
+                repository = self._carrier.registries.repository(
                     target,
-                    push,
+                    push.login(target.host, target.path),
                     actions="pull",
-                    secret=f"{self._namespace}/{asked.secret}",
+                    origin=f"Secret {self._namespace}/{asked.secret}",
                     egress=question.egress,
                 )
                 return await look(repository, question.digests, lists=question.lists)

@@ -30,6 +30,7 @@ from windlass.os_build.overview import Claims, State
 from windlass.os_build.pool.facts import request_of, versions_of
 from windlass.os_build.pool.questions import push_credentials
 from windlass.os_build.pool.snapshot import PoolSnapshot, Settings
+from windlass.os_build.registry.access import access_of
 from windlass.os_build.request import Problem, Request, opted_in
 from windlass.os_build.retention import record
 from windlass.os_build.retention.contents import Looked, RemoveImage, Unwilling
@@ -95,7 +96,7 @@ def decide(seen: ImagesSnapshot, *, now: datetime, settings: Settings) -> Plan:
     if found.why:
         return Plan.of(*done, *_unwilling(pool, found)).then(RequeueAfter(AGAIN, found.why))
     gone = {each.digest for each in found.verdicts if each.fate is Fate.GONE}
-    plan = Plan.of(*done, *forgotten(seen, pool, gone), *removals(seen, pool, found, settings=settings))
+    plan = Plan.of(*done, *forgotten(seen, pool, gone), *removals(seen, pool, found))
     if untold := next((each.why for each in found.verdicts if each.fate is Fate.UNKNOWN), ""):
         return plan.then(RequeueAfter(AGAIN, untold))
     return plan
@@ -245,9 +246,7 @@ def _written(pool: Present[MachineConfigPool], records: Iterable[Record], *, why
     )
 
 
-def removals(
-    seen: ImagesSnapshot, pool: Present[MachineConfigPool], found: Finding, *, settings: Settings
-) -> list[Call]:
+def removals(seen: ImagesSnapshot, pool: Present[MachineConfigPool], found: Finding) -> list[Call]:
     """The images that go now."""
     going = [each for each in found.verdicts if each.fate is Fate.GOES][:MOST]
     if not going or found.request is None:
@@ -261,11 +260,9 @@ def removals(
             request=RemoveImage(
                 target=str(found.request.target),
                 digest=each.digest,
-                secret=f"{settings.namespace}/{found.request.push_secret}",
                 versions=found.versions,
-                auths=auths,
                 beside=found.beside.get(each.digest, ()),
-                egress=found.request.egress,
+                **access_of(found.request, auths),
             ),
             why=each.why,
         )
