@@ -122,6 +122,24 @@ def test_after_a_slow_write_changes_are_collected_and_the_last_one_is_written(wo
     assert len(pauses) == 5
 
 
+def test_one_write_that_hangs_does_not_keep_the_next_one_back_for_long(world: World) -> None:
+    world.wanted, world.api.seconds = 1, 8.0
+
+    async def script(running: Running[str]) -> None:
+        running.queue.add("w")
+        await asyncio.sleep(4)
+        world.api.seconds = 0.0
+        world.wanted += 1
+        running.queue.add("w")
+        await asyncio.sleep(40)
+
+    world.play(script, pace=Pace(floor=1.0, factor=5.0, most=15.0))
+    assert world.size == world.wanted
+    assert world.api.began == pytest.approx([0.0, 23.0], abs=2 * BEAT), (
+        "eight seconds of writing, and not forty of rest"
+    )
+
+
 def test_a_key_that_has_nothing_to_write_rests_for_the_floor(world: World) -> None:
     async def script(running: Running[str]) -> None:
         await beats(running, 10.5)

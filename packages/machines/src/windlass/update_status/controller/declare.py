@@ -34,8 +34,9 @@ from windlass.update_status.informers.feed import Feed
 
 CONTROLLER: Final = "update-status"
 
-PACE: Final = Pace(floor=1.0, factor=5.0)
-"""A large object is expensive to write: the API server validates all of it."""
+PACE: Final = Pace(floor=1.0, factor=5.0, most=15.0)
+"""A large object is expensive to write: the API server validates all of it. During an update API servers restart, and a
+write that hangs must not make the object late by a minute."""
 
 
 def update_status_controller(
