@@ -22,6 +22,10 @@ pytestmark = pytest.mark.registry
 JOB_WRITES = 8
 """Writes that a success may take with a Job and without a MachineOSConfig, but for Events."""
 MORE_WRITES = 8
+LATE_WRITES = 3
+"""Writes that tell of a builder which does not start: the condition of the pool, again when its Job says more, and
+away."""
+LATE = "BuilderNotStarted"
 EVENTS = {
     *("BuildStarted", "BuildPreparing", "JobCreated", "JobStarted", "BuildBuilding"),
     *("JobCompleted", "BuildCompleted", "JobDeleted"),
@@ -72,9 +76,9 @@ async def test_a_build_reads_on_its_objects_until_nodes_get_its_image(
     told = [each.decode() for each in (await cluster.client.list(Event, namespace="default")).items]
     reasons = [each.reason for each in told if each.involved_object.uid == build.metadata.uid]
     # On a busy machine, the builder may not start for a while, and that is told, too.
-    assert sorted(each for each in reasons if each != "BuilderNotStarted") == sorted(EVENTS), "each is sent once"
+    assert sorted(each for each in reasons if each != LATE) == sorted(EVENTS), "each is sent once"
     writes = [one for one in stage.ours.sent if not one.startswith("create Event ")]
-    assert len(writes) <= JOB_WRITES + MORE_WRITES, writes
+    assert len(writes) <= JOB_WRITES + MORE_WRITES + (LATE_WRITES if LATE in reasons else 0), writes
 
 
 async def test_a_restart_writes_nothing_of_what_is_built(
