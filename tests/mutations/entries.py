@@ -4379,6 +4379,20 @@ _OWNING = (
 
 _SIGNING_IMAGES = (
     *_in(
+        "kube/control/pace.py",
+        "kube/control/test_pace.py",
+        ("min(self.factor * writing, self.most)", "self.factor * writing"),
+    ),
+    *_in(
+        "model/reader.py",
+        "testing/test_memory_reader.py",
+        ("        if selects is None and self._controller is not None:\n", "        if False:\n"),
+        ("watch.namespace in (None, found.namespace) and matches", "matches"),
+        (" and matches(found.metadata.labels) and", " and"),
+        ("lambda watch: watch.metadata_only == metadata_only)", "lambda watch: True)"),
+        ("kind, lambda watch: index in watch.indexes, ", "kind, lambda watch: True, "),
+    ),
+    *_in(
         "os_build/pool/attached.py",
         "os_build/pool/test_signed.py",
         ("        return known or None\n", "        return None\n"),

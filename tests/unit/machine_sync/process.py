@@ -33,9 +33,6 @@ async def to_rest(
 ) -> Ending:
     """What the controller does about the object of this name. Only what it declares can be read and written."""
     reader.only(controller)
-    for watch in controller.watches:
-        for index, values in watch.indexes.items():
-            reader.add_index(watch.kind, index, values)
     return await controller.reconcile(
         name,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),

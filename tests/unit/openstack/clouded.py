@@ -36,8 +36,6 @@ from windlass.openstack.questions import InProject, Look
 from windlass.openstack.server.controller import server_controller
 from windlass.testing.memory_cloud import MemoryCloud
 
-from .process import watched
-
 NAMESPACE: Final = "machines"
 PROJECT: Final = "project"
 KEY: Final = (NAMESPACE, "worker-0")
@@ -123,7 +121,7 @@ class Process:
         self.api = api or world.api
         reader = MemoryReader(world.api)
         self.controller = self.make(reader)
-        watched(self.controller, reader)
+        reader.only(self.controller)
         self._asker = self.controller.asker(now=lambda: world.now)
         self._executor = Executor(
             self.api,

@@ -14,14 +14,6 @@ from windlass.model.reader import MemoryReader
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def watched(controller: Controller[Any, Any], reader: MemoryReader) -> None:
-    """Look at objects only as the controller declares it."""
-    reader.only(controller)
-    for watch in controller.watches:
-        for index, values in watch.indexes.items():
-            reader.add_index(watch.kind, index, values)
-
-
 async def to_rest(
     controller: Controller[NamespacedName, Any],
     key: NamespacedName,
@@ -32,7 +24,7 @@ async def to_rest(
     max_rounds: int = MAX_ROUNDS,
 ) -> Ending:
     """What the controller does about the object of this key. Only what it declares can be read and written."""
-    watched(controller, reader)
+    reader.only(controller)
     return await controller.reconcile(
         key,
         executor=Executor(api, ledger=reader, permits=Declared(controller.declared), now=lambda: now),

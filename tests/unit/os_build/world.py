@@ -265,9 +265,6 @@ class Process:
         self.controller = structs.replace(controller, observe=world.counters.observing(controller.observe))
         self.asker = self.controller.asker(now=world.now)
         self.reader.only(self.controller)
-        for watch in self.controller.watches:
-            for index, values in watch.indexes.items():
-                self.reader.add_index(watch.kind, index, values)
 
     async def settle(self, *names: str) -> Ending:
         """Reconcile these pools (all) until each rests; the last ending."""

@@ -9,6 +9,7 @@ from windlass.api.core import Secret
 from windlass.kube.control.controller import Controller, Watch
 from windlass.kube.control.permissions import permission
 from windlass.kube.control.plan import Outcome, Plan
+from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, Present
 from windlass.kube.errors import Undeclared
 from windlass.model import MemoryApi
@@ -76,3 +77,52 @@ async def test_what_is_not_watched_needs_a_permission_of_its_own(reader: Callabl
     assert isinstance(await permitted.see(Secret, "pull", **SHOP), Absent)
     with pytest.raises(Undeclared):
         await permitted.see(Secret, "push", **SHOP)
+
+
+async def test_all_objects_of_a_kind_are_looked_at_only_with_a_watch_of_them(
+    reader: Callable[..., MemoryReader],
+) -> None:
+    found = await reader().see_all(Widget)
+    assert isinstance(found, Population)
+    assert [each.metadata.name for each in found] == ["a"]
+    permitted = reader(permissions=(permission(Secret, "get", "list"),))
+    with pytest.raises(Undeclared, match="controller c looks at all secrets, which it does not watch: add a Watch"):
+        await permitted.see_all(Secret)
+
+
+async def test_content_is_not_looked_at_where_only_metadata_is_watched(reader: Callable[..., MemoryReader]) -> None:
+    metadata = reader(watch={**SHOP, "metadata_only": True})
+    assert isinstance(await metadata.see_all(Widget, metadata_only=True), Population)
+    with pytest.raises(Undeclared, match=r"looks at all widgets\.example\.com, which it does not watch"):
+        await metadata.see_all(Widget)
+    with pytest.raises(Undeclared, match=r"the metadata of all .* add a Watch of them with metadata_only"):
+        await reader().see_all(Widget, metadata_only=True)
+
+
+@pytest.mark.parametrize("watch", [{"namespace": "mill"}, {**SHOP, "label_selector": "size=1"}])
+async def test_all_objects_are_those_that_a_watch_selects(
+    reader: Callable[..., MemoryReader], watch: dict[str, str]
+) -> None:
+    selected = reader(watch={**watch, "indexes": {"name": lambda found: [found.name]}})
+    found = await selected.see_all(Widget)
+    assert isinstance(found, Population)
+    assert [*found] == []
+    assert selected.indexed(Widget, "name", "a") == []
+
+
+async def test_objects_are_found_by_the_indexes_of_watches_and_by_no_other(
+    reader: Callable[..., MemoryReader],
+) -> None:
+    indexed = reader(watch={**SHOP, "indexes": {"name": lambda found: [found.name]}})
+    assert [each.name for each in indexed.indexed(Widget, "name", "a")] == ["a"]
+    for kind, index in ((Widget, "size"), (Secret, "name")):
+        with pytest.raises(Undeclared, match=f"controller c looks {kind.RESOURCE.name} up by '{index}', which none"):
+            indexed.indexed(kind, index, "a")
+
+
+def test_a_reader_has_the_indexes_of_its_last_controller_alone(api: MemoryApi) -> None:
+    reader = MemoryReader(api)
+    reader.only(controller(watch={**SHOP, "indexes": {"name": lambda found: [found.name]}}))
+    reader.only(controller(watch=SHOP))
+    with pytest.raises(Undeclared):
+        reader.known(Widget, "name", "a")

@@ -29,10 +29,9 @@ from .world import NAMESPACES, world
 def woken(kind: type[Any], tree: Tree, **trees: Any) -> list[str]:
     """The machines that an object of `kind` concerns."""
     reader = MemoryReader(world(**trees))
-    watches: list[Watch[str]] = [*machine_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES).watches]
-    for watch in watches:
-        for index, values in watch.indexes.items():
-            reader.add_index(watch.kind, index, values)
+    controller = machine_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
+    reader.only(controller)
+    watches: list[Watch[str]] = [*controller.watches]
     (watch,) = [watch for watch in watches if watch.kind is kind]
     return sorted(watch.map(Object.of(kind, tree)))
 

@@ -79,9 +79,7 @@ async def asking(**case: Any) -> tuple[MachineSnapshot, list[list[str]]]:
     api = world(**case)
     reader = MemoryReader(api)
     controller = machine_controller(reader, platform=platform_of(api), namespaces=NAMESPACES)
-    for watch in controller.watches:
-        for index, values in watch.indexes.items():
-            reader.add_index(watch.kind, index, values)
+    reader.only(controller)
     found: list[MachineSnapshot] = []
 
     def noting(seen: MachineSnapshot) -> Plan:

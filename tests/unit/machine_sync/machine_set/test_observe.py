@@ -159,9 +159,7 @@ async def asking(api: MemoryApi) -> tuple[MachineSetSnapshot, list[list[str]]]:
     """The same, and what was asked of the API server, in questions of one moment."""
     reader = MemoryReader(api)
     controller = machine_set_controller(reader, platform=OPENSTACK, namespaces=NAMESPACES)
-    for watch in controller.watches:
-        for index, values in watch.indexes.items():
-            reader.add_index(watch.kind, index, values)
+    reader.only(controller)
     found: list[MachineSetSnapshot] = []
 
     def noting(seen: MachineSetSnapshot) -> Plan:

@@ -13,7 +13,6 @@ from windlass.model.reader import MemoryReader
 from windlass.openstack.cluster.controller import cluster_controller
 from windlass.openstack.status import CLUSTER
 
-from ..process import watched
 from .cases import FINALIZER, GONE, HOST, KEY, OWN, SPEC, Tree, World, cluster, infra, machine, secret
 
 
@@ -265,6 +264,6 @@ def woken(found: Tree, kind: type[Any], object: Tree) -> list[Any]:  # noqa: A00
     world = World(found)
     reader = MemoryReader(world.api)
     controller = cluster_controller(reader, world.clouds())
-    watched(controller, reader)
+    reader.only(controller)
     (watch,) = [watch for watch in controller.watches if watch.kind is kind]
     return list(watch.map(Object.of(kind, object)))

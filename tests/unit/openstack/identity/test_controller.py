@@ -16,7 +16,7 @@ from windlass.model.reader import MemoryReader
 from windlass.openstack.constants import SECRET_FINALIZER
 from windlass.openstack.identity.controller import identity_controller
 
-from ..process import to_rest, watched
+from ..process import to_rest
 
 Tree = dict[str, Any]
 
@@ -114,7 +114,7 @@ async def test_limited_to_a_namespace_an_identity_counts_as_used() -> None:
 async def test_what_needs_a_secret_wakes_it() -> None:
     reader = MemoryReader(world(IDENTITY))
     controller = identity_controller(reader)
-    watched(controller, reader)
+    reader.only(controller)
     maps = {watch.kind: watch.map for watch in controller.watches}
     for kind in KINDS:
         assert list(maps[kind](Object.of(kind, user(kind)))) == [("ns", "cloud")]

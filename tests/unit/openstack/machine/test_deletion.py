@@ -15,7 +15,7 @@ from windlass.model.schema import Tree as Stored
 from windlass.openstack.machine.controller import machine_controller
 from windlass.testing.crash import Scenario, crash_everywhere
 
-from ..process import NOW, to_rest, watched
+from ..process import NOW, to_rest
 from .cases import (
     ADDRESSES,
     FINALIZER,
@@ -238,7 +238,7 @@ async def test_an_openstackserver_follows_its_cluster_by_itself() -> None:
 def test_what_a_machine_depends_on_wakes_it(kind: type[Any], tree: Tree, keys: list[Any]) -> None:
     reader = MemoryReader(World(machine()).api)
     controller = machine_controller(reader)
-    watched(controller, reader)
+    reader.only(controller)
     (watch,) = [watch for watch in controller.watches if watch.kind is kind]
     assert list(watch.map(Object.of(kind, tree))) == keys
 

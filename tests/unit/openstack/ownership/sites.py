@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 from tests.unit.openstack.clouded import CLOUDS_YAML, START, no_answer, pause_of, secret
-from tests.unit.openstack.process import watched
 from windlass.api import capi, config, mapi
 from windlass.api.apiextensions import CustomResourceDefinition
 from windlass.api.capo import OpenStackMachine
@@ -314,7 +313,7 @@ class _One:
         self.controller: Controller[Any, Any] = make(
             reader, **{name: value for name, value in possible.items() if name in takes}
         )
-        watched(self.controller, reader)
+        reader.only(self.controller)
         self._asker = self.controller.asker(now=lambda: sites.now)
         self._executor = Executor(
             api,

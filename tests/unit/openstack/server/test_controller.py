@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.unit.openstack.clouded import World, server
-from tests.unit.openstack.process import watched
 from windlass.api.capi import Cluster
 from windlass.kube.object import Object
 from windlass.model.reader import MemoryReader
@@ -45,7 +44,7 @@ def test_a_cluster_wakes_the_servers_with_its_label_in_its_namespace(
         world.api.load({**server(world), "metadata": {"name": name, "namespace": namespace, "labels": labels}})
     reader = MemoryReader(world.api)
     controller = server_controller(reader, world.clouds())
-    watched(controller, reader)
+    reader.only(controller)
     (watch,) = (each for each in controller.watches if each.kind is Cluster)
     found = sorted(watch.map(new)) if watch.when(old, new) else []
     assert found == [("shop", name) for name in woken]

@@ -153,9 +153,6 @@ class Images:
             now=lambda: NOW,
         )
         self.reader.only(self.controller)
-        for watch in self.controller.watches:
-            for index, values in watch.indexes.items():
-                self.reader.add_index(watch.kind, index, values)
         self.asker = self.controller.asker(now=lambda: NOW)
 
     async def settle(self, name: str = "worker") -> Ending:

@@ -137,9 +137,6 @@ class World:
         self.detach = self.feed.attach(lambda key, **_: self.woken.append(key))
         self.reader = MemoryReader(self.api)
         self.controller = informers_controller(self.reader, feed=self.feed, settings=self.settings, account=ACCOUNT)
-        for watch in self.controller.watches:
-            for name, index in watch.indexes.items():
-                self.reader.add_index(watch.kind, name, index)
         self.reader.only(self.controller)
 
     async def install(self, *names: str, **spec: Any) -> None:

@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from windlass.api.meta import K, KubernetesObject, ObjectMeta, Resource
-from windlass.kube.control.controller import Controller
-from windlass.kube.control.permissions import Declared, require
+from windlass.kube.control.controller import Controller, Watch
+from windlass.kube.control.permissions import Declared, not_indexed, not_watched, require
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import Absent, NotServedKind, Seen, Unreadable, seen
 from windlass.kube.errors import DecodeError, NotFound, NotServed, Status
 from windlass.kube.object import Object
 from windlass.model import MemoryApi
+from windlass.model.selectors import Matches, label_selector
 
 Index = Callable[[Object[Any]], Iterable[str]]
 
@@ -33,13 +34,15 @@ class MemoryReader:
         self.api = api
         self._indexes: dict[tuple[Resource, str], Index] = {}
         self._controller: Controller[Any, Any] | None = None
+        self._watches: list[tuple[Watch[Any], Matches]] = []
 
     def only(self, controller: Controller[Any, Any]) -> None:
-        """Refuse from now on what this controller does not declare, as an API server does for lack of the right.
+        """Read for this controller from now on, by the indexes of its watches, and refuse what it does not declare.
 
         It may look at what it watches; a look that may have to ask the server needs the right to `get` as well.
         """
         self._controller = controller
+        self._watches = [(watch, label_selector(watch.label_selector)) for watch in controller.watches]
 
     async def see(
         self, kind: type[K], name: str, *, namespace: str | None = None, confirm: bool = False, live: bool = False
@@ -78,10 +81,14 @@ class MemoryReader:
     async def see_all(
         self, kind: type[K], *, namespace: str | None = None, metadata_only: bool = False
     ) -> Population[K] | NotServedKind:
-        """All objects of a kind as the cache holds them; `metadata_only` shows their content too."""
+        """All objects of a kind that are watched, as the cache holds them; `metadata_only` shows their content too."""
+        selects = self._selecting(kind, lambda watch: watch.metadata_only == metadata_only)
+        if selects is None and self._controller is not None:
+            raise not_watched(self._controller.name, kind, metadata_only=metadata_only)
         if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
             return NotServedKind(f"{kind.RESOURCE} is not served")
-        return Population(self.listing(kind, namespace))
+        found = self.listing(kind, namespace)
+        return Population(found if selects is None else filter(selects, found))
 
     def cached(self, kind: type[K], name: str, *, namespace: str | None = None) -> Object[K] | None:
         """What the cache holds."""
@@ -96,15 +103,40 @@ class MemoryReader:
         self._indexes[kind.RESOURCE, name] = values
 
     def indexed(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
-        """The objects for which `index` gives `value`. KeyError without that index, NotServed without the kind."""
+        """The objects for which `index` gives `value`. NotServed without the kind.
+
+        Without that index, it raises Undeclared; without a controller, KeyError.
+        """
         if kind.RESOURCE not in {served.RESOURCE for served in self.api.kinds}:
             raise NotServed(Status("Failure", f"{kind.RESOURCE} is not served", "NotFound", 404))
         return self.known(kind, index, value)
 
     def known(self, kind: type[K], index: str, value: str) -> list[Object[K]]:
         """The same; none of a kind that is not served: what is not served is not there in the model."""
-        values = self._indexes[kind.RESOURCE, index]
-        return [found for found in self.listing(kind) if value in values(found)]
+        if self._controller is None:
+            values = self._indexes[kind.RESOURCE, index]
+            return [found for found in self.listing(kind) if value in values(found)]
+        selects = self._selecting(
+            kind, lambda watch: index in watch.indexes, lambda watch, found: value in watch.indexes[index](found)
+        )
+        if selects is None:
+            raise not_indexed(self._controller.name, kind, index)
+        return [found for found in self.listing(kind) if selects(found)]
+
+    def _selecting(
+        self,
+        kind: type[KubernetesObject],
+        chosen: Callable[[Watch[Any]], bool],
+        also: Callable[[Watch[Any], Object[Any]], bool] = lambda watch, found: True,
+    ) -> Callable[[Object[Any]], bool] | None:
+        """Whether one of the chosen watches of the kind selects an object; None: there is no such watch."""
+        watches = [(watch, matches) for watch, matches in self._watches if watch.kind is kind and chosen(watch)]
+        if not watches:
+            return None
+        return lambda found: any(
+            watch.namespace in (None, found.namespace) and matches(found.metadata.labels) and also(watch, found)
+            for watch, matches in watches
+        )
 
     def _require_declared(self, kind: type[K], name: str, namespace: str | None, *, asks: bool) -> None:
         if self._controller is None:

@@ -256,6 +256,24 @@ def require_question(permits: Permits | None, question: Question[Any]) -> None:
         raise Undeclared(f"{question}: this controller does not declare asks({type(question).__name__})")
 
 
+def not_watched(controller: str, kind: type[KubernetesObject], *, metadata_only: bool = False) -> Undeclared:
+    """The error of a controller that looks at all objects of a kind that it does not watch."""
+    looked_at = f"{'the metadata of ' if metadata_only else ''}all {kind.RESOURCE.name}"
+    remedy = " with metadata_only" if metadata_only else ""
+    return Undeclared(
+        f"controller {controller or '(without a name)'} looks at {looked_at}, which it does not watch: "
+        f"add a Watch of them{remedy}"
+    )
+
+
+def not_indexed(controller: str, kind: type[KubernetesObject], index: str) -> Undeclared:
+    """The error of a controller that looks objects up by an index that none of its watches has."""
+    return Undeclared(
+        f"controller {controller or '(without a name)'} looks {kind.RESOURCE.name} up by {index!r}, "
+        "which none of its watches declares: add it to the `indexes` of its Watch of them"
+    )
+
+
 def rules(permissions: Iterable[Declaration]) -> dict[str | None, list[dict[str, Any]]]:
     """RBAC rules by namespace (None: cluster-wide), each verb granted once, in a stable order.
 

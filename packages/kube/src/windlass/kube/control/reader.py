@@ -39,11 +39,11 @@ from msgspec import Struct
 from windlass.api.meta import K, KubernetesObject
 from windlass.kube.cache import Cache
 from windlass.kube.control.controller import Controller, Watch
-from windlass.kube.control.permissions import Declared, Permits, require
+from windlass.kube.control.permissions import Declared, Permits, not_indexed, not_watched, require
 from windlass.kube.control.plan import Target
 from windlass.kube.control.population import Population
 from windlass.kube.control.seen import ForbiddenKind, NotServedKind, Seen, answered, seen
-from windlass.kube.errors import NotServed, Status, Undeclared
+from windlass.kube.errors import NotServed, Status
 from windlass.kube.object import Object
 from windlass.kube.verbs import Api
 
@@ -147,12 +147,7 @@ class CacheReader:
         parts = self._parts.get(kind, []) if metadata_only else self._whole(kind)
         parts = [part for part in parts if part.metadata_only == metadata_only]
         if not parts:
-            looked_at = f"{'the metadata of ' if metadata_only else ''}all {kind.RESOURCE.name}"
-            remedy = " with metadata_only" if metadata_only else ""
-            raise Undeclared(
-                f"controller {self._controller or '(without a name)'} looks at {looked_at}, which it does not watch: "
-                f"add a Watch of them{remedy}"
-            )
+            raise not_watched(self._controller, kind, metadata_only=metadata_only)
         caches: list[Cache[K]] = [part.cache for part in parts]
         for part, cache in zip(parts, caches, strict=True):
             if part.optional:
@@ -194,10 +189,7 @@ class CacheReader:
                 declared = True
                 found |= {item.key: item for item in part.cache.indexed(name, value)}
         if not declared:
-            raise Undeclared(
-                f"controller {self._controller or '(without a name)'} looks {kind.RESOURCE.name} up by {index!r}, "
-                "which none of its watches declares: add it to the `indexes` of its Watch of them"
-            )
+            raise not_indexed(self._controller, kind, index)
         return list(found.values())
 
     # the executor's ledger

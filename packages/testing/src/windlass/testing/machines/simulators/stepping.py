@@ -48,9 +48,6 @@ def actor(
         reader = MemoryReader(api)
         controller = make(reader)
         reader.only(controller)
-        for watch in controller.watches:
-            for name, values in watch.indexes.items():
-                reader.add_index(watch.kind, name, values)
         return await step(controller, api, now=now())
 
     return act
