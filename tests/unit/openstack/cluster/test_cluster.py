@@ -193,6 +193,17 @@ async def test_zones_and_choices_of_them_show_while_the_cluster_lives() -> None:
     ]
 
 
+async def test_a_zone_without_running_hosts_is_left_out_until_they_are_back() -> None:
+    world = World(infra(), cluster(), secret())
+    world.cloud.services.unavailable_zones = ["az2"]
+    await world.rest()
+    assert [each["name"] for each in world.tree()["status"]["failureDomains"]] == ["az1"]
+    world.cloud.services.unavailable_zones = []
+    world.cloud.pass_time(700.0)
+    await world.rest()
+    assert [each["name"] for each in world.tree()["status"]["failureDomains"]] == ["az1", "az2"]
+
+
 async def test_the_failure_domains_of_an_earlier_provider_are_replaced() -> None:
     old = {"failureDomains": {"nova": {"controlPlane": True}}, "ready": True, "failureReason": "x"}
     world = World(infra(status=old), cluster(), secret())

@@ -7,9 +7,18 @@ import pytest
 
 from windlass.api.capo_cluster import OpenStackClusterSpec
 from windlass.openstack.cloud.failures import Unavailable
+from windlass.openstack.cloud.lookups import decode
 from windlass.openstack.cloud.query import Answers, Query
 from windlass.openstack.cloud.resources import Gateway, Network, PortAddress, Router, Subnet, Zone
-from windlass.openstack.cluster.network import Found, failure_domains, look_up, network_status, queries, router_status
+from windlass.openstack.cluster.network import (
+    ZONES,
+    Found,
+    failure_domains,
+    look_up,
+    network_status,
+    queries,
+    router_status,
+)
 
 Tree = dict[str, Any]
 
@@ -179,6 +188,17 @@ def test_a_failure_of_the_cloud_is_told_of_what_could_not_be_looked_up() -> None
         ("NetworkReady", failure, "look up zone (any)"),
     }
     assert found.zones is None
+
+
+def test_a_zone_that_nova_calls_unavailable_is_no_failure_domain() -> None:
+    spec = msgspec.convert({"network": BY_NAME, **NO_EXTERNAL}, OpenStackClusterSpec)
+    body = b"""{"availabilityZoneInfo": [
+        {"zoneName": "on", "zoneState": {"available": true}},
+        {"zoneName": "off", "zoneState": {"available": false}},
+        {"zoneName": "silent"}
+    ]}"""
+    zones, _ = decode(body, "availabilityZoneInfo", Zone, service="compute")
+    assert look_up(spec, {ZONES: tuple(zones)}).zones == ("on", "silent")
 
 
 def test_the_status_has_what_was_found_and_nothing_empty() -> None:

@@ -61,7 +61,7 @@ async def test_a_cluster_at_rest_is_looked_at_with_few_requests() -> None:
     await until_ready(world)
     every = [await at_rest(world) for _ in range(8)]
     assert all(each.total() <= AT_REST for each in every), every
-    assert every[0] == LISTS + Counter(["networks"])  # the external one
+    assert every[0] == LISTS + Counter(["networks", "os-availability-zone"])  # the external one, and the zones
 
 
 @pytest.mark.parametrize("path", ["listeners", "healthmonitors"])

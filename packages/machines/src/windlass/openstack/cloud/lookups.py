@@ -6,7 +6,8 @@
 | flavor | all flavors, once for all queries | 5 minutes |
 | network, subnet, router, security group, floating IP | those that match | no time |
 | server group, keypair | all of the project | no time |
-| zone, extension, provider and flavor of load balancers | all | an hour |
+| zone | all, also those that are not available | 5 minutes |
+| extension, provider and flavor of load balancers | all | an hour |
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +54,7 @@ SOURCES: Final[Mapping[Kind, Source]] = {
     "server group": Source("compute", "/os-server-groups", "server_groups", resources.ServerGroup, filtered=False),
     "keypair": Source("compute", "/os-keypairs", "keypairs", resources.Keypair, filtered=False),
     "zone": Source(
-        "compute", "/os-availability-zone", "availabilityZoneInfo", resources.Zone, filtered=False, kept=60 * MINUTES
+        "compute", "/os-availability-zone", "availabilityZoneInfo", resources.Zone, filtered=False, kept=5 * MINUTES
     ),
     "extension": Source(
         "network",

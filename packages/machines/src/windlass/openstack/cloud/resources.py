@@ -241,10 +241,15 @@ class ServerGroup(_Named, frozen=True, gc=False):
     """Servers that Nova places by a common rule."""
 
 
+class ZoneState(Struct, frozen=True, gc=False):
+    available: bool = True
+
+
 class Zone(Struct, frozen=True, gc=False):
-    """An availability zone of Nova."""
+    """An availability zone of Nova. It is not available while none of its hosts runs servers."""
 
     name: str = field(default="", name="zoneName")
+    state: ZoneState = field(default_factory=ZoneState, name="zoneState")
 
 
 class Extension(Struct, frozen=True, gc=False):

@@ -36,8 +36,8 @@ ZONES: Final = Query("zone")
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What the cloud has. `zones` None: it did not say. `router_addresses`: those of `externalRouterIPs`, as far as
-    their subnets were found."""
+    """What the cloud has. `zones`: the available ones; None: it did not say. `router_addresses`: those of
+    `externalRouterIPs`, as far as their subnets were found."""
 
     network: Network | None = None
     subnets: tuple[Subnet, ...] = ()
@@ -94,7 +94,7 @@ def router_status(found: Router) -> dict[str, Any]:
 
 
 def failure_domains(spec: api.OpenStackClusterSpec, zones: Sequence[str]) -> list[dict[str, Any]]:
-    """The tree of `status.failureDomains`: the zones of Nova, and which are for the control plane."""
+    """The tree of `status.failureDomains`: the available zones of Nova, and which are for the control plane."""
     chosen = spec.control_plane_availability_zones
     by_default = not spec.control_plane_omit_availability_zone
     return [{"name": zone, "controlPlane": zone in chosen if chosen else by_default} for zone in sorted(zones)]
@@ -203,7 +203,9 @@ class _Lookup(Lookup):
 
     def zones(self) -> tuple[str, ...] | None:
         answer = self.answer(ZONES, NETWORK)
-        return tuple(sorted(each.name for each in answer if isinstance(each, Zone))) if answer is not None else None
+        if answer is None:
+            return None
+        return tuple(sorted(each.name for each in answer if isinstance(each, Zone) and each.state.available))
 
 
 def _subnets(spec: api.OpenStackClusterSpec) -> list[Query]:

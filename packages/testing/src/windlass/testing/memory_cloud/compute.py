@@ -135,7 +135,8 @@ def _create_server_group(cloud: Services, project: str, asked: Any) -> Answer:
 
 
 def _list_zones(cloud: Services, project: str, asked: Any) -> Answer:
-    zones = [{"zoneName": each, "zoneState": {"available": True}} for each in cloud.zones]
+    off = cloud.unavailable_zones
+    zones = [{"zoneName": each, "zoneState": {"available": each not in off}} for each in cloud.zones]
     return 200, {"availabilityZoneInfo": zones}
 
 

@@ -95,6 +95,7 @@ class Services:
         self.server_groups: dict[str, Tree] = {}
         self.keypairs: dict[str, Tree] = {}
         self.zones = ["az1", "az2"]
+        self.unavailable_zones: list[str] = []
         self.balancer_flavors: dict[str, Tree] = {}
         self.balancer_zones: list[str] = []
         self.extensions = ["standard-attr-tag", "tag-creation", "trunk", "trunk-details"]
