@@ -56,6 +56,36 @@ def test_ports_of_the_load_balancer_are_open(enabled: bool | None, there: bool) 
     assert ("ingress IPv4 tcp 22623 from anywhere" in found["controlplane"]) is there
 
 
+ENDPOINT = {"host": "api.example", "port": 8443}
+API = "ingress IPv4 tcp {} from anywhere"
+
+
+@pytest.mark.parametrize(
+    ("fields", "ports"),
+    [
+        pytest.param({}, {6443}, id="default"),
+        pytest.param({"apiServerPort": 443}, {443, 6443}, id="without a load balancer"),
+        pytest.param({"apiServerPort": 443, "apiServerLoadBalancer": {"enabled": True}}, {443, 6443}, id="with one"),
+        pytest.param({"apiServerPort": 6443}, {6443}, id="the default, said"),
+        pytest.param(
+            {"apiServerPort": 443, "apiServerLoadBalancer": {"enabled": True, "additionalPorts": [443, 22623]}},
+            {443, 6443, 22623},
+            id="said twice",
+        ),
+        pytest.param({"controlPlaneEndpoint": ENDPOINT}, {6443}, id="an endpoint of somebody else"),
+        pytest.param({"controlPlaneEndpoint": ENDPOINT, "apiServerPort": 443}, {443, 6443}, id="the same, and a port"),
+        pytest.param(
+            {"controlPlaneEndpoint": ENDPOINT, "apiServerLoadBalancer": {"enabled": True}},
+            {6443, 8443},
+            id="the endpoint of the load balancer",
+        ),
+    ],
+)
+def test_the_port_of_the_api_servers_is_open(fields: dict[str, Any], ports: set[int]) -> None:
+    open_ports = {each for each in wanted(**fields)["controlplane"] if "from anywhere" in each}
+    assert open_ports == {API.format(port) for port in ports}
+
+
 def test_an_ipv6_subnet_opens_the_same_for_ipv6() -> None:
     found = wanted(cidrs=("10.0.0.0/24", "fd00::/64"))
     mirrored = [each.replace("IPv4", "IPv6") for each in [*CONTROL_PLANE, *WORKER] if "10.0.0.0" not in each]

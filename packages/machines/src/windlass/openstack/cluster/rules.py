@@ -2,7 +2,7 @@
 
 | group | what comes in | from |
 |---|---|---|
-| `controlplane` | TCP 6443, and the additional ports of the load balancer | anywhere |
+| `controlplane` | TCP 6443, `apiServerPort`, and all ports of the load balancer | anywhere |
 | | etcd: TCP 2379-2380 | itself |
 | | kubelet: TCP 10250 | itself, `worker` |
 | `worker` | node ports: TCP and UDP 30000-32767 | the subnets, itself, `controlplane` |
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from windlass.api import capo_cluster as api
 from windlass.openstack.cloud.resources import SecurityGroupRule
+from windlass.openstack.cluster.balancer import API_PORT, is_wanted, ports_of
 from windlass.openstack.cluster.names import BASTION, CONTROL_PLANE, WORKER
 from windlass.openstack.cluster.part import Obstacle
 from windlass.openstack.status import SECURITY_GROUPS_READY, Reason
@@ -168,7 +169,7 @@ def _of_cluster(
             yield _in(version, "tcp", 22, group=ids[BASTION])
         nodes = (ids[role], ids[WORKER if role == CONTROL_PLANE else CONTROL_PLANE])
         if role == CONTROL_PLANE:
-            for port in (6443, *_balanced(spec)):
+            for port in dict.fromkeys((API_PORT, spec.api_server_port or API_PORT, *_balanced(spec))):
                 yield _in(version, "tcp", port)
         if role == WORKER:
             for protocol in ("tcp", "udp"):
@@ -192,8 +193,8 @@ def _in(
 
 
 def _balanced(spec: api.OpenStackClusterSpec) -> Sequence[int]:
-    balancer = spec.api_server_load_balancer
-    return balancer.additional_ports if balancer is not None and balancer.enabled is not False else ()
+    """The ports of the load balancer. An endpoint that is not ours may have another port than the API servers."""
+    return ports_of(spec) if is_wanted(spec) else ()
 
 
 def _of_user(rule: api.SecurityGroupRule, role: str, ids: Mapping[str, str]) -> Iterable[Rule]:
