@@ -22,9 +22,10 @@ from windlass.openstack.cluster.new_balancer import PROVIDERS, queries
 from windlass.openstack.cluster.part import Part
 from windlass.openstack.cluster.snapshot import Unresolved
 
-from .parts import MARK, MARKED, NAME, OURS, ROUTER, SUBNET, Tree, balancer, infra, inventory, place, sent
+from .parts import EXTERNAL, MARK, MARKED, NAME, OURS, ROUTER, SUBNET, Tree, balancer, infra, inventory, place, sent
 
 FAR, FAR_SUBNET = Network(id="n9", name="lb"), Subnet(id="s9", name="lb", network_id="n9", cidr="10.9.0.0/24")
+SIX = Subnet(id="s6", name="six", network_id="n1", cidr="fd00::/64")
 RECORDED: Tree = {"apiServerLoadBalancer": {"id": "lb1", "internalIP": "10.0.0.5"}}
 
 
@@ -38,7 +39,7 @@ def asked(
     **where: Any,
 ) -> Part:
     whole = {"apiServerLoadBalancer": spec or {}}
-    top = {name: where.pop(name) for name in list(where) if name[0:3] in ("api", "dis", "con")}
+    top = {name: where.pop(name) for name in list(where) if name[0:3] in ("api", "dis", "con", "pri")}
     about = inventory(*found, certain=certain, certain_in=0.0 if certain else 7.0)
     return step(infra({**whole, **top}, status), ours, about, place(**where), blockers=blockers)
 
@@ -91,6 +92,27 @@ def asked(
             {"provider": "ovn"}, {}, {}, {"vip_subnet_id": "s1", "provider": "ovn"}, id="a provider that exists"
         ),
         pytest.param({"flavor": "big"}, {}, {}, {"vip_subnet_id": "s1", "flavor_id": "f1"}, id="a flavor that exists"),
+        pytest.param(
+            {},
+            {"external": EXTERNAL, "subnets": (SIX, SUBNET)},
+            {},
+            {"vip_subnet_id": "s1"},
+            id="IPv4 for a floating IP",
+        ),
+        pytest.param(
+            {},
+            {"disableAPIServerFloatingIP": True, "external": EXTERNAL, "primarySubnet": {"id": "s6"}},
+            {},
+            {"vip_subnet_id": "s6"},
+            id="the primary subnet",
+        ),
+        pytest.param(
+            {"network": {"id": "n9"}, "subnets": [{"id": "s9-6"}, {"id": "s9"}]},
+            {"apiServerFloatingIP": "203.0.113.8"},
+            {},
+            {"vip_network_id": "n9", "vip_subnet_id": "s9"},
+            id="IPv4 on its own network",
+        ),
     ],
 )
 def test_a_new_load_balancer_stands_where_the_spec_says(
@@ -105,6 +127,8 @@ def test_a_new_load_balancer_stands_where_the_spec_says(
 
 
 ANSWERS: dict[Query, Any] = {
+    Query("subnet", id="s6"): (SIX,),
+    Query("subnet", id="s9-6"): (replace(SIX, id="s9-6", network_id="n9"),),
     Query("network", id="n9"): (FAR,),
     Query("subnet", id="s9"): (FAR_SUBNET,),
     Query("subnet", id="s1"): (SUBNET,),
@@ -123,6 +147,14 @@ ANSWERS: dict[Query, Any] = {
         pytest.param(
             {"network": {"id": "n9"}, "subnets": [{"id": "s1"}]}, {}, "on network n9", id="a subnet of another network"
         ),
+        pytest.param({}, {"external": EXTERNAL, "subnets": (SIX,)}, "add an IPv4 subnet", id="a floating IP on IPv6"),
+        pytest.param(
+            {"network": {"id": "n9"}, "subnets": [{"id": "s9-6"}]},
+            {"external": EXTERNAL},
+            "add an IPv4 subnet",
+            id="the same on its own network",
+        ),
+        pytest.param({}, {"primarySubnet": {"id": "s9"}}, "spec.primarySubnet", id="a primary subnet elsewhere"),
         pytest.param(
             {},
             {"disableAPIServerFloatingIP": True, "resolved": Unresolved("api.example has no address")},

@@ -12,7 +12,7 @@ from windlass.kube.control.seen import Present, Unreadable
 from windlass.openstack.cloud.balancer_requests import CreateMember
 from windlass.openstack.cloud.network_inventory import Balancer
 from windlass.openstack.cloud.network_requests import AssociateFloatingIp
-from windlass.openstack.cloud.resources import FloatingIp, Member
+from windlass.openstack.cloud.resources import FloatingIp, Member, Subnet
 from windlass.openstack.cluster import ingress
 from windlass.openstack.cluster.ingress import Way
 from windlass.openstack.cluster.snapshot import ControlMachine
@@ -183,6 +183,23 @@ def test_the_floating_ip_is_not_led_away_from_a_port_that_is_no_machines() -> No
     assert way.part.requests == ()
     assert "(f1) leads to port other, which is not this cluster's" in str(way.part.obstacles[0].why)
     assert annotations(way) == {"cp-1": None}, "a machine that goes does not wait for it"
+
+
+@pytest.mark.parametrize(
+    ("vip", "expected"),
+    [("fd00::5", "fd00::7"), ("10.0.0.5", "10.0.0.7"), ("", "10.0.0.7"), ("192.0.2.5", "10.0.0.7")],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_member_has_an_address_of_the_same_kind_as_the_load_balancer(vip: str, expected: str, turned: bool) -> None:
+    addresses = ("fd00::7", "10.0.0.7")
+    found = machine("cp-0", *(addresses[::-1] if turned else addresses))
+    both = (SUBNET, Subnet(id="s6", network_id="n1", cidr="fd00::/64"))
+    assert ingress.address_of(found, both, vip) == expected
+
+
+def test_a_member_of_another_kind_is_better_than_none() -> None:
+    only = (Subnet(id="s6", network_id="n1", cidr="fd00::/64"),)
+    assert ingress.address_of(machine("cp-0", "10.0.9.9", "fd00::7"), only, "10.0.0.5") == "fd00::7"
 
 
 def test_a_given_endpoint_leads_to_every_machine() -> None:

@@ -66,6 +66,12 @@ def groups(*ids: str) -> list[Tree]:
             id="several subnets, in place of the port's",
         ),
         pytest.param(
+            {},
+            infra({"subnets": [SUBNET, SUBNET_2], "primarySubnet": SUBNET_2}),
+            [{**OF_CLUSTER, "fixedIPs": [{"subnet": SUBNET_2}]}],
+            id="the primary subnet alone",
+        ),
+        pytest.param(
             {"ports": [{"network": ELSEWHERE, "fixedIPs": [{"ipAddress": "10.0.0.9"}]}, {"nameSuffix": "b"}]},
             infra(),
             [{"network": ELSEWHERE, "fixedIPs": [{"ipAddress": "10.0.0.9"}]}, {**OF_CLUSTER, "nameSuffix": "b"}],

@@ -152,6 +152,7 @@ class OpenStackClusterSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
     router: Router | None = None
     network: Network | None = None
     subnets: Annotated[list[Subnet], LIST_ATOMIC, on_write(maxItems=2)] = field(default_factory=list)
+    primary_subnet: Subnet | None = None
     network_mtu: Int64 | None = field(default=None, name="networkMTU")
     external_router_ips: Annotated[list[ExternalRouterIP], LIST_ATOMIC] = field(
         default_factory=list, name="externalRouterIPs"

@@ -10,7 +10,7 @@ of them need next. Here alone load balancers and floating IPs are changed.
 | `part`, `parts` | what a part is; all of them, in the order in which they need each other; how the API is reached |
 | `network` | what the spec names in the cloud: what is asked, and what the answers mean |
 | `managed_network`, `groups`, `rules` | what is made: the network with its router, security groups |
-| `balancer`, `new_balancer`, `admitted` | the load balancer |
+| `balancer`, `new_balancer`, `vip_subnet`, `admitted` | the load balancer |
 | `endpoint`, `ingress` | the endpoint, and the way to machines |
 | `control_plane`, `resolve` | what those need to know: machines, addresses of names |
 | `claiming`, `ownership`, `unmarked`, `names` | what belongs to a cluster, what may, and how that is called |

@@ -16,7 +16,6 @@ replaced: the new one is made first. Members that people add under other names s
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from ipaddress import ip_address, ip_network
 from typing import Final
 
 from msgspec import Struct
@@ -30,6 +29,7 @@ from windlass.openstack.cluster.balancer import ERROR, made_for
 from windlass.openstack.cluster.part import ENDPOINT, Ours, Part
 from windlass.openstack.cluster.snapshot import ControlMachine
 from windlass.openstack.cluster.unmarked import leads_elsewhere
+from windlass.openstack.cluster.vip_subnet import subnet_of
 from windlass.openstack.constants import INGRESS_ANNOTATION
 from windlass.openstack.status import ENDPOINT_READY, Reason
 
@@ -45,14 +45,12 @@ class Way(Struct, frozen=True, kw_only=True):
     annotations: tuple[Merge, ...] = ()
 
 
-def address_of(machine: ControlMachine, subnets: Sequence[Subnet]) -> str:
-    """Its address on the network of the cluster, else its first one; empty if it has none yet."""
-    inside = (each for each in machine.addresses if subnet_of(each, subnets) is not None)
-    return next(inside, "") or next(iter(machine.addresses), "")
-
-
-def subnet_of(address: str, subnets: Iterable[Subnet]) -> Subnet | None:
-    return next((each for each in subnets if each.cidr and _contains(each.cidr, address)), None)
+def address_of(machine: ControlMachine, subnets: Sequence[Subnet], vip: str = "") -> str:
+    """Its address on the network of the cluster, else its first one; empty if it has none yet. Of IPv4 and IPv6, the
+    one that the `vip` of the load balancer is: OVN balances between addresses of one kind only."""
+    inside = [each for each in machine.addresses if subnet_of(each, subnets) is not None]
+    alike = (each for each in inside if (":" in each) == (":" in vip))
+    return next(alike, "") or next(iter([*inside, *machine.addresses]), "")
 
 
 def is_led(machine: ControlMachine) -> bool:
@@ -136,8 +134,11 @@ class _Members(Struct, frozen=True):
     def _member(self, port: int, machine: str) -> str:
         return f"{self.name}-{port}-{machine}"
 
+    def _address(self, machine: ControlMachine) -> str:
+        return address_of(machine, self.subnets, self.found.balancer.vip_address or "")
+
     def _is_in(self, machine: ControlMachine) -> bool:
-        address = address_of(machine, self.subnets)
+        address = self._address(machine)
         return bool(address) and all(_has(pool, address, port) for port, pool in self._pools())
 
     def _leave(self, leaving: Iterable[str]) -> Iterator[DeleteMember]:
@@ -147,7 +148,7 @@ class _Members(Struct, frozen=True):
 
     def _missing(self) -> Iterator[CreateMember]:
         for machine in self.machines:
-            address = address_of(machine, self.subnets)
+            address = self._address(machine)
             if machine.deleting or not address:
                 continue
             for port, pool in self._pools():
@@ -156,7 +157,7 @@ class _Members(Struct, frozen=True):
 
     def _surplus(self) -> Iterator[DeleteMember]:
         """Members of machines that are gone, or have another address."""
-        addresses = {each.name: address_of(each, self.subnets) for each in self.machines}
+        addresses = {each.name: self._address(each) for each in self.machines}
         for port, pool in self._pools():
             prefix = self._member(port, "")
             for member in pool.members:
@@ -186,13 +187,6 @@ class _Members(Struct, frozen=True):
 
 def _has(pool: Pool, address: str, port: int) -> bool:
     return any((each.address, each.protocol_port) == (address, port) for each in pool.members)
-
-
-def _contains(cidr: str, address: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(cidr, strict=False)
-    except ValueError:
-        return False
 
 
 def _released(machines: Iterable[ControlMachine]) -> tuple[Merge, ...]:

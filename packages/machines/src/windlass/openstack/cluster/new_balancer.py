@@ -2,7 +2,7 @@
 
 | field | taken from |
 |---|---|
-| network, subnet | `network` and the first of `subnets`; without them, the first subnet of the cluster |
+| network, subnet | `network` and one of `subnets`; without them, a subnet of the cluster: `vip_subnet` says which |
 | address | the recorded one; else `apiServerFixedIP`; else, without a floating IP, that of the endpoint |
 | provider, flavor | those of the names; Octavia's default, and a Warning Event, where it has none so called |
 """
@@ -24,7 +24,9 @@ from windlass.openstack.cluster.admitted import literal
 from windlass.openstack.cluster.network import Lookup
 from windlass.openstack.cluster.part import ENDPOINT, News, Ours, Part
 from windlass.openstack.cluster.snapshot import Unresolved
+from windlass.openstack.cluster.vip_subnet import NO_IPV4, vip_subnet
 from windlass.openstack.filters import network_query, subnet_query
+from windlass.openstack.status import Reason
 
 PROVIDERS: Final = Query("load balancer provider")
 
@@ -53,7 +55,8 @@ def queries(infra: api.OpenStackCluster) -> tuple[Query, ...]:
     wanted, recorded = infra.spec.api_server_load_balancer, infra.status.api_server_load_balancer
     if wanted is None or wanted.enabled is False or (recorded is not None and recorded.id):
         return ()
-    asked = [network_query(wanted.network), *map(subnet_query, wanted.subnets[:1])]
+    primary = subnet_query(infra.spec.primary_subnet) if wanted.network is None else None
+    asked = [network_query(wanted.network), *map(subnet_query, wanted.subnets), primary]
     asked += [PROVIDERS if wanted.provider else None, _flavor_query(wanted.flavor)]
     return tuple(each for each in asked if each is not None)
 
@@ -71,7 +74,11 @@ def creation(infra: api.OpenStackCluster, ours: Ours, inventory: NetworkInventor
     if wanted.network is None and not place.subnets:  # Octavia refuses a network without a subnet
         return ENDPOINT.awaits("the subnet of the cluster")
     lookup = _Lookup(wanted, place)
-    vip = {**lookup.network(), **_vip_address(infra, place, lookup)}
+    address = _vip_address(infra, place, lookup)
+    floats = bool(infra.spec.api_server_floating_ip) or (
+        place.external is not None and not infra.spec.disable_api_server_floating_ip
+    )
+    vip = lookup.network(infra.spec, address, floats=floats) | ({"vip_address": address} if address else {})
     body: dict[str, Any] = {
         "name": name,
         "description": described(ours.description(), ours.mark),
@@ -94,20 +101,40 @@ class _Lookup(Lookup):
         self._place = place
         self.news: list[News] = []
 
-    def network(self) -> dict[str, str]:
-        """The network and subnet of the virtual address: those of the spec, else the first subnet of the cluster."""
+    def network(self, spec: api.OpenStackClusterSpec, address: str, *, floats: bool) -> dict[str, str]:
+        """The network and subnet of the virtual address: those of the spec, else a subnet of the cluster."""
         asked = network_query(self._wanted.network)
         if asked is None:
-            return {"vip_subnet_id": self._place.subnets[0].id}
+            primary = None
+            if (query := subnet_query(spec.primary_subnet)) is not None and self._place.network is not None:
+                primary = self.one(query, Subnet, ENDPOINT, "spec.primarySubnet", within=self._place.network.id)
+                if primary is None:
+                    return {}
+            listed = bool(spec.subnets)
+            return self._subnet(
+                vip_subnet(self._place.subnets, address=address, primary=primary, floats=floats, listed=listed)
+            )
         network = self.one(asked, Network, ENDPOINT, "spec.apiServerLoadBalancer.network")
         if network is None:
             return {}
         subnets = [query for each in self._wanted.subnets if (query := subnet_query(each)) is not None]
         if not subnets:
             return {"vip_network_id": network.id}
-        field = "spec.apiServerLoadBalancer.subnets[0]"
-        subnet = self.one(subnets[0], Subnet, ENDPOINT, field, within=network.id)
-        return {"vip_network_id": network.id, "vip_subnet_id": subnet.id} if subnet is not None else {}
+        found = []
+        for place, query in enumerate(subnets):
+            field = f"spec.apiServerLoadBalancer.subnets[{place}]"
+            subnet = self.one(query, Subnet, ENDPOINT, field, within=network.id)
+            if subnet is None:
+                return {}
+            found.append(subnet)
+        chosen = self._subnet(vip_subnet(found, address=address, floats=floats, listed=True))
+        return {"vip_network_id": network.id, **chosen} if chosen else {}
+
+    def _subnet(self, chosen: Subnet | None) -> dict[str, str]:
+        if chosen is None:
+            self.add(ENDPOINT, NO_IPV4, Reason.INVALID_CONFIGURATION)
+            return {}
+        return {"vip_subnet_id": chosen.id}
 
     def provider(self) -> dict[str, str]:
         if not (name := self._wanted.provider):
@@ -130,8 +157,8 @@ class _Lookup(Lookup):
         return {}
 
 
-def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> dict[str, str]:
-    """The address that the load balancer had, else that of the spec, else the one that people reach it by."""
+def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> str:
+    """The address that it had, else that of the spec, else the one that people reach it by; empty if none is known."""
     spec, recorded = infra.spec, infra.status.api_server_load_balancer
     address = (recorded.internal_ip if recorded is not None else "") or spec.api_server_fixed_ip or ""
     if not address and spec.disable_api_server_floating_ip:
@@ -140,7 +167,7 @@ def _vip_address(infra: api.OpenStackCluster, place: Place, lookup: _Lookup) -> 
         else:
             given = spec.control_plane_endpoint
             address = place.resolved or literal(given.host if given is not None else "")
-    return {"vip_address": address} if address else {}
+    return address
 
 
 def _flavor_query(name: str | None) -> Query | None:

@@ -9,7 +9,8 @@ That of a bastion is mapped in the same way (`windlass.openstack.cluster.bastion
 | `userDataRef` | `bootstrap.dataSecretName` of the Machine |
 | `tags` | the machine, then its cluster, each once |
 | `ports` | the machine; without any, one |
-| a port's network and subnets | the cluster, if the port names no network |
+| a port's network | the cluster, if the port names none |
+| its subnets then | `primarySubnet` of the cluster, else all of its `subnets` |
 | a port's security groups | its own, else the managed one of its cluster; then those of the machine |
 | the rest | the machine |
 
@@ -197,11 +198,16 @@ def _ports(
     made = []
     for port in ports:
         if port.network is None and network is not None and infra is not None:
-            port = replace(port, network=network, fixed_ips=[capo.FixedIP(subnet=each) for each in infra.spec.subnets])
+            port = replace(port, network=network, fixed_ips=[capo.FixedIP(subnet=each) for each in _subnets(infra)])
         if not port.disable_port_security:
             port = replace(port, security_groups=[*(port.security_groups or groups), *spec.security_groups])
         made.append(port)
     return made
+
+
+def _subnets(infra: OpenStackCluster) -> list[capo.Subnet]:
+    """Where a port of the cluster's network has its addresses; none: Neutron chooses."""
+    return [infra.spec.primary_subnet] if infra.spec.primary_subnet is not None else infra.spec.subnets
 
 
 def _needs_network(port: capo.Port) -> bool:
