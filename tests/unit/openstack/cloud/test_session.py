@@ -289,11 +289,15 @@ def _keystone(said: Said) -> Callable[[HttpCloud], Credentials]:
         (lambda cloud: _two_regions(cloud, region_name="three"), Unauthenticated, ["'three'", "one, two"]),
         (_two_regions, Unauthenticated, ["one, two", "identityRef.region", "Secret prod/cloud"]),
         (_without_project, Unauthenticated, ["prod", "Secret prod/cloud", "project_name"]),
-        (lambda cloud: cloud.credentials(auth_type="nonsense"), Unauthenticated, ["nonsense", "Secret prod/cloud"]),
         (
-            lambda cloud: cloud.credentials(auth_type="v3applicationcredential"),
+            lambda cloud: cloud.credentials(auth_type="nonsense", auth={"auth_url": f"{cloud.url}/identity/v3"}),
             Unauthenticated,
-            ["Secret prod/cloud", "application credential ID"],
+            ["clouds.prod.auth in clouds.yaml of Secret prod/cloud", "has no password", "add one of them"],
+        ),
+        (
+            lambda cloud: cloud.credentials(auth_type="v3oidcpassword"),
+            Unauthenticated,
+            ["Secret prod/cloud", "discovery-endpoint"],
         ),
         (
             _keystone(Said(401, {"error": {"message": "The request you have made requires authentication."}})),
@@ -416,12 +420,16 @@ async def test_without_the_right_ca_the_hosts_roots_are_used_and_it_is_said_what
     assert "put the right CA into the key cacert" in str(failure)
 
 
-async def test_a_ca_path_that_only_the_users_machine_has_is_named(secure: HttpCloud) -> None:
+async def test_a_ca_path_in_clouds_yaml_is_not_read_and_named_where_the_ca_is_missing(secure: HttpCloud) -> None:
     entry = {**secure.credentials().cloud, "cacert": "/home/me/ca.pem"}
     failure = await login_failure(Credentials(entry, "prod", "", "", "Secret prod/cloud"))
     assert isinstance(failure, Unauthenticated)
     assert "clouds.prod.cacert" in str(failure)
     assert "/home/me/ca.pem" in str(failure)
+    assert "files are not read" in str(failure)
+    session = CloudSession(Credentials(entry, "prod", "", CA, "Secret prod/cloud"), Threads(2))
+    assert (await session.send(SERVERS, seconds=5)).status == 200
+    session.close()
 
 
 @pytest.mark.parametrize("cacert", ["", CA], ids=["no CA", "with a CA"])

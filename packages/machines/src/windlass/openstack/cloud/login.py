@@ -1,16 +1,17 @@
 """Logs in to Keystone: from an entry of clouds.yaml to a session, and from the catalog of its token to endpoints.
 
 keystoneauth1 does it without openstacksdk's own reader of clouds.yaml, which takes 0.5 s and 16 MiB more to import, and
-reads files and the environment unless told otherwise. Fields of the entry that are used: `auth`, `auth_type`,
-`region_name`, `interface`, `verify`, `cacert`, `cert`, `key`.
+reads files and the environment unless told otherwise. Fields of the entry that are used: `auth` and `auth_type`, of
+which `auth_plugin` says what they mean, `region_name`, `interface`, `verify`, `cert`, `key`.
 """
 
-from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from windlass.kube.retry_after import bounded
 from windlass.kube.shorten import shortened
+from windlass.openstack.cloud.auth_plugin import auth_plugin
 from windlass.openstack.cloud.credentials import SERVICE, Credentials
 from windlass.openstack.cloud.failures import CloudFailure, Throttled, Unauthenticated, Unavailable
 from windlass.openstack.cloud.login_lock import LoginLock
@@ -41,12 +42,9 @@ def open_session(credentials: Credentials, *, agent: str, connections: int) -> "
 
     cloud = credentials.cloud
     verify = not (_is_false(cloud.get("verify", True)) or not _is_false(cloud.get("insecure", False)))
-    if verify and not credentials.cacert and (file := str(cloud.get("cacert") or "").strip()):
-        # Whether the file is there is not said: it would be one of this process.
-        raise Unauthenticated(SERVICE, _file(credentials, "cacert", file, "put the CA's text into the key cacert"))
     cert = (cloud["cert"], cloud["key"]) if cloud.get("cert") and cloud.get("key") else cloud.get("cert")
     if cert and credentials.tenant:
-        raise Unauthenticated(SERVICE, _file(credentials, "cert", str(cloud["cert"]), "remove it"))
+        raise Unauthenticated(SERVICE, f"{_file(credentials, 'cert', str(cloud['cert']))}: remove it")
     if not verify:  # the user has decided that, and need not be told with each request
         disable_warnings(InsecureRequestWarning)
     carrier = requests.Session()
@@ -62,9 +60,9 @@ def open_session(credentials: Credentials, *, agent: str, connections: int) -> "
     )
 
 
-def _file(credentials: Credentials, field: str, file: str, remedy: str) -> str:
+def _file(credentials: Credentials, field: str, file: str) -> str:
     where = f"clouds.{credentials.name}.{field} in clouds.yaml of {credentials.where}"
-    return f"{where} names the file {file}, and files are not read: {remedy}"
+    return f"{where} names the file {file}, and files are not read"
 
 
 def endpoints(session: "Session", credentials: Credentials, region: str) -> tuple[str, dict[str, str]]:
@@ -124,6 +122,9 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
     found = why(error)
     if "CERTIFICATE_VERIFY_FAILED" in found:
         text = f"no trusted CA has signed the certificate of {where}: put the right CA into the key cacert ({found})"
+        if not credentials.cacert and (file := str(credentials.cloud.get("cacert") or "").strip()):
+            # Whether the file is there is not said: it would be one of this process.
+            text = f"{text}; {_file(credentials, 'cacert', shortened(file, _LONGEST_ID))}"
         return Unauthenticated(SERVICE, text)
     if isinstance(error, exceptions.DiscoveryFailure):
         return Unavailable(SERVICE, f"no Keystone answers at the auth_url of {where}: correct it")
@@ -139,33 +140,29 @@ def refused(error: Exception, credentials: Credentials) -> CloudFailure:
 
 def _plugin(credentials: Credentials) -> "BaseAuthPlugin":
     from keystoneauth1 import loading
+    from keystoneauth1.exceptions import NoMatchingPlugin
 
-    auth = {str(name).replace("-", "_"): value for name, value in credentials.cloud["auth"].items()}
-    for kind in ("id", "name"):  # older names, and one domain for both, as openstacksdk reads them
-        if tenant := auth.pop(f"tenant_{kind}", None):
-            auth.setdefault(f"project_{kind}", tenant)
-    for kind in ("id", "name"):
-        if ("project_id" in auth or "project_name" in auth) and (domain := auth.pop(f"domain_{kind}", None)):
-            auth.setdefault(f"user_domain_{kind}", domain)
-            auth.setdefault(f"project_domain_{kind}", domain)
-    auth_type = str(credentials.cloud.get("auth_type") or "password")
-    with_default = "default_domain" in auth or "default_domain_id" in auth or "default_domain_name" in auth
-    if auth_type == "password" and _is_v3(auth) and not with_default:
-        auth_type = "v3password"  # the generic one asks for the versions of Keystone first
+    loader: Any = None
+    wanted = auth_plugin(credentials)
+    options = wanted.options
+    if wanted.asked:
+        with suppress(NoMatchingPlugin):  # Cluster API's provider goes by the fields, whatever auth_type says
+            loader, options = loading.get_plugin_loader(wanted.asked), wanted.auth
+    if loader is None:
+        if wanted.missing:
+            where = f"clouds.{credentials.name}.auth in clouds.yaml of {credentials.where}"
+            raise Unauthenticated(SERVICE, f"{where} {wanted.missing}")
+        loader = loading.get_plugin_loader(wanted.name)
 
     def value_of(option: Any) -> Any:
         names = [option.dest, *(each.dest for each in option.deprecated)]
-        value = next((auth[name] for name in names if auth.get(name) is not None), None)
+        value = next((options[name] for name in names if options.get(name) is not None), None)
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
-    made: Any = loading.get_plugin_loader(auth_type).load_from_options_getter(value_of)
+    made: Any = loader.load_from_options_getter(value_of)
     made._lock = LoginLock()
     plugin: BaseAuthPlugin = made
     return plugin
-
-
-def _is_v3(auth: Mapping[str, Any]) -> bool:
-    return urlsplit(str(auth.get("auth_url", ""))).path.rstrip("/").endswith("/v3")
 
 
 def _is_false(value: Any) -> bool:
