@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from windlass.api import orc
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -64,6 +65,7 @@ class World:
         OpenStackFloatingIPPool,
         IPAddressClaim,
         IPAddress,
+        orc.Image,
     )
 
     def __init__(self) -> None:

@@ -90,7 +90,9 @@ MACHINES: list[Row] = [
     ("m9 server's sort of credentials", OSS, {}, {"identityRef.type": "ClusterIdentity"}, False),
     ("m9 server's region", OSS, {}, {"identityRef.region": "r"}, False),
     ("m9 server's flavor", OSS, {}, {"flavor": "m1.small"}, False),
-    ("m9 server's pairs", OSS, {"ports": [PORT]}, {"ports.0.allowedAddressPairs": None}, False),
+    ("m9 server's pairs", OSS, {"ports": [PORT]}, {"ports.0.allowedAddressPairs": None}, True),
+    ("m9 server's ports", OSS, {"ports": [PORT]}, {"ports.0.description": "another"}, False),
+    ("m9 one port more of a server", OSS, {"ports": [PORT]}, {"ports": [PORT, PORT]}, False),
     ("m9 server's user data", OSS, {"userDataRef": {"name": "a"}}, {"userDataRef.name": "b"}, False),
     ("m9 template, labels", OSMT, {}, {}, True),
 ]

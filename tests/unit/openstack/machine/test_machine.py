@@ -502,6 +502,31 @@ async def test_other_credentials_reach_the_openstackserver_but_another_region_do
         assert world.tree(OpenStackServer)["spec"]["identityRef"]["name"] == expected
 
 
+async def test_allowed_address_pairs_reach_the_openstackserver_and_nothing_else_of_its_ports_does() -> None:
+    ports: list[Tree] = [
+        {"network": {"id": "n"}, "allowedAddressPairs": [{"ipAddress": "10.0.0.1"}]},
+        {"network": {"id": "n"}},
+    ]
+    made = server("ACTIVE")
+    made["spec"]["ports"] = ports
+    world = World(*all_of_it(machine=machine({"ports": ports}, **held())), made)
+    await world.rest()
+    for changed, expected in (
+        ([{**ports[0], "allowedAddressPairs": [{"ipAddress": "10.0.0.2"}]}, ports[1]], [["10.0.0.2"], []]),
+        ([{"network": {"id": "n"}, "description": "x"}, ports[1]], [[], []]),
+        ([ports[1], {**ports[1], "allowedAddressPairs": [{"ipAddress": "10.0.0.3"}]}], [[], ["10.0.0.3"]]),
+        ([ports[0]], [[], ["10.0.0.3"]]),  # not as many ports
+    ):
+        own = world.tree()
+        own["spec"]["ports"] = changed
+        own["metadata"].pop("resourceVersion")
+        world.load(own)
+        await world.rest()
+        found = world.tree(OpenStackServer)["spec"]["ports"]
+        assert [[pair["ipAddress"] for pair in port.get("allowedAddressPairs", [])] for port in found] == expected
+        assert all("description" not in port for port in found)
+
+
 @pytest.mark.parametrize("kind", [Machine, Cluster])
 async def test_what_a_machine_needs_may_be_malformed_and_it_waits(kind: type[Any]) -> None:
     world = World(*all_of_it())

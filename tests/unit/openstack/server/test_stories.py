@@ -411,3 +411,35 @@ async def test_an_object_goes_although_nova_has_just_reserved_its_volume() -> No
     await process.settle()
     assert is_gone(world)
     assert world.held() == {}
+
+
+async def test_allowed_address_pairs_reach_the_port_of_a_server_that_runs_and_those_of_others_stay() -> None:
+    world = World()
+    network = {"network": {"id": world.network}}
+    process = await built(world, ports=[{**network, "allowedAddressPairs": [{"ipAddress": "10.9.0.1"}]}])
+    (port,) = world.cloud.services.ports.values()
+    port["allowed_address_pairs"].append({"ip_address": "10.9.0.77"})  # by somebody else
+    process.world.cloud.pass_time(120)
+    new = [{"ipAddress": "10.9.0.2"}, {"ipAddress": "10.9.0.3", "macAddress": "fa:16:3e:00:00:09"}]
+    await change(world, {"spec": {"ports": [{**network, "allowedAddressPairs": new}]}})
+    since = len(world.cloud.requests)
+    await process.settle()
+    assert [each["ip_address"] for each in port["allowed_address_pairs"]] == ["10.9.0.77", "10.9.0.2", "10.9.0.3"]
+    assert world.server["status"]["resolved"]["ports"][0]["allowedAddressPairs"] == new
+    assert conditions(world)["Ready"] == "True Ready"
+    writes = [each for each in asked(world, since=since) if not each.startswith("GET")]
+    assert len(writes) == 1
+    before = len(world.cloud.requests)
+    await process.step()
+    assert [each for each in asked(world, since=before) if not each.startswith("GET")] == []
+
+
+async def test_pairs_that_neutron_refuses_are_told_and_the_server_stays() -> None:
+    world = World()
+    network = {"network": {"id": world.network}}
+    process = await built(world, ports=[network])
+    world.cloud.fault(method="PUT", path="/v2.0/ports/", status=400)
+    await change(world, {"spec": {"ports": [{**network, "allowedAddressPairs": [{"ipAddress": "10.9.0.1"}]}]}})
+    await process.step()
+    assert "400" in message(world, "Progressing")
+    assert "allowedAddressPairs" not in world.server["status"]["resolved"]["ports"][0]

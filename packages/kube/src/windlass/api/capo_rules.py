@@ -151,7 +151,8 @@ def of_machine(spec: type[Struct]) -> Meta:
 
 def of_server(spec: type[Struct]) -> Meta:
     """What is fixed in the `spec` of an OpenStackServer."""
-    return rules(*fixed(spec, but=("identityRef",)), kind_of_credentials_stays(), region_stays())
+    free = ("identityRef", "ports")
+    return rules(*fixed(spec, but=free), *fixed_ports(), kind_of_credentials_stays(), region_stays())
 
 
 def of_cluster() -> tuple[_Rule, ...]:

@@ -55,6 +55,8 @@ def _after(request: requests.CloudRequest, answer: Answer, lists: Mapping[type[A
             _after_balancing(request, lists[LoadBalancer])
         case requests.SetTags():
             _change(lists[NEUTRON[request.collection]], request.id, tags=list(request.tags))
+        case requests.SetAddressPairs():
+            _change(ports, request.id, allowed_address_pairs=_decoded(answer, "port", Port).allowed_address_pairs)
         case requests.Describe():
             _change(lists[NEUTRON[request.collection]], request.id, description=request.description)
         case requests.MarkServer():

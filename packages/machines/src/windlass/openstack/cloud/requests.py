@@ -151,6 +151,21 @@ class SetTags(Naming, frozen=True, kw_only=True):
         return (FieldChange("tags", list(self.before), list(self.tags)),)
 
 
+class SetAddressPairs(Naming, frozen=True, kw_only=True):
+    """Replace the allowed address pairs of a port."""
+
+    before: tuple[Mapping[str, str], ...] = ()
+    pairs: tuple[Mapping[str, str], ...]
+
+    @property
+    def http(self) -> Http:
+        pairs = [dict(each) for each in self.pairs]
+        return self._http("PUT", f"{KINDS[Port].path}/{self.id}", {"port": {"allowed_address_pairs": pairs}})
+
+    def diff(self) -> tuple[FieldChange, ...]:
+        return (FieldChange("allowed_address_pairs", list(self.before), list(self.pairs)),)
+
+
 class _Mark(Naming, frozen=True):
     """Give an adopted resource the mark of its owner."""
 
@@ -249,6 +264,7 @@ OF_SERVERS: Final = (
     CreateVolume,
     CreateServer,
     SetTags,
+    SetAddressPairs,
     MarkServer,
     MarkVolume,
     Describe,

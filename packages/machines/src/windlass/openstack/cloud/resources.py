@@ -60,13 +60,14 @@ class PortAddress(Struct, frozen=True, gc=False):
 
 
 class Port(_InNeutron, frozen=True, gc=False):
-    """A Neutron port."""
+    """A Neutron port. `allowed_address_pairs` None: this Neutron has none."""
 
     network_id: str = ""
     status: str = ""
     device_id: str = ""
     device_owner: str = ""
     fixed_ips: list[PortAddress] = field(default_factory=list)
+    allowed_address_pairs: list[dict[str, str]] | None = None
     trunk_details: dict[str, Any] | None = None
 
 

@@ -6,7 +6,7 @@
 | something recorded without the mark | mark it, before anything else |
 | a recorded server no more | vanished; it is never made again |
 | the server, and something attached to it with the mark of another object | mark it: both took the server at once |
-| the server | delete what is surplus, set missing tags; then it stands |
+| the server | delete what is surplus, set missing tags, change address pairs; then it stands |
 | no server, and choices that are not those of the spec, or user data that Nova does not take | stuck |
 | two volumes in error for one disk | stuck: the replacement of the first one failed too |
 | something missing, while an earlier request may still arrive | wait, then look again |
@@ -31,6 +31,7 @@ from windlass.openstack.cloud.marks import in_words, is_root_of_object, mark_of,
 from windlass.openstack.cloud.resources import Port, Server, Trunk
 from windlass.openstack.cloud.upkeep import TAGS, adopt, delete, tag
 from windlass.openstack.instance import bodies
+from windlass.openstack.instance.address_pairs import changes
 from windlass.openstack.instance.match import Matched, is_going, match, server_of, trunk_on
 from windlass.openstack.instance.resolve import is_complete
 from windlass.openstack.instance.spec import InstanceSpec, Resolved
@@ -75,7 +76,8 @@ def next_step(
     if server is None and (wrong := _wrong(spec, resolved, user_data)):
         return Stuck("InvalidConfiguration", wrong)
     build = _Build(spec, resolved, inventory, found, project, intent, extensions, user_data)
-    tidy = (*surplus, *build.tags())
+    pairs = changes(resolved, spec, found.ports, project=project, mark=intent.mark) if server is not None else ()
+    tidy = (*surplus, *build.tags(), *pairs)
     if server is not None:
         return Send(tidy, "what differs from the spec") if tidy else Standing(server)
     if stuck := build.stuck():

@@ -35,7 +35,7 @@ from windlass.openstack.machine.conditions import WAITS_FOR_SERVER, in_the_way, 
 from windlass.openstack.machine.deletion import delete
 from windlass.openstack.machine.existing import existing_server, naming, own_server, provider_id, taken_back
 from windlass.openstack.machine.looking import with_others
-from windlass.openstack.machine.server_of import foreign, identity_of, make, with_identity
+from windlass.openstack.machine.server_of import foreign, identity_of, make, with_address_pairs, with_identity
 from windlass.openstack.machine.snapshot import HANDED_DOWN, OpenStackMachineSnapshot
 from windlass.openstack.objects import intend, is_paused, mark_of, unseen
 from windlass.openstack.status import INSTANCE_READY, PAUSED, RESTS, Reason, progressing
@@ -154,7 +154,9 @@ def _report(
     credentials = with_identity(server, identity_of(found.object, seen.known_infra))
     # One that is being deleted may be that of an earlier machine of this name.
     mark = "" if server.deleting else mark_of(server)
-    before = Plan.of(intend(found, mark, carried=True), credentials, stored)
+    rotates = credentials is not None and credentials.needed  # one write to an object at a time
+    pairs = None if rotates else with_address_pairs(server, found.object)
+    before = Plan.of(intend(found, mark, carried=True), credentials, pairs, stored)
     if stored is not None and stored.needed:  # the status says which generation it is about
         return before
     merge = write(seen, found, (*told, *([reached] if reached is not None else ())), now=now, fields=fields)

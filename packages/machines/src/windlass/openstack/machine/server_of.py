@@ -188,6 +188,25 @@ def with_identity(server: Present[OpenStackServer], wanted: capo.IdentityReferen
     )
 
 
+def with_address_pairs(server: Present[OpenStackServer], machine: capo.OpenStackMachine) -> Merge | None:
+    """The allowed address pairs of the machine, which its users may change; None if its ports are not those of the
+    server."""
+    observed: dict[str, Any] = dict(server.tree.get("spec") or {})
+    ports, wanted = list(observed.get("ports") or []), machine.spec.ports
+    if len(ports) != len(wanted) or not all(isinstance(each, dict) for each in ports):
+        return None
+    made = []
+    for has, asked in zip(ports, wanted, strict=True):
+        pairs = {"allowedAddressPairs": tree(asked.allowed_address_pairs)} if asked.allowed_address_pairs else {}
+        made.append({name: value for name, value in has.items() if name != "allowedAddressPairs"} | pairs)
+    return Merge(
+        target=target(server),
+        observed={"spec": {"ports": ports}},
+        desired={"spec": {"ports": made}},
+        why="the allowed address pairs of its machine are others now",
+    )
+
+
 def _ports(
     spec: capo.OpenStackMachineSpec, infra: OpenStackCluster | None, groups: list[capo.SecurityGroup]
 ) -> list[capo.Port] | Problem:

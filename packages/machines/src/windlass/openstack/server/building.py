@@ -2,6 +2,7 @@
 
 | situation | what is done |
 |---|---|
+| the Image that it names is being made | wait |
 | neither choices nor a server | resolve, then store finalizer, mark and choices together |
 | choices, but no finalizer or mark (an object of the OpenStack provider) | store both |
 | finalizer, mark and choices are stored | what the instance core says: send, wait, report |
@@ -44,6 +45,7 @@ from windlass.openstack.server.conditions import (
     write_answer,
 )
 from windlass.openstack.server.holding import hold
+from windlass.openstack.server.image import name_of, waits_for, with_image
 from windlass.openstack.server.resolved import to_status
 from windlass.openstack.server.sending import admit, look_again
 from windlass.openstack.server.snapshot import (
@@ -53,6 +55,7 @@ from windlass.openstack.server.snapshot import (
     Timing,
     adopted,
     adopts,
+    current,
     intent_of,
     made,
     ownership,
@@ -88,7 +91,7 @@ def build(visit: ServerVisit) -> Plan:
             going = going_on(found, what, now=now, fields=_resources(visit))
             return Plan.of(going).then(look_again(visit, what))
         case Standing(server):
-            return standing(found, made(found).resolved, visit.inventory, server, now=now)
+            return standing(found, current(found), visit.inventory, server, now=now)
         case Stuck(reason, message):
             ready, progress = dead_end(reason, message)
             return Plan.of(write_answer(found, ready, progress, now=now, fields=_resources(visit)), alarm(found, ready))
@@ -151,8 +154,13 @@ def _giving_up(found: Present[OpenStackServer], machine: str) -> str:
 
 def _resolve(visit: ServerVisit) -> Plan:
     found, now = visit.found, visit.now
-    spec = made(found).spec
-    resolved = resolve(spec, visit.cloud.answers) if isinstance(spec, InstanceSpec) else spec
+    spec, image = made(found).spec, visit.seen.image
+    if (name := name_of(found.object)) and image is None:
+        waits = waits_for(f"{found.metadata.namespace}/{name}")
+        return Plan.of(going_on(found, waits, now=now)).then(WaitFor(waits))
+    resolved = resolve(with_image(spec, image), visit.cloud.answers) if isinstance(spec, InstanceSpec) else spec
+    if isinstance(image, Problem):
+        resolved = (image, *(() if isinstance(resolved, Resolved) else resolved))
     if isinstance(resolved, Resolved):
         intent = None if is_intended(found) else intend(found, mark_of(found) or visit.seen.fresh_mark)
         return Plan.of(intent, going_on(found, WAITING, now=now, fields={"resolved": to_status(resolved)}))

@@ -16,7 +16,8 @@ from windlass.openstack.instance.spec import Resolved
 from windlass.openstack.instance.state import ACTIVE, addresses, verdict
 from windlass.openstack.objects import event
 from windlass.openstack.sending import Deferred, at
-from windlass.openstack.server.snapshot import TIMING, Timing, adopted, parts_of
+from windlass.openstack.server.resolved import to_status
+from windlass.openstack.server.snapshot import TIMING, Timing, adopted, made, parts_of
 from windlass.openstack.status import (
     AUTHENTIC,
     AUTHENTICATED,
@@ -135,6 +136,7 @@ def standing(
         "ready": server.status == ACTIVE,
         "addresses": [tree(each) for each in addresses(server)] if server.addresses else [],
         **made_of(resolved, inventory),
+        **({"resolved": to_status(resolved)} if resolved is not None and resolved != made(found).resolved else {}),
     }
     fields = {name: value for name, value in fields.items() if value != []}
     merge = write_answer(found, told, progress, now=now, fields=fields)

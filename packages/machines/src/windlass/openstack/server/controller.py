@@ -9,7 +9,7 @@ from uuid import uuid4
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from windlass.api import capi
+from windlass.api import capi, orc
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
@@ -44,6 +44,8 @@ from windlass.openstack.server.snapshot import TIMING, ServerSnapshot, Timing, c
 from windlass.openstack.status import PAUSED
 
 NAME: Final = "openstack-server"
+BY_IMAGE: Final = "image"
+"""Index of OpenStackServers: by `namespace/name` of the Image of the openstack-resource-controller that they name."""
 BY_USER_DATA: Final = "user-data"
 """Index of OpenStackServers: by `namespace/name` of the Secret with their user data."""
 
@@ -91,7 +93,13 @@ def server_controller(
     def of_machine(machine: Object[Any]) -> list[NamespacedName]:
         return [each.key for which in named(machine) for each in reader.known(OpenStackServer, BY_SERVER, which)]
 
-    indexes = {BY_CLUSTER: labelled, BY_USER_DATA: _user_data, BY_IDENTITY: identities, BY_SERVER: named}
+    indexes = {
+        BY_CLUSTER: labelled,
+        BY_IMAGE: _image,
+        BY_USER_DATA: _user_data,
+        BY_IDENTITY: identities,
+        BY_SERVER: named,
+    }
     indexes[BY_MARK] = marked
     hand_overs = Watch(Machine, of_machine, namespace=machine_api, when=_authority_differs, indexes={BY_SERVER: named})
     watch, may_write = partial(Watch, namespace=namespace), partial(writes, namespace=namespace)
@@ -101,6 +109,7 @@ def server_controller(
             watch(OpenStackServer, lambda server: [server.key], indexes=indexes),
             watch(Cluster, partial(by, BY_CLUSTER), when=spec_differs),
             watch(Secret, partial(by, BY_USER_DATA), metadata_only=True),
+            watch(orc.Image, partial(by, BY_IMAGE), cache_only=True),
             # A restored server is named by its machine, whose write wakes the server itself.
             watch(OpenStackMachine, lambda _: [], indexes={BY_SERVER: named}),
             *identity_watches(reader, OpenStackServer, namespace=namespace),
@@ -138,18 +147,38 @@ class _Reference(Struct, gc=False):
     name: str = ""
 
 
-class _Spec(Struct, rename="camel", gc=False):
+class _OfData(Struct, rename="camel", gc=False):
     user_data_ref: _Reference | None = None
 
 
-class _References(Struct, gc=False):
+class _UserData(Struct, gc=False):
     """The field that an index needs, even if others are malformed."""
 
-    spec: _Spec = field(default_factory=_Spec)
+    spec: _OfData = field(default_factory=_OfData)
+
+
+class _ImageSpec(Struct, rename="camel", gc=False):
+    image_ref: _Reference | None = None
+
+
+class _OfImage(Struct, gc=False):
+    image: _ImageSpec | None = None
+
+
+class _Images(Struct, gc=False):
+    """The same of the image."""
+
+    spec: _OfImage = field(default_factory=_OfImage)
+
+
+def _image(server: Object[Any]) -> Iterable[str]:
+    shown = server.glimpse(_Images)
+    ref = shown.spec.image.image_ref if shown is not None and shown.spec.image is not None else None
+    return (f"{server.namespace}/{ref.name}",) if ref is not None and ref.name else ()
 
 
 def _user_data(server: Object[Any]) -> Iterable[str]:
-    shown = server.glimpse(_References)
+    shown = server.glimpse(_UserData)
     ref = shown.spec.user_data_ref if shown is not None else None
     return (f"{server.namespace}/{ref.name}",) if ref is not None and ref.name else ()
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from windlass.api import capi, mapi
+from windlass.api import capi, mapi, orc
 from windlass.api.capi import Cluster
 from windlass.api.capo import OpenStackMachine
 from windlass.api.capo_server import OpenStackServer
 from windlass.api.core import Secret
 from windlass.api.ipam import IPAddressClaim
 from windlass.kube.conditions import is_true
-from windlass.kube.control.question import Confirmed, Live, Question
+from windlass.kube.control.question import Cached, Confirmed, Live, Question
 from windlass.kube.control.seen import Absent, Present
 from windlass.openstack.cloud.account import VOLUMES
 from windlass.openstack.cloud.inventory import NONE, ServerInventory
@@ -34,6 +34,7 @@ from windlass.openstack.ownership import claim_of
 from windlass.openstack.questions import Access, Extensions, FindOnce, InProject, Namesakes, NoAccess, ProjectOf
 from windlass.openstack.recorders import Recorders
 from windlass.openstack.server.building import step_of, unresolved
+from windlass.openstack.server.image import image_of, name_of, with_image
 from windlass.openstack.server.inventory import Looked, found_once, has_mark, is_of_another, look, quotas
 from windlass.openstack.server.snapshot import (
     ServerCloudFacts,
@@ -41,6 +42,7 @@ from windlass.openstack.server.snapshot import (
     Timing,
     adopted,
     adopts,
+    current,
     has_recorded,
     made,
     may_have_namesakes,
@@ -119,6 +121,7 @@ def _look(
         Looked(
             recorded=recorded(found),
             services=(VOLUMES,) if uses_volumes(found) else (),
+            changes=builds and current(found) != made(found).resolved,
             facts=seen.facts,
             owners=_owners(seen),
             recorders=Recorders(kinds, seen.mirrors),
@@ -173,7 +176,9 @@ def _for_building(
         cloud = replace(cloud, namesakes=namesakes.value, blockers=namesakes.blockers)
     step = step_of(seen, found, cloud)
     if step is None and isinstance(whole.spec, InstanceSpec):
-        return replace(seen, cloud=_answered(seen, found, whole.spec, cloud, now=now, timing=timing))
+        seen = replace(seen, image=_image(seen, found))
+        spec = with_image(whole.spec, seen.image)
+        return replace(seen, cloud=_answered(seen, found, spec, cloud, now=now, timing=timing))
     seen = replace(seen, cloud=cloud)
     if isinstance(step, Send) and any(isinstance(request, CreateServer) for request in step.requests):
         seen = replace(seen, user_data=_user_data(seen, found))
@@ -201,6 +206,11 @@ def _answered(
     if not isinstance(answer.value, InProject):
         return answer.value
     return replace(cloud, answers=answer.value.value, answered=answer.at, blockers=answer.value.blockers)
+
+
+def _image(seen: ServerSnapshot, found: Present[OpenStackServer]) -> str | Problem | None:
+    name, place = name_of(found.object), found.metadata.namespace
+    return image_of(seen.need(Cached(orc.Image, name, place)), f"{place}/{name}") if name else None
 
 
 def _user_data(seen: ServerSnapshot, found: Present[OpenStackServer]) -> str | Problem | None:

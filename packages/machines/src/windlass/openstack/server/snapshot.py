@@ -22,6 +22,7 @@ from windlass.openstack.cloud.requests import Intent
 from windlass.openstack.cloud.resources import Resource, Server
 from windlass.openstack.constants import ADOPT_ANNOTATION, ADOPT_NONE, CLUSTER_LABEL, MARK_ANNOTATION
 from windlass.openstack.identity.find import IdentityTrouble
+from windlass.openstack.instance.address_pairs import with_pairs
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
 from windlass.openstack.objects import is_held, machine_of, mark_of
 from windlass.openstack.ownership import Facts, Ownership, claim_of
@@ -77,7 +78,8 @@ class ServerSnapshot(Asking, frozen=True, kw_only=True):
     Machine API whose servers we have too; empty: we have none. `mirrors`: the namespace of their OpenStackServers.
 
     What the decision asks for: `facts`, who else has the mark of its annotation; `fresh_mark`, a new mark, in case the
-    server has none; `cloud`, or why there is no access to it; `user_data`, base64, or why there is none, None: it is
+    server has none; `cloud`, or why there is no access to it; `image`, the ID of the one that an object stands for, or
+    why there is none, None: it is not needed, or awaited; `user_data`, base64, or why there is none, None: it is
     not needed now. Only while it is being deleted: `machine` is what has kind and name of the OpenStackMachine that it
     names as owner, `above` the same of the Machine of that one, if it is being deleted too, and `claim` that of its
     floating IP, if it is paused.
@@ -93,6 +95,7 @@ class ServerSnapshot(Asking, frozen=True, kw_only=True):
     facts: Facts = Facts()
     fresh_mark: str = ""
     cloud: ServerCloudFacts | IdentityTrouble | CloudFailure | None = None
+    image: str | Problem | None = None
     user_data: str | Problem | None = None
     machine: Seen[OpenStackMachine] | None = None
     above: Seen[capi.Machine] | None = None
@@ -157,6 +160,12 @@ def _made(found: Present[OpenStackServer]) -> Made:
     spec = instance_spec(found.object)
     stored = found.object.status.resolved
     return Made(spec, from_status(stored, spec) if isinstance(spec, InstanceSpec) else None)
+
+
+def current(found: Present[OpenStackServer]) -> Resolved | None:
+    """The choices, with what may be changed of a server that stands as the spec has it now."""
+    spec, resolved = made(found).spec, made(found).resolved
+    return with_pairs(resolved, spec) if isinstance(spec, InstanceSpec) and resolved is not None else resolved
 
 
 def intent_of(found: Present[OpenStackServer], resolved: Resolved | None) -> Intent | None:

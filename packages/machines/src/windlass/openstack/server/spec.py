@@ -14,6 +14,7 @@ from windlass.openstack import filters
 from windlass.openstack.cloud.query import Query
 from windlass.openstack.constants import CLUSTER_LABEL
 from windlass.openstack.instance.spec import FixedAddress, InstanceSpec, LocalDisk, PortSpec, Problem, VolumeSpec
+from windlass.openstack.server.image import REFERRED, name_of
 
 ATTRIBUTES: Final = {
     "admin_state_up": "admin_state_up",
@@ -38,7 +39,7 @@ def instance_spec(server: OpenStackServer) -> InstanceSpec | tuple[Problem, ...]
     spec = server.spec
     return InstanceSpec(
         name=server.metadata.name,
-        image=filters.image_query(spec.image) or _NOWHERE,
+        image=REFERRED if name_of(server) else filters.image_query(spec.image) or _NOWHERE,
         flavor=filters.flavor_query(id=spec.flavor_id, name=spec.flavor) or _NOWHERE,
         ports=tuple(map(_port, spec.ports)),
         groups=_groups(spec.security_groups),
@@ -67,10 +68,8 @@ def _problems(server: OpenStackServer) -> Iterator[Problem]:
     spec = server.spec
     if spec.floating_ip_pool_ref is not None and not spec.floating_ip_pool_ref.api_group:
         yield _invalid("floatingIPPoolRef.apiGroup", "is missing: name the API group of the pool")
-    if spec.image.image_ref is not None:
-        yield _invalid("image.imageRef", "is not supported yet: name the image by id or filter")
-    elif filters.image_query(spec.image) is None:
-        yield _invalid("image", "names no image: set id, filter.name or filter.tags")
+    if not name_of(server) and filters.image_query(spec.image) is None:
+        yield _invalid("image", "names no image: set id, filter.name, filter.tags or imageRef.name")
     if filters.flavor_query(id=spec.flavor_id, name=spec.flavor) is None:
         yield _invalid("flavor", "is empty, and so is flavorID: set one of them")
     of_ports = ((f"ports[{place}].securityGroups", port.security_groups) for place, port in enumerate(spec.ports))

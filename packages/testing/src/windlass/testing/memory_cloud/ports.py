@@ -33,6 +33,7 @@ def make(cloud: Services, project: str, network: Tree, asked_for: Any = None, **
         "device_id": "",
         "device_owner": "",
         "security_groups": [],
+        "allowed_address_pairs": [],
         "status": "DOWN",
     }
     fixed = {"network_id": network["id"], "fixed_ips": addresses, "tags": []}
