@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster, OpenStackClusterTemplate
 from windlass.api.capo_identity import OpenStackClusterIdentity
@@ -72,7 +74,8 @@ def installation(
         require("openstack")
         from windlass.openstack.planning.planner import planner
 
-        return planner(controllers, reader=Unread(), credentials=credentials, machine_api=machine_api)
+        made = planner(controllers, reader=Unread(), credentials=credentials, machine_api=machine_api)
+        return structs.replace(made, owned=tuple(each.kind for each in OWNED))
 
     def policies(service_account: ServiceAccount, exempt: Sequence[str]) -> "Sequence[Policy]":
         from windlass.openstack.policies import policies

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from windlass.api.meta import KubernetesObject
 from windlass.capability.documents import Interest
 from windlass.capability.planning.decider import Decider, PlanReader, about_first_watch, add_indexes
 from windlass.capability.planning.given import Scope, Tree
@@ -52,7 +53,7 @@ class Planner(Struct, frozen=True, kw_only=True):
 
     `scope` is what its controllers look at, `interest` what is read of a must-gather. `complete` adds to the objects of
     files what others would add, and raises NoGround. `follows`: of objects in files a single step says too little, so
-    plans are always carried out on a model.
+    plans are always carried out on a model. `owned`: the kinds whose CRDs are installed with it.
     """
 
     ground: Look
@@ -63,6 +64,7 @@ class Planner(Struct, frozen=True, kw_only=True):
     where: str
     complete: Callable[[Sequence[Tree]], Sequence[Tree]] = lambda trees: trees
     follows: bool = False
+    owned: tuple[type[KubernetesObject], ...] = ()
 
 
 def plain_planner(controllers: Callable[[Any], tuple[Controller[Any, Any], ...]], *, scope: Scope) -> Planner:

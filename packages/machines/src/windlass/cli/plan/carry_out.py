@@ -40,6 +40,7 @@ from windlass.capability.planning import (
 )
 from windlass.capability.planning.fields import shown
 from windlass.capability.planning.following import Course, follow
+from windlass.capability.planning.stored_versions import refused_definitions
 from windlass.capability.planning.webhooks import stopped_writes
 from windlass.kube.control.seen import Reader
 from windlass.kube.process.colour import colourful
@@ -99,7 +100,8 @@ async def _ask_cluster(client: Api, question: Question) -> Answer[KeyPlan] | Non
     async with ground.holding:
         planned = await plans(selected.asked, cluster_listing, now=datetime.now(UTC))
         await _report(ground, cluster_listing)
-    for level, text in await stopped_writes(client, [action for plan in planned for action in plan.actions]):
+    stopped = await stopped_writes(client, [action for plan in planned for action in plan.actions])
+    for level, text in (*stopped, *await refused_definitions(client, question.planner.owned)):
         complaints.say(level, text)
     if not selected.existing and not selected.missing:
         click.echo(f"No {question.planner.many} found in {question.planner.where}.", err=True)
