@@ -17,7 +17,7 @@ from aiohttp import ClientError, ClientSession
 
 from tests.program import Program, starting
 from tests.waiting import eventually
-from windlass.api import capi, ipam
+from windlass.api import capi, ipam, orc
 from windlass.api.capo import OpenStackMachine, OpenStackMachineTemplate
 from windlass.api.capo_cluster import OpenStackCluster
 from windlass.api.capo_pool import OpenStackFloatingIPPool
@@ -54,13 +54,14 @@ SOMETIMES = {
     *(("", "cluster.x-k8s.io", plural, "get") for plural in ("clusters", "machines")),
     *(("", ipam.GROUP, plural, "get") for plural in ("ipaddresses", "ipaddressclaims")),
     ("", ipam.GROUP, "ipaddressclaims", "delete"),
+    ("", orc.GROUP, "images", "watch"),
     *(
         ("", GROUP, plural, "get")
         for plural in ("openstackclusters", "openstackfloatingippools", "openstackmachines", "openstackservers")
     ),
 }
 """What is read when a cache may lag: another writer was first, a Cluster is not in it, or a machine goes and its owner
-stays. What the garbage collector may delete first."""
+stays. What the garbage collector may delete first. What is not installed here."""
 
 Tree = dict[str, Any]
 

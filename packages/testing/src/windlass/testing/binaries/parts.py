@@ -138,6 +138,15 @@ CLUSTER_API_OPENSTACK = Part(
     # The second one holds its ValidatingWebhookConfiguration: Windlass takes over from it.
     crd_files=("crd/bases/*.yaml", "webhook/manifests.yaml"),
 )
+CLUSTER_API_OPENSTACK_TYPES = Part(
+    name="cluster-api-provider-openstack-types",
+    module="sigs.k8s.io/cluster-api-provider-openstack",
+    version="v0.14.7",
+    programs=(Program("openstack-types", "windlass.invalid/cluster-api-provider-openstack-types"),),
+    # What its quick start applies, for tests that do the same.
+    crds="templates",
+    crd_files=("cluster-template.yaml", "cluster-template-without-lb.yaml"),
+)
 OPENSHIFT_API = Part(
     name="openshift-api",
     module="github.com/openshift/api",
@@ -232,7 +241,7 @@ PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, 
 """What a plane may need; built the first time, about 6 minutes on two cores."""
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""
-JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API, CONTAINERS_IMAGE)
+JUDGES = (MACHINE_API, MACHINE_CONFIG, MACHINE_CONFIG_API, CONTAINERS_IMAGE, CLUSTER_API_OPENSTACK_TYPES)
 """Other projects' programs that tests compare ours with; each is built on first use, in about 5 minutes."""
 SYSTEMS = (DISTRIBUTION,)
 """What controllers speak to beside Kubernetes; each is built on first use, in about a minute and a half."""
