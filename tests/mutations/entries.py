@@ -4379,6 +4379,11 @@ _OWNING = (
 
 _SIGNING_IMAGES = (
     *_in(
+        "os_build/pool/materials.py",
+        "os_build/pool/test_architecture_stories.py",
+        (', ("extensions", context.extensions)):', ",):"),
+    ),
+    *_in(
         "kube/control/pace.py",
         "kube/control/test_pace.py",
         ("min(self.factor * writing, self.most)", "self.factor * writing"),

@@ -5,33 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.unit.os_build.world import API, World, machine_config
+from tests.unit.os_build.stream_trees import NINE, OF_RELEASE, TEN, stream_tree
+from tests.unit.os_build.world import World, machine_config
 from tests.unit.os_build.world import pool as pool_tree
 from windlass.api.machineconfiguration import MachineConfigPool, OSImageStream
 from windlass.os_build.request import OsImages
 from windlass.os_build.streams import images_of
 
-OF_RELEASE = OsImages(base="r.example.com/os@sha256:0", extensions="r.example.com/ext@sha256:0", release="5.0.1")
-NINE = OsImages(base="r.example.com/nine@sha256:9", extensions="r.example.com/nine-ext@sha256:9", release="5.0.1")
-TEN = OsImages(base="r.example.com/ten@sha256:a", extensions="r.example.com/ten-ext@sha256:a", release="5.0.1")
-
-
-def tree(*, status: bool = True) -> dict[str, Any]:
-    streams = [
-        {"name": "rhel-9", "osImage": NINE.base, "osExtensionsImage": NINE.extensions},
-        {"name": "rhel-10", "osImage": TEN.base, "osExtensionsImage": TEN.extensions},
-    ]
-    return {
-        "apiVersion": API,
-        "kind": "OSImageStream",
-        "metadata": {"name": "cluster", "uid": "uid-of-streams"},
-        "spec": {"defaultStream": "rhel-9"},
-        **({"status": {"availableStreams": streams, "defaultStream": "rhel-9"}} if status else {}),
-    }
-
 
 def streams(*, status: bool = True) -> OSImageStream:
-    return msgspec.convert(tree(status=status), OSImageStream)
+    return msgspec.convert(stream_tree(status=status), OSImageStream)
 
 
 def pool(stream: str = "") -> MachineConfigPool:
@@ -67,7 +50,7 @@ def test_the_images_of_a_stream(stream: str, there: Any, images: OsImages) -> No
 )
 def test_a_stream_that_there_is_not_has_no_images(there: Any, unreadable: str, why: str) -> None:
     found = images_of(pool("rhel-11"), there, OF_RELEASE, unreadable=unreadable)
-    assert (found.base, found.extensions, found.release) == ("", "", "5.0.1")
+    assert (found.base, found.extensions, found.release, found.stream) == ("", "", "5.0.1", "rhel-11")
     assert found.missing == f"spec.osImageStream.name of MachineConfigPool worker is rhel-11, and {why}"
 
 
@@ -76,7 +59,7 @@ async def test_a_pool_is_built_on_its_stream_or_says_what_is_wrong_with_it(strea
     world = World(kinds=(OSImageStream,))
     # The operator names an image in each MachineConfig that it renders.
     unnamed = machine_config("rendered-worker-1", osImageURL="")
-    world.api.load(unnamed, pool_tree("worker", "rendered-worker-1"), tree())
+    world.api.load(unnamed, pool_tree("worker", "rendered-worker-1"), stream_tree())
     await world.patch_pool({"spec": {"osImageStream": {"name": stream}}})
     await world.settle()
     if stream == "rhel-10":
@@ -96,7 +79,7 @@ async def test_a_pool_is_built_on_its_stream_or_says_what_is_wrong_with_it(strea
 async def test_the_image_of_the_machine_config_counts_more() -> None:
     world = World(kinds=(OSImageStream,))
     world.add_pool()
-    world.api.load(tree())
+    world.api.load(stream_tree())
     await world.settle()
     [order] = world.builders.orders.values()
     assert order.context.base.startswith("registry.example.com/base/os@")

@@ -151,6 +151,7 @@ class World:
         self.debounce = debounce
         self.registry_ca: Path | None = None
         self.refers = True
+        self.apply_by = ApplyBy.TREE
         self.machine_os_configs = machine_os_configs
         self.max_builds = max_builds
         self.signing_key = ""
@@ -253,7 +254,7 @@ class Process:
             signatures=self.signatures,
             contents=self.contents,
             settings=Settings(
-                apply_by=ApplyBy.TREE,
+                apply_by=world.apply_by,
                 timing=Timing(debounce=world.debounce),
                 machine_os_configs=world.machine_os_configs,
                 max_builds=world.max_builds,

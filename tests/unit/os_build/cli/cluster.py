@@ -58,9 +58,7 @@ class Cluster:
         }
         settings = Settings(apply_by=self._apply_by, timing=Timing(debounce=0.0))
         controller = pool_controller(reader, backends, self.registries, settings=settings)
-        for watch in controller.watches:
-            for index, values in watch.indexes.items():
-                reader.add_index(watch.kind, index, values)
+        reader.only(controller)
         executor = Executor(self.api, ledger=reader, systems={"registry": self.registries}, now=lambda: NOW)
         for _ in range(2):
             # A builder object that has just been made concerns the pool again.

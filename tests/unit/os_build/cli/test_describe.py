@@ -8,10 +8,11 @@ import pytest
 from msgspec import structs
 
 from tests.unit.os_build.fake import DIGEST
+from tests.unit.os_build.stream_trees import stream_tree
 from tests.unit.os_build.world import TARGET, World, claimed, config_map
 from windlass.api.build import Build
 from windlass.api.core import ConfigMap, Event, Secret
-from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineconfiguration import MachineConfigPool, OSImageStream
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.clock import rfc3339
 from windlass.kube.errors import Forbidden, Status
@@ -259,6 +260,23 @@ async def test_programs_get_all_of_it() -> None:
     assert tree["problems"][0]["reason"] == "StepFailed"
     assert tree["events"][-1]["reason"] == "BuildFailed"
     assert tree["unavailable"] == []
+
+
+@pytest.mark.parametrize("named", ["", "rhel-10", "rhel-11"], ids=["default", "named", "unknown"])
+async def test_the_stream_of_a_pool_is_shown(named: str) -> None:
+    world = World(kinds=(OSImageStream,))
+    world.api.load(stream_tree())
+    world.add_pool()
+    if named:
+        await world.patch_pool({"spec": {"osImageStream": {"name": named}}})
+    await world.settle()
+    shown = named or "rhel-9"
+    assert f"Stream: {shown}" in words(await page(world))
+    assert json.loads(as_json(await seen(world)))["request"]["stream"] == shown
+
+
+async def test_where_there_are_no_streams_none_is_shown() -> None:
+    assert "Stream" not in await page(Cluster())
 
 
 async def test_there_is_no_page_of_a_pool_that_does_not_exist() -> None:

@@ -12,11 +12,13 @@ from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.kube.control.plan import RequeueAfter
 from windlass.os_build.builder import Cause, Obstacle, Phase
 from windlass.os_build.constants import ARCHITECTURES, IMAGE
+from windlass.os_build.inputs.context import ApplyBy
 from windlass.os_build.registry.answers import Denied, Found, Gone, NotAsked, Refused, Shown, Unlisted
 
 AMD, ARM, S390 = (f"sha256:{digit * 64}" for digit in "abc")
 DIGESTS = {"amd64": AMD, "arm64": ARM, "s390x": S390}
 BASE = "sha256:" + "0" * 64
+OTHER = "sha256:" + "1" * 64
 
 
 def mixed(*architectures: str) -> World:
@@ -285,6 +287,27 @@ async def test_a_base_image_that_is_not_for_an_architecture_is_told_before_any_b
     assert isinstance(ending.next, RequeueAfter)
     world.restart()
     world.process.registries.shown[BASE] = Shown(BASE, ("amd64", "arm64"))
+    await world.settle("worker")
+    assert sorted(builds(world)) == ["amd64", "arm64"]
+
+
+async def test_so_is_an_image_with_packages() -> None:
+    world = mixed("amd64", "arm64")
+    world.apply_by = ApplyBy.IGNITION
+    packages = "registry.example.com/base/extensions"
+    spec = {"extensions": ["usbguard"], "baseOSExtensionsContainerImage": f"{packages}@{OTHER}"}
+    world.api.load(machine_config("rendered-worker-1", **spec))
+    world.restart()
+    world.process.registries.shown |= {
+        BASE: Shown(BASE, ("amd64", "arm64")),
+        OTHER: Shown(OTHER, ("arm64",)),
+    }
+    await world.settle("worker")
+    condition, reason, message = world.says()
+    assert (condition, reason, world.builders.begun) == ("BuildFailed", "WrongArchitecture", [])
+    assert message.startswith(f"the extensions image {packages}@{OTHER} of rendered-worker-1 is for arm64, and pool")
+    world.restart()
+    world.process.registries.shown[OTHER] = Shown(OTHER, ("amd64", "arm64"))
     await world.settle("worker")
     assert sorted(builds(world)) == ["amd64", "arm64"]
 

@@ -64,12 +64,14 @@ BUILDER_TYPES: Final[Mapping[str, BackendName]] = {
 class OsImages(Struct, frozen=True):
     """The images of a release: `base`, `extensions` (may be empty), and the release's version.
 
-    `missing`: why there is none of the stream that the pool names; empty: there is.
+    stream   the stream of the OS that they are of; empty: of none
+    missing  why there is none of the stream that the pool names; empty: there is
     """
 
     base: str = ""
     extensions: str = ""
     release: str = ""
+    stream: str = ""
     missing: str = ""
 
 

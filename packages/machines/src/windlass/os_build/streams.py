@@ -35,7 +35,7 @@ def images_of(
     wanted = named or (status.default_stream if status else "")
     if wanted in found:
         chosen = found[wanted]
-        return replace(images, base=chosen.os_image, extensions=chosen.os_extensions_image)
+        return replace(images, base=chosen.os_image, extensions=chosen.os_extensions_image, stream=wanted)
     if not named:
         return images
     has = ", ".join(found) or "no stream yet"
@@ -44,4 +44,4 @@ def images_of(
 
 def _without(images: OsImages, pool: MachineConfigPool, named: str, why: str) -> OsImages:
     field = f"spec.osImageStream.name of MachineConfigPool {pool.metadata.name} is {named}"
-    return replace(images, base="", extensions="", missing=f"{field}, and {why}")
+    return replace(images, base="", extensions="", stream=named, missing=f"{field}, and {why}")

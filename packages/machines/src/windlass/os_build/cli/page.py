@@ -172,6 +172,7 @@ class _Page:
         lines = asked.containerfile.splitlines()
         asks = {
             "Configuration": asked.config,
+            "Stream": asked.images.stream,
             "Target": str(asked.target),
             "Pull Secret": asked.pull_secret,
             "Push Secret": asked.push_secret,
@@ -282,6 +283,7 @@ def _first_line(message: str) -> str:
 def _request_tree(request: Request) -> dict[str, Any]:
     return {
         "config": request.config,
+        "stream": request.images.stream,
         "target": str(request.target),
         "pullSecret": request.pull_secret,
         "pushSecret": request.push_secret,

@@ -67,19 +67,20 @@ def contexts(
 
 
 def unfit_base(seen: PoolFacts, request: Request, *, contexts: Mapping[str, Context]) -> Problem | None:
-    """A base image that the registry shows, and that is not for an architecture."""
+    """A base image, or one with packages, that the registry shows, and that is not for an architecture."""
     if not seen.architectures:
         return None
     credentials = pull_credentials(request, seen.versions)
     for architecture, context in contexts.items():
-        if (named := split(context.base)) is None:
-            continue
-        shown = platforms(seen, Platforms(*named, credentials, request.egress))
-        if isinstance(shown, Shown) and architecture not in shown.architectures:
-            text = (
-                f"the base image {context.base} of {request.config} is for {', '.join(shown.architectures)}, "
-                f"and pool {seen.name} needs {architecture}: let the MachineConfig name one that is for "
-                f"{architecture}, too, such as that of a multi-architecture release"
-            )
-            return Problem(Cause.ARCHITECTURE, text)
+        for which, image in (("base", context.base), ("extensions", context.extensions)):
+            if (named := split(image)) is None:
+                continue
+            shown = platforms(seen, Platforms(*named, credentials, request.egress))
+            if isinstance(shown, Shown) and architecture not in shown.architectures:
+                text = (
+                    f"the {which} image {image} of {request.config} is for {', '.join(shown.architectures)}, "
+                    f"and pool {seen.name} needs {architecture}: let the MachineConfig name one that is for "
+                    f"{architecture}, too, such as that of a multi-architecture release"
+                )
+                return Problem(Cause.ARCHITECTURE, text)
     return None
