@@ -13,9 +13,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from windlass.api.update_record import UpdateRecord
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.history import followed
+from windlass.update_status.record import Record
 from windlass.update_status.report import ControlPlane, Health, Node, Operator, Phase, Pool, Report, State, Versions
 from windlass.update_status.times import HOUR, SECOND, ZERO, Moment, moment
 
@@ -212,17 +212,17 @@ class Recorder:
 
     def __init__(self, cluster: DrawnCluster) -> None:
         self._cluster = cluster
-        self._records: dict[str, UpdateRecord] = {}
+        self._records: dict[str, Record] = {}
 
     @property
-    def records(self) -> list[UpdateRecord]:
+    def records(self) -> list[Record]:
         return [*self._records.values()]
 
     def look(self, course: Course, time: float) -> Report:
         """Look at this time, and record what is new."""
         report = report_at(self._cluster, course, time)
         for record in followed(self._records.values(), report, {}, now=_at(course, time)):
-            self._records[record.metadata.name] = record
+            self._records[record.name] = record
         return report
 
     def whole(self, course: Course) -> None:

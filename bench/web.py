@@ -37,6 +37,7 @@ from windlass.update_status.document import write
 from windlass.update_status.history import followed
 from windlass.update_status.installation import installation
 from windlass.update_status.reading.building import releases_of
+from windlass.update_status.record import tree_of
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import of_datetime
 
@@ -117,7 +118,7 @@ async def _kept() -> tuple[UpdateStatusStatus, dict[str, Any]]:
     now = of_datetime(datetime.now(UTC))
     report = assess(sources, now=now)
     (record,) = followed([], report, {}, now=now)
-    return write(report, now=now), {**tree(record), "metadata": {"name": record.metadata.name}}
+    return write(report, now=now), tree_of(record)
 
 
 async def _keep(api: Api, status: UpdateStatusStatus, *, alerts: str = "") -> None:

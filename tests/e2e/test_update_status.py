@@ -52,6 +52,7 @@ from windlass.update_status.assessment import assess
 from windlass.update_status.document import health_insights, read
 from windlass.update_status.reading.kept import read_kept
 from windlass.update_status.reading.live import read_live
+from windlass.update_status.record import Record
 from windlass.update_status.report import Phase, State
 from windlass.update_status.text import Details, render
 from windlass.update_status.times import of_datetime
@@ -92,9 +93,9 @@ class Played(Struct):
     """
 
     seen: list[UpdateStatusStatus]
-    record: UpdateRecord
+    record: Record
     joined: UpdateStatusStatus
-    after: list[UpdateRecord]
+    after: list[Record]
     events: list[Event]
     texts: list[tuple[str, str]]
     metrics: str
@@ -127,7 +128,9 @@ async def play(plane: ControlPlane, folder: Path) -> Played:
         (folder / "token").write_text(token)
         (folder / "authority.pem").write_bytes(thanos.authority)
         for number in range(10):
-            await admin.create(UpdateRecord, an_old_record(number))
+            old, outcome = an_old_record(number)
+            await admin.create(UpdateRecord, old)
+            await admin.patch(UpdateRecord, f"old-{number}", outcome, type=PatchType.MERGE, subresource="status")
         cluster = PlayedCluster(admin, LAYOUT, pace=0.8, patience=1.0)
         await cluster.install()
         alerts = (
@@ -192,7 +195,7 @@ async def play_update(
     await cluster.cvo.finish("machine-config")
     await cluster.cvo.complete()
     await asyncio.gather(*rolling.values())
-    await compare(lambda found: found.overview and not found.overview.updating, "the end")
+    await compare(lambda found: found.overview and found.overview.state == "Idle", "the end")
 
 
 def test_no_operator_and_no_node_goes_back(played: Played) -> None:
@@ -229,7 +232,7 @@ def test_what_needs_attention_appears_and_goes(played: Played) -> None:
     first: dict[str, str] = {}
     for status in played.seen:
         for uid, one in health_insights(status).items():
-            assert first.setdefault(uid, one.started_at) == one.started_at, one
+            assert first.setdefault(uid, one.first_seen_at) == one.first_seen_at, one
 
 
 def test_the_record_is_complete(played: Played) -> None:
@@ -246,7 +249,8 @@ def test_the_record_is_complete(played: Played) -> None:
 
 def test_a_worker_that_joins_after_the_update_opens_nothing_again(played: Played) -> None:
     assert played.joined.overview
-    assert (played.joined.overview.updating, played.joined.overview.workers) == (False, "6/6")
+    joined = played.joined.overview
+    assert (joined.state, joined.total_workers, joined.workers_left) == ("Idle", 6, 0)
     assert played.after == [played.record]
     assert 'windlass_update_nodes{phase="Unmanaged",pool="worker"} 1.0' in played.metrics
 
@@ -336,7 +340,7 @@ def nodes(found: UpdateStatusStatus) -> set[str]:
     return {node.name for pool in read(found, now=0).pools for node in pool.nodes}
 
 
-async def ended(reader: Client) -> list[UpdateRecord]:
+async def ended(reader: Client) -> list[Record]:
     return [one for one in await records(reader) if one.target == TARGET and one.state == "Completed"]
 
 
@@ -395,16 +399,11 @@ def scrape(plane: BlockingControlPlane, url: str) -> str:
     return wait_until("the scraper may", look)
 
 
-def an_old_record(number: int) -> dict[str, Any]:
-    """With these there are as many as are kept."""
+def an_old_record(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With these there are as many as are kept. The second is the status."""
     day = f"2026-01-{number + 1:02}T00:00:00Z"
-    return {
-        "metadata": {"name": f"old-{number}"},
-        "target": f"4.15.{number}",
-        "state": "Completed",
-        "started": day,
-        "completed": day,
-    }
+    record = {"metadata": {"name": f"old-{number}"}, "spec": {"target": f"4.15.{number}", "startedAt": day}}
+    return record, {"status": {"state": "Completed", "completedAt": day}}
 
 
 async def a_protected_pod(admin: Client, namespace: str, *, node: str) -> None:

@@ -20,6 +20,7 @@ from windlass.kube.errors import NotFound
 from windlass.testing import BlockingAccess
 from windlass.testing.plane.pool import PlanePool
 from windlass.testing.plane.waiting import wait_for
+from windlass.update_status.record import Record, record_of
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "update-status"
 CRDS = DEPLOY / "crds" / "crds.yaml"
@@ -80,8 +81,8 @@ async def until_status(api: Client, holds: Callable[[UpdateStatusStatus], Any], 
     return found
 
 
-async def records(api: Client) -> list[UpdateRecord]:
-    return [found.decode() for found in (await api.list(UpdateRecord)).items]
+async def records(api: Client) -> list[Record]:
+    return [record_of(found.decode()) for found in (await api.list(UpdateRecord)).items]
 
 
 async def events(api: Client) -> list[core.Event]:

@@ -116,7 +116,9 @@ async def test_after_a_restart_of_the_api_server_without_history_it_is_current_a
         back = asyncio.get_running_loop().time()
         begin, *_ = cluster.healthy_update("4.16.1")
         await begin.play()
-        await until_status(admin, lambda found: bool(found.overview and found.overview.updating), "the update")
+        await until_status(
+            admin, lambda found: bool(found.overview and found.overview.state == "Updating"), "the update"
+        )
         print(f"the update was in the object {asyncio.get_running_loop().time() - back:.1f} s after the API server")
         await beats_after(admin, before)
 

@@ -16,7 +16,6 @@ from tests.patience import QUIET
 from tests.program import ALONE, QUICK
 from tests.waiting import eventually
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
-from windlass.api.update_record import UpdateRecord
 from windlass.kube.client import Client
 from windlass.kube.clock import SystemClock
 from windlass.kube.conditions import find
@@ -24,6 +23,7 @@ from windlass.kube.verbs import PatchType
 from windlass.testing import ControlPlane
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.document import health_insights, read
+from windlass.update_status.record import Record
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.records import render_record, render_records
 from windlass.update_status.text.wide import render_wide
@@ -38,21 +38,21 @@ SKEWED = (sys.executable, "-m", "tests.api.update_status.skewed")
 
 
 def updating(found: UpdateStatusStatus) -> bool:
-    return bool(found.overview and found.overview.updating)
+    return bool(found.overview and found.overview.state == "Updating")
 
 
 def finished(found: UpdateStatusStatus) -> bool:
-    return bool(found.overview and not found.overview.updating and found.overview.target.startswith(TARGET))
+    return bool(found.overview and found.overview.state == "Idle" and found.overview.target.startswith(TARGET))
 
 
-def operators(count: str) -> Any:
-    return lambda found: found.overview and found.overview.operators.startswith(count)
+def operators_left(count: int) -> Any:
+    return lambda found: found.overview and found.overview.operators_left == count
 
 
-async def ended(api: Client) -> UpdateRecord:
+async def ended(api: Client) -> Record:
     """The one record, once it is complete."""
 
-    async def the_one() -> list[UpdateRecord]:
+    async def the_one() -> list[Record]:
         return await records(api)
 
     (found,) = await eventually(the_one, lambda all_: [one.state for one in all_] == ["Completed"])
@@ -160,7 +160,7 @@ async def test_another_replica_takes_over_and_both_outlive_the_api_server(
         # What nobody sees: the time in between.
         await cluster.cvo.recover("etcd")
         await cluster.cvo.finish("etcd")
-        after = await until_status(admin, operators("1/2"), "the other replica works")
+        after = await until_status(admin, operators_left(1), "the other replica works")
         assert first_seen(after) == first_seen(before) != {}
         assert transitions(before).items() <= transitions(after).items() | changed(before, after)
         await plane.restart_apiserver()
@@ -173,7 +173,7 @@ async def test_another_replica_takes_over_and_both_outlive_the_api_server(
 
 
 def first_seen(found: UpdateStatusStatus) -> dict[str, str]:
-    return {uid: one.started_at for uid, one in health_insights(found).items() if one.start_source == "FirstSeen"}
+    return {uid: one.first_seen_at for uid, one in health_insights(found).items() if one.started_at is None}
 
 
 def transitions(found: UpdateStatusStatus) -> dict[tuple[str, str, str], str]:
@@ -284,12 +284,12 @@ async def test_what_somebody_deletes_or_edits_is_repaired(
         await until_status(admin, lambda found: timeless(found) == timeless(told), "it is back")
         before = await status(admin)
         (uid,) = health_insights(before)
-        wrong = {"status": {"overview": {**vars_of(before), "health": "OK, says Bob"}, "controlPlane": None}}
+        wrong = {"status": {"overview": {**vars_of(before), "worstLevel": "Critical"}, "controlPlane": None}}
         await admin.patch(UpdateStatus, "cluster", wrong, type=PatchType.MERGE, subresource="status")
         after = await until_status(admin, lambda found: timeless(found) == timeless(told), "it is repaired")
-        assert health_insights(after)[uid].started_at == health_insights(before)[uid].started_at
+        assert health_insights(after)[uid].first_seen_at == health_insights(before)[uid].first_seen_at
 
 
 def vars_of(found: UpdateStatusStatus) -> dict[str, Any]:
     assert found.overview
-    return {"updating": found.overview.updating, "assessment": found.overview.assessment}
+    return {"state": found.overview.state, "assessment": found.overview.assessment}

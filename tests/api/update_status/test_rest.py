@@ -63,7 +63,11 @@ async def test_heartbeats_of_500_nodes_cause_no_request(
 ) -> None:
     await make_nodes(admin, cluster.layout.pool("worker").rendered("4.16.0"))
     async with keeping(account, tmp_path, *QUICK, "--metrics-open", metrics=True) as keeper:
-        await until_status(admin, lambda found: found.overview and found.overview.workers == "502/502", "all nodes")
+        await until_status(
+            admin,
+            lambda found: found.overview and found.overview.total_workers == 502 and not found.overview.workers_left,
+            "all nodes",
+        )
         earlier = await quiet(plane, keeper)
         asked, began = len(requests(plane)), time.monotonic()
         room = asyncio.Semaphore(AT_ONCE)

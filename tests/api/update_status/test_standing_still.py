@@ -61,7 +61,7 @@ async def test_a_refused_request_is_told_everywhere_and_the_next_one_is_followed
         found = await until_status(admin, telling(f"The update to {TARGET} was refused"), "the refusal")
         assert report(found).control_plane.refused
         assert found.overview
-        assert (found.overview.updating, found.overview.health) == (False, "1 Error")
+        assert (found.overview.state, found.overview.error_insights) == ("Idle", 1)
         kept = await eventually(lambda: records(admin), lambda all_: all_, what="its record")
         assert [(one.target, one.state) for one in kept] == [(TARGET, "Refused")]
         assert "The update cannot be verified" in kept[0].troubles[0].summary
@@ -73,7 +73,9 @@ async def test_a_refused_request_is_told_everywhere_and_the_next_one_is_followed
         assert "The update cannot be verified" in waited.stderr
 
         await cluster.cvo.start(TARGET)
-        found = await until_status(admin, lambda found: found.overview and found.overview.updating, "the update")
+        found = await until_status(
+            admin, lambda found: found.overview and found.overview.state == "Updating", "the update"
+        )
         assert report(found).control_plane.request is None
         await eventually(
             lambda: records(admin),
@@ -116,7 +118,7 @@ async def test_a_pool_that_cannot_begin_has_its_cause_and_no_expected_end(
         await cluster.mco.recover("worker", "ImageBuildDegraded")
         await until_status(admin, lambda found: not telling(failed)(found), "the build is over")
         await cluster.mco.roll("worker")
-        await until_status(admin, lambda found: found.overview and not found.overview.updating, "the end")
+        await until_status(admin, lambda found: found.overview and found.overview.state == "Idle", "the end")
         (record,) = await eventually(records_ended(admin), lambda all_: all_, what="the record of the update")
         assert sorted(one.summary for one in record.troubles) == [rendered, failed]
         assert all(one.resolved for one in record.troubles)
@@ -145,9 +147,11 @@ async def test_a_node_of_windows_keeps_no_update_open(
             await step.play()
         found = await until_status(
             admin,
-            lambda found: found.overview and not found.overview.updating and found.overview.target.startswith(TARGET),
+            lambda found: (
+                found.overview and found.overview.state == "Idle" and found.overview.target.startswith(TARGET)
+            ),
             "the end",
         )
         assert found.overview
-        assert found.overview.workers == "2/2"
+        assert (found.overview.total_workers, found.overview.workers_left) == (2, 0)
         assert report(found).windows == ("win-0",)

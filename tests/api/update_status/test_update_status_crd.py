@@ -52,10 +52,9 @@ def cluster_version(**versions: Tree) -> Tree:
         {
             "resource": CLUSTER_VERSION,
             "assessment": "Progressing",
-            "completion": 3,
+            "completionPercent": 3,
             "startedAt": "2023-11-21T15:02:46Z",
             "estimatedCompletedAt": "2023-11-21T16:29:15Z",
-            "lastProgressAt": "2023-11-21T15:03:30Z",
             "baselineSeconds": 4342,
             "progressingReason": "ClusterOperatorUpdating",
             "versions": {
@@ -89,7 +88,7 @@ def health(**changes: Any) -> Tree:
         "health",
         {
             "startedAt": "2023-11-21T15:02:46Z",
-            "startSource": "Reported",
+            "firstSeenAt": "2023-11-21T15:02:50Z",
             "scope": {"type": "ControlPlane", "resources": [CLUSTER_VERSION]},
             "impact": {
                 "level": "Warning",
@@ -112,7 +111,8 @@ def pool(name: str, **changes: Any) -> Tree:
             "resource": pool_ref(name),
             "scopeType": "WorkerPool",
             "assessment": "Completed",
-            "completion": 100,
+            "completionPercent": 100,
+            "rolloutState": "Unpaused",
             "summaries": [{"type": "Total", "count": 3}, {"type": "Available", "count": 3}],
             "conditions": [condition("Updating", "False", "Updated")],
         }
@@ -152,17 +152,23 @@ def worked_instance() -> Tree:
         "status": {
             "conditions": [condition("Available", "True", "AsExpected", "2 informers reporting")],
             "overview": {
-                "updating": True,
+                "state": "Updating",
                 "assessment": "Progressing",
-                "target": "4.15.0-ec.2 (from incomplete 4.14.1)",
-                "operators": "1/33 (3%)",
-                "workers": "0/3",
-                "health": "1 Warning",
+                "previous": "4.14.1",
+                "target": "4.15.0-ec.2",
+                "completionPercent": 3,
+                "totalOperators": 33,
+                "operatorsLeft": 32,
+                "totalWorkers": 3,
+                "workersLeft": 3,
+                "worstLevel": "Warning",
+                "warningInsights": 1,
+                "errorInsights": 0,
+                "criticalInsights": 0,
             },
             "controlPlane": {
                 "resource": CLUSTER_VERSION,
                 "poolResource": pool_ref("master"),
-                "poolsBefore": 0,
                 "conditions": [condition("Updating", "True", "ClusterVersionProgressing")],
                 "informers": [
                     {
@@ -307,7 +313,7 @@ NODE_POOL = {"group": "hypershift.openshift.io", "resource": "nodepools", "name"
                     condition("Updating", "True", "Draining", "The node is draining"),
                     condition("Available", "False", "Unavailable", "Unschedulable | Disk Pressure"),
                     message="Unschedulable | Disk Pressure",
-                    estimatedToComplete="10m0s",
+                    estimatedSecondsToComplete=600,
                 )
             ),
             id="a node that is draining",
@@ -449,7 +455,9 @@ INSTALLATION = [{"key": "Installation"}]
             id="a condition since never",
         ),
         pytest.param(in_worker_pool(node(message="m" * 101)), "may not be more than 100", id="a long message"),
-        pytest.param(in_worker_pool(pool("worker", completion=101)), "less than or equal to 100", id="beyond 100 %"),
+        pytest.param(
+            in_worker_pool(pool("worker", completionPercent=101)), "less than or equal to 100", id="beyond 100 %"
+        ),
         pytest.param(in_control_plane(*many(129)), "must have at most 128 items", id="129 insights"),
         pytest.param(in_worker_pool(*many(1025)), "must have at most 1024 items", id="1025 insights of a pool"),
         pytest.param(pools(33), "must have at most 32 items", id="33 pools"),
@@ -506,12 +514,19 @@ def test_kubectl_shows_the_update_in_a_line(plane: BlockingAccess, server: Serve
     del shown["Age"]
     assert shown == {
         "Name": "cluster",
-        "Updating": True,
+        "State": "Updating",
         "Assessment": "Progressing",
-        "Target": "4.15.0-ec.2 (from incomplete 4.14.1)",
-        "Operators": "1/33 (3%)",
-        "Workers": "0/3",
-        "Health": "1 Warning",
+        "From": "4.14.1",
+        "To": "4.15.0-ec.2",
+        "Percent": 3,
+        "Operators Left": 32,
+        "Workers Left": 3,
+        "Health": "Warning",
+        "Operators": 33,
+        "Workers": 3,
+        "Critical": 0,
+        "Errors": 0,
+        "Warnings": 1,
         "Trusted": "True",
     }
 

@@ -148,14 +148,14 @@ def test_windlass_has_to_lead_and_to_be_ready(acts: list[Act]) -> None:
 def test_a_record_has_to_have_every_operator_node_and_trouble(acts: list[Act]) -> None:
     act = acts[-1]
     ((_, present),) = act.after.of(UpdateRecord).items()
-    record = present.object
+    record = present.object.status
     for flaw, said in (
         ({"operators": record.operators[1:]}, f"the record does not have {record.operators[0].name}"),
         ({"nodes": record.nodes[1:]}, f"the record does not have {record.nodes[0].name}"),
         ({"troubles": record.troubles[1:]}, "the record has 2 troubles, of which 0 are open"),
         ({"state": "Superseded"}, "there is no record of a completed update"),
     ):
-        flawed = replace(present, object=replace(record, **flaw))
+        flawed = replace(present, object=replace(present.object, status=replace(record, **flaw)))
         assert act.judged(having(act.after, flawed)).text == said
 
 

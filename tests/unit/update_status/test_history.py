@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from windlass.api.config import UpdateHistory
-from windlass.api.meta import ObjectMeta
 from windlass.api.update_insights import HealthInsight, InsightImpact, InsightScope
-from windlass.api.update_record import MOST_IMAGE, MOST_RISKS, NodeTook, Took, Trouble, UpdateRecord
+from windlass.api.update_record import MOST_IMAGE, MOST_RISKS, NodeTook, Took, Trouble
 from windlass.update_status.history import KEPT, LARGEST, followed, kept, record_name
+from windlass.update_status.record import Record
 from windlass.update_status.report import (
     ControlPlane,
     Health,
@@ -79,12 +79,12 @@ def insight(summary: str) -> HealthInsight:
     )
 
 
-def play(*steps: tuple[float, Report, dict[str, HealthInsight]]) -> list[UpdateRecord]:
+def play(*steps: tuple[float, Report, dict[str, HealthInsight]]) -> list[Record]:
     """The records after all steps."""
-    records: dict[str, UpdateRecord] = {}
+    records: dict[str, Record] = {}
     for minutes, each, insights in steps:
         for record in followed(records.values(), each, insights, now=at(minutes)):
-            records[record.metadata.name] = record
+            records[record.name] = record
     return list(records.values())
 
 
@@ -151,7 +151,7 @@ def test_an_update_is_over_when_neither_operators_nor_pools_have_something_to_do
     assert (record.state, record.control_plane_completed, record.completed) == ("Completed", clock(8), clock(20))
 
 
-def completed() -> UpdateRecord:
+def completed() -> Record:
     """The record of an update that is over."""
     done = operator("etcd", State.UPDATED, at(8))
     (record,) = play(
@@ -243,9 +243,9 @@ def test_the_name_of_a_record_has_the_version(target: str, readable: str) -> Non
     assert name != record_name(target, clock(1))
 
 
-def old(number: int, *, nodes: int, troubles: int = 0) -> UpdateRecord:
-    return UpdateRecord(
-        metadata=ObjectMeta(name=f"r{number}"),
+def old(number: int, *, nodes: int, troubles: int = 0) -> Record:
+    return Record(
+        name=f"r{number}",
         target=f"4.16.{number}",
         state="Completed",
         started=clock(number * 60),
@@ -257,22 +257,22 @@ def old(number: int, *, nodes: int, troubles: int = 0) -> UpdateRecord:
 def test_the_oldest_records_go() -> None:
     changed, gone = kept([old(number, nodes=1) for number in range(KEPT + 2)])
     assert changed == []
-    assert sorted(record.metadata.name for record in gone) == ["r0", "r1"]
+    assert sorted(record.name for record in gone) == ["r0", "r1"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 256)), max_size=12))
 def test_all_records_are_small_enough_and_the_newest_is_whole(sizes: Any) -> None:
     records = [old(number, nodes=nodes, troubles=troubles) for number, (nodes, troubles) in enumerate(sizes)]
     changed, gone = kept(records)
-    lighter = {record.metadata.name: record for record in changed}
-    left = [lighter.get(record.metadata.name, record) for record in records if record not in gone]
+    lighter = {record.name: record for record in changed}
+    left = [lighter.get(record.name, record) for record in records if record not in gone]
     total = sum(len(msgspec.json.encode(record)) for record in left)
     assert total <= LARGEST + (len(msgspec.json.encode(records[-1])) if records else 0)
     assert len(left) <= KEPT
     if records:
         assert records[-1] in left
     for record in changed:
-        whole = next(one for one in records if one.metadata.name == record.metadata.name)
+        whole = next(one for one in records if one.name == record.name)
         assert record.omitted
         assert structs.replace(record, omitted="", nodes=whole.nodes, troubles=whole.troubles) == whole
 
@@ -327,8 +327,8 @@ def refused(target: str = "4.16.2", *, since: float | None = 300, message: str =
 
 def test_a_refused_request_has_a_record_with_the_reason() -> None:
     (record,) = play((310, refused(), {}))
-    assert record == UpdateRecord(
-        metadata=ObjectMeta(name=record_name("4.16.2", clock(300))),
+    assert record == Record(
+        name=record_name("4.16.2", clock(300)),
         previous="4.16.1",
         target="4.16.2",
         state="Refused",
@@ -374,7 +374,7 @@ def test_an_update_that_is_accepted_later_has_a_record_beside_that_of_the_refusa
     (before,) = play((10, refused(since=10), {}))
     after = followed([before], report(operator("etcd", State.PROGRESSING), target="4.16.2"), {}, now=at(70))
     assert [(one.target, one.state) for one in after] == [("4.16.2", "Progressing")]
-    assert after[0].metadata.name != before.metadata.name
+    assert after[0].name != before.name
 
 
 def test_a_refusal_during_an_update_leaves_the_record_of_that_as_it_is() -> None:
@@ -387,3 +387,28 @@ def test_a_refusal_during_an_update_leaves_the_record_of_that_as_it_is() -> None
 def test_a_long_reason_and_the_name_of_an_image_fit_into_a_record() -> None:
     (record,) = play((310, refused("quay.io/" + "r" * 200, message="m" * 3000), {}))
     assert (len(record.target), len(record.troubles[0].summary)) == (128, 1024)
+
+
+def blank(record: Record) -> Record:
+    """The record as it is created: with nothing but its name."""
+    return Record(name=record.name, previous=record.previous, target=record.target, state="", started=record.started)
+
+
+@pytest.mark.parametrize("since", [300, None])
+def test_a_refusal_that_was_created_gets_its_status_and_is_superseded_by_nothing(since: float | None) -> None:
+    (record,) = play((310, refused(since=since), {}))
+    assert followed([blank(record)], refused(since=since), {}, now=at(311)) == [record]
+
+
+def test_a_record_that_was_created_goes_on_as_the_update_does() -> None:
+    found = report(operator("etcd", State.PROGRESSING, at(1)))
+    (record,) = play((1, found, {}))
+    assert followed([blank(record)], found, {}, now=at(1)) == [record]
+
+
+def test_an_update_that_was_refused_at_first_is_not_taken_for_the_refusal() -> None:
+    found = report(operator("etcd", State.PROGRESSING, at(1)))
+    (record,) = play((1, found, {}))
+    asked = structs.replace(found.control_plane, request=refused(target=record.target, since=2).control_plane.request)
+    after = followed([blank(record)], structs.replace(found, control_plane=asked), {}, now=at(3))
+    assert {one.name: one.state for one in after}[record.name] == "Progressing"

@@ -31,7 +31,7 @@ def test_every_form_of_our_own_tells_of_a_trouble(found: Troubled) -> None:
         )
         assert needs_attention(seen, Level.ERROR, now=NOW)
     assert status.overview is not None
-    assert status.overview.health != "OK"
+    assert status.overview.worst_level != "OK"
     assert any(one.impact.summary.startswith(found.summary) for one in health_insights(status).values())
 
 

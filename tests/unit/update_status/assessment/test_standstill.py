@@ -8,11 +8,12 @@ from msgspec import structs
 
 from windlass.api.core import Node, Taint
 from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPoolStatus
-from windlass.api.meta import ObjectMeta, PlainCondition
-from windlass.api.update_record import NodeTook, UpdateRecord
+from windlass.api.meta import PlainCondition
+from windlass.api.update_record import NodeTook
 from windlass.update_status.assessment import assess
 from windlass.update_status.constants import UNSCHEDULABLE
 from windlass.update_status.history import record_name
+from windlass.update_status.record import Record
 from windlass.update_status.report import Insight, Report, Scope
 
 from .objects import (
@@ -61,10 +62,10 @@ def took(name: str, *, started: float, drained: float | None = None, completed: 
     )
 
 
-def record(nodes: Iterable[NodeTook], *, earlier: bool = False) -> UpdateRecord:
+def record(nodes: Iterable[NodeTook], *, earlier: bool = False) -> Record:
     target, started = (PREVIOUS, at(-2000)) if earlier else (TARGET, at(0))
-    return UpdateRecord(
-        metadata=ObjectMeta(name=record_name(target, started)),
+    return Record(
+        name=record_name(target, started),
         target=target,
         started=started,
         state="Completed" if earlier else "Progressing",
@@ -74,7 +75,7 @@ def record(nodes: Iterable[NodeTook], *, earlier: bool = False) -> UpdateRecord:
 
 def report(
     *nodes: Node,
-    records: Sequence[UpdateRecord] = (),
+    records: Sequence[Record] = (),
     pools: Sequence[MachineConfigPool] = (MASTER, WORKER),
     completed: float | None = COMPLETED,
 ) -> Report:

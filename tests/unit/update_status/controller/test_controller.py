@@ -1,7 +1,9 @@
 """The controller on a model of an API server, while the update of a cluster is played there."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.update import UpdateStatus
-from windlass.api.update_record import UpdateRecord
+from windlass.api.update_record import FORMER, UpdateRecord
 from windlass.kube.conditions import find
 from windlass.kube.control.plan import Done, RequeueAfter
 from windlass.kube.verbs import PatchType
@@ -22,7 +24,8 @@ from windlass.testing.clock import VirtualLoop
 from windlass.testing.crash import Scenario, crash_everywhere
 from windlass.update_status.controller.observe import cached_sources
 from windlass.update_status.document import read
-from windlass.update_status.history import KEPT
+from windlass.update_status.history import KEPT, RUNNING
+from windlass.update_status.record import Record
 from windlass.update_status.report import Level
 from windlass.update_status.sources import Sources, Unknown
 from windlass.update_status.times import of_datetime
@@ -62,7 +65,8 @@ def test_it_makes_the_object_and_fills_it(play: Play) -> None:
         assert (ending.writes, ending.failed) == (2, False)
         status = await world.status()
         assert status.overview
-        assert (status.overview.updating, status.overview.operators) == (False, "5/5 (100%)")
+        assert (status.overview.state, status.overview.total_operators) == ("Idle", 5)
+        assert (status.overview.operators_left, status.overview.completion_percent) == (0, 100)
         assert {one.type: one.status for one in status.conditions} == {
             "Available": "True",
             "Degraded": "False",
@@ -118,7 +122,7 @@ def test_a_healthy_update_from_its_beginning_to_its_record(play: Play) -> None:
     play(story)
 
 
-async def updated(world: World) -> UpdateRecord:
+async def updated(world: World) -> Record:
     """The record of an update that has been played to its end."""
     for step in world.cluster.healthy_update(TARGET):
         playing = asyncio.ensure_future(step.play())
@@ -144,7 +148,8 @@ def test_a_worker_that_joins_after_an_update_changes_nothing_about_it(play: Play
         assert (await world.settle()).writes == 1
         status = await world.status()
         assert status.overview
-        assert (status.overview.updating, status.overview.workers) == (False, "6/6")
+        assert (status.overview.state, status.overview.total_workers) == ("Idle", 6)
+        assert status.overview.workers_left == 0
         assert world.records() == [record]
         assert world.events() == told
         await world.cluster.cvo.start("4.16.2")
@@ -263,7 +268,7 @@ def test_a_source_that_is_not_served_is_a_gap_and_the_rest_is_reported(
         status = await world.status()
         assert [one.partition(":")[0] for one in status.gaps] == [gap]
         assert status.overview
-        assert status.overview.operators == "0/5 (0%)"
+        assert (status.overview.total_operators, status.overview.operators_left) == (5, 5)
         degraded = find(status.conditions, "Degraded")
         assert degraded
         assert (degraded.status, degraded.reason) == ("True", "SourcesMissing")
@@ -318,7 +323,7 @@ def test_a_record_that_is_refused_does_not_keep_the_status_from_being_written(pl
         assert (await world.settle()).failed
         status = await world.status()
         assert status.overview
-        assert status.overview.updating
+        assert status.overview.state == "Updating"
 
     play(story)
 
@@ -326,12 +331,14 @@ def test_a_record_that_is_refused_does_not_keep_the_status_from_being_written(pl
 def test_records_beyond_those_that_are_kept_are_deleted(play: Play) -> None:
     async def story(world: World) -> None:
         for number in range(KEPT):
-            body = {"target": f"4.{number}.0", "state": "Completed", "started": f"2020-01-{number + 1:02}T00:00:00Z"}
-            await world.api.create(UpdateRecord, {**ENVELOPE, "metadata": {"name": f"old-{number}"}, **body})
+            name, spec = f"old-{number}", {"target": f"4.{number}.0", "startedAt": f"2020-01-{number + 1:02}T00:00:00Z"}
+            await world.api.create(UpdateRecord, {**ENVELOPE, "metadata": {"name": name}, "spec": spec})
+            ended = {"status": {"state": "Completed"}}
+            await world.api.patch(UpdateRecord, name, ended, type=PatchType.MERGE, subresource="status")
         await world.cluster.cvo.start(TARGET)
         await world.settle()
         assert len(world.records()) == KEPT
-        assert "old-0" not in {record.metadata.name for record in world.records()}
+        assert "old-0" not in {record.name for record in world.records()}
 
     play(story)
 
@@ -451,7 +458,7 @@ def test_a_refused_request_is_in_the_object_a_record_and_an_event_once(play: Pla
         status_now = await world.status()
         assert read(status_now, now=of_datetime(world.clock.now())).control_plane.refused
         assert status_now.overview
-        assert status_now.overview.health == "1 Error"
+        assert status_now.overview.error_insights == 1
         assert [(one.target, one.state, one.previous) for one in world.records()] == [(TARGET, "Refused", "4.16.0")]
         assert world.events() == ["UpdateRefused"]
 
@@ -490,3 +497,25 @@ def test_a_cluster_without_the_kind_of_pools_is_called_hosted(loop: VirtualLoop)
         assert "this cluster has a hosted control plane, whose update is not supported" in found.pools.reason
 
     loop.run_until_complete(story())
+
+
+STORED = Path(__file__).parents[3] / "data" / "update_status_stored"
+
+
+@pytest.mark.parametrize("stored", ["under-way", "ended", "begun-again"])
+def test_records_of_earlier_versions_get_spec_and_status_and_lose_nothing(play: Play, stored: str) -> None:
+    async def story(world: World) -> None:
+        for tree in json.loads((STORED / f"{stored}.json").read_text(encoding="utf-8"))["records"]:
+            world.api.load(tree)
+        before = {one.name: one for one in world.records()}
+        await world.settle()
+        assert [found.tree().keys() & set(FORMER) for found in world.api.listing(UpdateRecord)] == [set()] * len(before)
+        after = {one.name: one for one in world.records()}
+        ended = {name: one for name, one in before.items() if one.state not in RUNNING}
+        assert {name: after[name] for name in ended} == ended
+        # What was under way is followed from where it stood.
+        for name in before.keys() - ended.keys():
+            assert after[name].started == before[name].started
+            assert after[name].operators[: len(before[name].operators)] == before[name].operators
+
+    play(story)

@@ -96,7 +96,7 @@ def test_what_may_not_be_read_is_a_gap_beside_a_whole_status(play: Play, kind: t
         status = await world.status()
         assert status.gaps == (f"what holds the drain of {NODE}: it is forbidden",)
         assert status.overview is not None
-        assert status.overview.updating
+        assert status.overview.state == "Updating"
         assert await causes(world) != []
 
     play(story)

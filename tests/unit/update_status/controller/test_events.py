@@ -3,17 +3,15 @@
 import pytest
 from msgspec import structs
 
-from windlass.api.meta import ObjectMeta
 from windlass.api.update import UpdateStatus
-from windlass.api.update_record import Took, Trouble, UpdateRecord
+from windlass.api.update_record import Took, Trouble
 from windlass.kube.control.plan import Target
 from windlass.update_status.controller.events import events
+from windlass.update_status.record import Record
 
 ABOUT = Target(UpdateStatus, "cluster")
 WHEN = "2026-01-01T00:00:00Z"
-BEGUN = UpdateRecord(
-    metadata=ObjectMeta(name="r"), previous="4.15.9", target="4.16.1", state="Progressing", started=WHEN
-)
+BEGUN = Record(name="r", previous="4.15.9", target="4.16.1", state="Progressing", started=WHEN)
 REFUSED = structs.replace(
     BEGUN, state="Refused", completed=WHEN, troubles=[Trouble(uid="request", level="Error", summary="not verified")]
 )
@@ -21,7 +19,7 @@ WARNINGS = ("InsightAppeared", "UpdateSuperseded", "UpdateRefused")
 POOL = structs.replace(BEGUN, pools=[Took(name="worker", started=WHEN, completed=WHEN)])
 
 
-def trouble(level: str, *, resolved: str | None = None) -> UpdateRecord:
+def trouble(level: str, *, resolved: str | None = None) -> Record:
     found = Trouble(uid="a", level=level, summary="etcd is degraded", first_seen=WHEN, resolved=resolved)
     return structs.replace(BEGUN, troubles=[found])
 
@@ -47,7 +45,7 @@ def trouble(level: str, *, resolved: str | None = None) -> UpdateRecord:
         (REFUSED, REFUSED, []),
     ],
 )
-def test_each_phase_has_its_event(before: UpdateRecord | None, after: UpdateRecord, reasons: list[str]) -> None:
+def test_each_phase_has_its_event(before: Record | None, after: Record, reasons: list[str]) -> None:
     found = list(events(ABOUT, before, after))
     assert [event.reason for event in found] == reasons
     for event in found:

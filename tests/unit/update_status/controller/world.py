@@ -20,6 +20,7 @@ from windlass.testing.clock import VirtualLoop
 from windlass.testing.updates import PlayedCluster
 from windlass.update_status.controller.declare import update_status_controller
 from windlass.update_status.installation import installation
+from windlass.update_status.record import Record, record_of
 
 READ = (
     apps.Deployment,
@@ -51,8 +52,8 @@ class World:
     async def status(self) -> UpdateStatusStatus:
         return (await self.api.get(UpdateStatus, "cluster")).decode().status
 
-    def records(self) -> list[UpdateRecord]:
-        return [found.decode() for found in self.api.listing(UpdateRecord)]
+    def records(self) -> list[Record]:
+        return [record_of(found.decode()) for found in self.api.listing(UpdateRecord)]
 
     def events(self) -> list[str]:
         return [found.decode().reason for found in self.api.listing(core.Event)]

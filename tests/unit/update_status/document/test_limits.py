@@ -208,12 +208,19 @@ def test_the_update_in_a_line() -> None:
     whole = structs.replace(report(*found, operators=operators), pools=(masters, workers))
     overview = write(whole, now=NOW).overview
     assert msgspec.to_builtins(overview) == {
-        "updating": True,
+        "state": "Updating",
         "assessment": "Progressing",
-        "target": "4.15.0 (from 4.14.1)",
-        "operators": "1/3 (33%)",
-        "workers": "1/3",
-        "health": "1 Error, 1 Warning",
+        "previous": "4.14.1",
+        "target": "4.15.0",
+        "completionPercent": 33,
+        "totalOperators": 3,
+        "operatorsLeft": 2,
+        "totalWorkers": 3,
+        "workersLeft": 2,
+        "worstLevel": "Error",
+        "warningInsights": 1,
+        "errorInsights": 1,
+        "criticalInsights": 0,
     }
 
 
@@ -223,4 +230,4 @@ def test_nodes_of_the_pool_arbiter_are_no_workers() -> None:
     )
     overview = write(structs.replace(report(), pools=(arbiter, worker)), now=NOW).overview
     assert overview is not None
-    assert overview.workers == "0/1"
+    assert (overview.total_workers, overview.workers_left) == (1, 1)

@@ -36,7 +36,7 @@ def test_what_nothing_in_the_cluster_tells_was_first_seen_when_it_was_first_writ
     first = write(report(degraded_node()), now=NOW)
     second = write(report(degraded_node(description="disk still full")), now=LATER, previous=first)
     found = the_health(second)
-    assert (found.started_at, found.start_source) == (rfc3339(NOW), "FirstSeen")
+    assert (found.started_at, found.first_seen_at) == (None, rfc3339(NOW))
     assert found.impact.description == "disk still full"
     assert read(second, now=LATER).insights[0].started is None
 
@@ -45,15 +45,16 @@ def test_what_ends_and_comes_back_is_seen_anew() -> None:
     first = write(report(degraded_node()), now=NOW)
     ended = write(report(), now=LATER, previous=first)
     back = write(report(degraded_node()), now=LATER + MINUTE, previous=ended)
-    assert the_health(back).started_at == rfc3339(LATER + MINUTE)
+    assert the_health(back).first_seen_at == rfc3339(LATER + MINUTE)
 
 
 def test_what_oc_counts_from_the_present_is_read_so_again() -> None:
-    insight = degraded_node(started=NOW, resources=(Reference("config.openshift.io", "clusterversions", "version"),))
+    about = (Reference("config.openshift.io", "clusterversions", "version"),)
+    insight = degraded_node(summary="Cluster Version version has no Failing condition", started=NOW, resources=about)
     first = write(report(structs.replace(insight, pool="")), now=NOW)
     again = structs.replace(insight, pool="", started=LATER)
     second = write(report(again), now=LATER, previous=first)
-    assert (the_health(second).started_at, the_health(second).start_source) == (rfc3339(NOW), "Present")
+    assert (the_health(second).started_at, the_health(second).first_seen_at) == (None, rfc3339(NOW))
     assert entries(second) == entries(first)
     assert read(second, now=LATER + HOUR).insights[0].started == LATER + HOUR
 

@@ -88,9 +88,13 @@ def test_a_node_that_nobody_manages_yet_is_neither_outdated_nor_updated(phase: P
     assert [(one.status, one.reason) for one in pool.conditions] == [("False", "Updated")]
     (node,) = (entry.insight.node for one in pool.informers for entry in one.insights if entry.insight.node)
     updating = node.conditions[0]
-    assert (updating.status, updating.reason, node.estimated_to_complete) == ("Unknown", "CannotDetermine", None)
+    assert (updating.status, updating.reason, node.estimated_seconds_to_complete) == (
+        "Unknown",
+        "CannotDetermine",
+        None,
+    )
     assert status.overview
-    assert status.overview.workers == "0/0"
+    assert (status.overview.total_workers, status.overview.workers_left) == (0, 0)
     assert parts.unobserved(read(status, now=NOW)) == report
 
 

@@ -6,15 +6,14 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from tests.unit.update_status.document import parts
-from tests.unit.update_status.document.written import entries, the_health, the_node
+from tests.unit.update_status.document.written import entries, the_node
 from tests.unit.update_status.drawn import NOW, clusters
 from windlass.api.update import UpdateStatusStatus
 from windlass.update_status.assessment import assess
 from windlass.update_status.document import Settled, write
-from windlass.update_status.report import Phase, Reference, Report
+from windlass.update_status.report import Phase, Report
 from windlass.update_status.times import MINUTE, SECOND
 
 reports = clusters().map(lambda sources: assess(sources, now=NOW))
@@ -61,16 +60,6 @@ def test_what_time_alone_changes_is_written_again() -> None:
         first = write(parts.report(), now=parts.NOW, previous=first)
     later = write(parts.report(), now=parts.NOW + 25 * MINUTE, previous=first)
     assert entries(later)["cv-version"] != entries(first)["cv-version"]
-
-
-def test_a_start_is_the_present_only_as_long_as_it_is() -> None:
-    about = (Reference("config.openshift.io", "clusterversions", "version"),)
-    insight = structs.replace(parts.degraded_node(started=parts.NOW, resources=about), pool="")
-    _, write = warm()
-    first = write(parts.report(insight), now=parts.NOW)
-    first = write(parts.report(insight), now=parts.NOW, previous=first)
-    later = write(parts.report(insight), now=LATER, previous=first)
-    assert the_health(later).start_source == "Reported"
 
 
 def test_another_part_and_another_entry_are_not_taken_for_what_is_settled() -> None:

@@ -12,11 +12,11 @@ from msgspec import structs
 
 from bench.drawn_updates import Recorder, draw_cluster, draw_course
 from bench.estimate import sights_of
-from windlass.api.meta import ObjectMeta
-from windlass.api.update_record import NodeTook, Took, UpdateRecord
+from windlass.api.update_record import NodeTook, Took
 from windlass.update_status.assessment.pools import summarize
 from windlass.update_status.expectation import expect
 from windlass.update_status.history import record_of
+from windlass.update_status.record import Record
 from windlass.update_status.report import (
     ControlPlane,
     Estimate,
@@ -64,9 +64,9 @@ def pool(name: str, *phases: Phase, **changes: Any) -> Pool:
     return structs.replace(Pool(name=name, summary=summarize(nodes), nodes=nodes), **changes)
 
 
-def record_now(found: Report, nodes: Iterable[NodeTook]) -> UpdateRecord:
-    return UpdateRecord(
-        metadata=ObjectMeta(name=record_of(found)),
+def record_now(found: Report, nodes: Iterable[NodeTook]) -> Record:
+    return Record(
+        name=record_of(found),
         target="4.16.1",
         state="Progressing",
         started=rfc3339(START),
@@ -74,9 +74,9 @@ def record_now(found: Report, nodes: Iterable[NodeTook]) -> UpdateRecord:
     )
 
 
-def earlier(*, nodes: Iterable[NodeTook] = (), operators: Iterable[Took] = ()) -> UpdateRecord:
-    return UpdateRecord(
-        metadata=ObjectMeta(name="earlier"),
+def earlier(*, nodes: Iterable[NodeTook] = (), operators: Iterable[Took] = ()) -> Record:
+    return Record(
+        name="earlier",
         target="4.16.0",
         state="Completed",
         started="2026-01-01T12:00:00Z",
@@ -105,7 +105,7 @@ def minutes_left(found: Estimate | None, now: int = NOW) -> tuple[int, int, int]
 
 
 def of_pool(
-    found: Pool, records: Sequence[UpdateRecord] = (), *, at_a_time: int = 1, control_plane: ControlPlane = DONE
+    found: Pool, records: Sequence[Record] = (), *, at_a_time: int = 1, control_plane: ControlPlane = DONE
 ) -> Estimate | None:
     (after,) = expect(
         Report(control_plane=control_plane, pools=(found,)),
@@ -274,9 +274,7 @@ def test_times_that_are_missing_or_in_the_future_do_no_harm() -> None:
 
 
 def test_a_record_of_another_update_is_not_of_this_one() -> None:
-    other = structs.replace(
-        record_now(Report(control_plane=DONE), many(4, 60)), target="x", metadata=ObjectMeta(name="x")
-    )
+    other = structs.replace(record_now(Report(control_plane=DONE), many(4, 60)), target="x", name="x")
     found = of_pool(pool("worker", Phase.PENDING), [other])
     assert found is not None
     assert found.basis == "4 nodes of earlier ones, 1 at a time"

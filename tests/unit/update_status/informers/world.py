@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from windlass.api.core import Event, Namespace, Service, ServiceAccount
-from windlass.api.update import UpdateStatus
+from windlass.api.update import Overview, UpdateStatus
 from windlass.api.update_informer import UpdateInformer, UpdateInsightsRequest
 from windlass.capability.manifests import rights
 from windlass.kube.control.executor import Executor
@@ -40,13 +40,17 @@ TARGET = "4.16.1"
 HEALTH: dict[str, Any] = {
     "type": "Health",
     "health": {
-        "startedAt": "2026-11-01T00:00:00Z",
-        "startSource": "FirstSeen",
+        "firstSeenAt": "2026-11-01T00:00:00Z",
         "scope": {"type": "ControlPlane"},
         "impact": {"level": "Warning", "type": "None", "summary": "A disk is full"},
         "remediation": {},
     },
 }
+
+
+def overview(target: str) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(Overview(state="Updating" if target else "Idle", target=target))
+    return found
 
 
 def plane(target: str) -> dict[str, Any]:
@@ -56,7 +60,7 @@ def plane(target: str) -> dict[str, Any]:
         "clusterVersion": {
             "resource": {"group": "config.openshift.io", "resource": "clusterversions", "name": "version"},
             "assessment": "Progressing",
-            "completion": 3,
+            "completionPercent": 3,
             "baselineSeconds": 3600,
             "startedAt": "2026-11-01T00:00:00Z",
             "versions": {"previous": {"version": "4.16.0"}, "target": {"version": target or "4.16.0"}},
@@ -168,7 +172,7 @@ class World:
         if stood:
             told = [{"uid": uid, "acquiredAt": "2026-11-01T00:00:00Z", "insight": HEALTH} for uid in stood]
             found["informers"].append({"name": "disks", "namespace": "storage", "insights": told})
-        status = {"overview": {"updating": bool(target), "target": target}, "controlPlane": found}
+        status = {"overview": overview(target), "controlPlane": found}
         await self.api.patch(UpdateStatus, "cluster", {"status": status}, type=PatchType.MERGE, subresource="status")
 
     async def change(self, name: str = "disks", **spec: Any) -> None:

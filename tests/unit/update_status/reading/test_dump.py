@@ -52,7 +52,11 @@ DEPLOYMENT = made(
 ALERTS = {"data": {"alerts": [{"labels": {"alertname": "A"}, "state": "firing"}]}}
 RULES = {"data": {"groups": [{"rules": [{"alerts": [{"labels": {"alertname": "B"}, "state": "firing"}]}]}]}}
 RECORD = made(
-    "update.openshift.io/v1alpha1", "UpdateRecord", "4.16.1-x", target="4.16.1", state="Completed", started=""
+    "update.openshift.io/v1alpha1",
+    "UpdateRecord",
+    "4.16.1-x",
+    spec={"target": "4.16.1", "startedAt": ""},
+    status={"state": "Completed"},
 )
 EVERYTHING = (VERSION, OPERATOR, POOL, NODE, CONFIG, STEPS, DEPLOYMENT, RECORD)
 

@@ -120,8 +120,8 @@ async def test_records_of_updates_are_read_where_there_are_any() -> None:
     world = World(*KINDS, UpdateRecord)
     await world.cluster.install()
     envelope = {"apiVersion": UpdateRecord.RESOURCE.api_version, "kind": UpdateRecord.RESOURCE.kind}
-    world.api.load({**envelope, "metadata": {"name": "r"}, "target": "4.16.0", "state": "Completed", "started": ""})
-    assert [one.metadata.name for one in (await world.read(steps=True)).sources.records] == ["r"]
+    world.api.load({**envelope, "metadata": {"name": "r"}, "spec": {"target": "4.16.0", "startedAt": ""}})
+    assert [one.name for one in (await world.read(steps=True)).sources.records] == ["r"]
     assert (await world.read()).sources.records == ()
     world.forbid("list", UpdateRecord)
     sources = (await world.read(steps=True)).sources

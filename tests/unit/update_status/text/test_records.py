@@ -2,14 +2,14 @@
 
 from msgspec import structs
 
-from windlass.api.meta import ObjectMeta
-from windlass.api.update_record import NodeTook, Took, Trouble, UpdateRecord
+from windlass.api.update_record import NodeTook, Took, Trouble
+from windlass.update_status.record import Record
 from windlass.update_status.text.records import newest_first, render_record, render_records
 from windlass.update_status.times import moment
 
 NOW = moment("2026-03-02T12:00:00Z")
-DONE = UpdateRecord(
-    metadata=ObjectMeta(name="4.16.1-a"),
+DONE = Record(
+    name="4.16.1-a",
     previous="4.15.9",
     target="4.16.1",
     state="Completed",
@@ -37,8 +37,8 @@ DONE = UpdateRecord(
         )
     ],
 )
-RUNNING = UpdateRecord(
-    metadata=ObjectMeta(name="4.16.2-b"),
+RUNNING = Record(
+    name="4.16.2-b",
     previous="4.16.1",
     target="4.16.2",
     state="Progressing",
@@ -102,8 +102,8 @@ def test_an_update_that_another_replaced_takes_no_longer_than_until_then() -> No
     assert "etcd       2026-03-02T11:30:00Z   10m        not updated" in text
 
 
-REFUSED = UpdateRecord(
-    metadata=ObjectMeta(name="4.16.9-d"),
+REFUSED = Record(
+    name="4.16.9-d",
     previous="4.16.1",
     target="4.16.9",
     state="Refused",

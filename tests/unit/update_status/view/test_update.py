@@ -9,14 +9,14 @@ from msgspec import structs
 
 from tests.shared import fixtures
 from tests.unit.update_status.recorded import CASES
-from windlass.api.meta import ObjectMeta
-from windlass.api.update_record import Took, UpdateRecord
+from windlass.api.update_record import Took
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
 from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.history import followed
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.mock import read_mock
+from windlass.update_status.record import Record
 from windlass.update_status.report import Reference
 from windlass.update_status.times import of_datetime
 from windlass.update_status.view.update import RULE, TITLE, parts, recorded_view
@@ -109,16 +109,14 @@ async def test_files_show_one_moment_for_ever() -> None:
 
 
 def test_a_refused_request_is_in_the_history_and_the_timeline_is_of_the_update_before() -> None:
-    began = UpdateRecord(
-        metadata=ObjectMeta(name="a"),
+    began = Record(
+        name="a",
         target="4.16.1",
         state="Completed",
         started="2026-01-01T00:00:00Z",
         operators=[Took(name="etcd", started="2026-01-01T00:00:00Z")],
     )
-    refused = structs.replace(
-        began, metadata=ObjectMeta(name="b"), state="Refused", started="2026-01-02T00:00:00Z", operators=[]
-    )
+    refused = structs.replace(began, name="b", state="Refused", started="2026-01-02T00:00:00Z", operators=[])
     read = reading(WITHOUT_ERROR[0])
     document = parts(assess(read.sources, now=read.now), [began, refused], now=read.now)
     assert [one["state"] for one in document["history"]] == ["Refused", "Completed"]

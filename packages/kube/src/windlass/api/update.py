@@ -2,21 +2,22 @@
 
 A controller keeps it; every view of an update can be drawn from it alone. `windlass.api.update_insights` has the
 insights. The shape is the one that OpenShift proposed (openshift/api pull request 2012, revision 8495ca67b); what is
-added is marked so.
+added is marked so, and a field that only earlier versions wrote is FORMER.
 """
 
-from typing import Annotated, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias, get_args
 
 from msgspec import Meta, Struct
 
 from windlass.api.meta import ObjectMeta, Resource, always
-from windlass.api.schema import LIST_ATOMIC, MAP_ATOMIC, REQUIRED, list_map, rule
+from windlass.api.schema import FORMER, LIST_ATOMIC, MAP_ATOMIC, REQUIRED, list_map, on_write, rule
 from windlass.api.update_insights import (
     GROUP,
     LABEL,
     MOST_RESOURCES,
     VERSION,
     AboutRef,
+    Assessment,
     ClusterOperatorInsight,
     ClusterVersionInsight,
     Condition,
@@ -25,6 +26,7 @@ from windlass.api.update_insights import (
     MachineConfigPoolInsight,
     Name,
     NodeInsight,
+    Percent,
     PoolCondition,
     ProgressingCondition,
     ResourceRef,
@@ -63,7 +65,13 @@ def _member(field: str, kind: str) -> Meta:
 
 
 class WorkerPoolUnion(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """One insight: its type, and the member of that type."""
+    """One insight: its type, and the member of that type.
+
+    type                 which member is set
+    machine_config_pool  set if the type is MachineConfigPool
+    node                 set if the type is Node
+    health               set if the type is Health
+    """
 
     SCHEMA: ClassVar[tuple[Meta, ...]] = (
         _member("machineConfigPool", "MachineConfigPool"),
@@ -78,7 +86,15 @@ class WorkerPoolUnion(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 
 
 class ControlPlaneUnion(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """One insight: its type, and the member of that type."""
+    """One insight: its type, and the member of that type.
+
+    type                 which member is set
+    cluster_version      set if the type is ClusterVersion
+    cluster_operator     set if the type is ClusterOperator
+    machine_config_pool  set if the type is MachineConfigPool
+    node                 set if the type is Node
+    health               set if the type is Health
+    """
 
     SCHEMA: ClassVar[tuple[Meta, ...]] = (
         _member("clusterVersion", "ClusterVersion"),
@@ -95,9 +111,11 @@ class ControlPlaneUnion(Struct, rename="camel", omit_defaults=True, kw_only=True
 
 
 class ControlPlaneEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """An insight with its identity, and when its content was acquired as it is.
+    """An insight with its identity. Its fields have one owner: managedFields would else outgrow the object.
 
-    `insight` is owned as a whole: managedFields would else name each of its fields, and outgrow the object.
+    uid          the same as long as its subject exists
+    acquired_at  when its content last changed
+    insight      what it says
     """
 
     uid: Uid
@@ -106,7 +124,12 @@ class ControlPlaneEntry(Struct, rename="camel", omit_defaults=True, kw_only=True
 
 
 class WorkerPoolEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """An insight with its identity, and when its content was acquired as it is."""
+    """An insight with its identity. Its fields have one owner: managedFields would else outgrow the object.
+
+    uid          the same as long as its subject exists
+    acquired_at  when its content last changed
+    insight      what it says
+    """
 
     uid: Uid
     acquired_at: Time
@@ -116,6 +139,7 @@ class WorkerPoolEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 class _Informer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A source of insights.
 
+    name         `cpi` and `ni` are the controller itself; others are named as their UpdateInformer
     namespace    Added: of the Service that is asked; absent: the source is the controller itself
     stale_since  Added: it has not answered since; absent: it answers
     """
@@ -126,13 +150,19 @@ class _Informer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 
 
 class ControlPlaneInformer(_Informer, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The insights of one source, in its order."""
+    """A source of insights into the control plane.
+
+    insights  what the source tells, in its order
+    """
 
     insights: Annotated[tuple[ControlPlaneEntry, ...], list_map("uid"), Meta(max_length=MOST_IN_CONTROL_PLANE)] = ()
 
 
 class WorkerPoolInformer(_Informer, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The insights of one source, in its order."""
+    """A source of insights into a pool of workers.
+
+    insights  what the source tells, in its order
+    """
 
     insights: Annotated[tuple[WorkerPoolEntry, ...], list_map("uid"), Meta(max_length=MOST_IN_POOL)] = ()
 
@@ -140,8 +170,10 @@ class WorkerPoolInformer(_Informer, rename="camel", omit_defaults=True, kw_only=
 class ControlPlaneStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The update of the control plane, with its nodes.
 
-    pools_before  Added: how many worker pools precede the control plane's in the list of pools. Insights of equal
-                  weight are shown in that order
+    conditions     Updating: whether the control plane is updating
+    resource       the ClusterVersion that is updated; for a hosted control plane the HostedCluster
+    pool_resource  the MachineConfigPool of the control plane's nodes; absent: there is none
+    informers      the sources of insights, by name
     """
 
     conditions: Annotated[tuple[ProgressingCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -168,12 +200,17 @@ class ControlPlaneStatus(Struct, rename="camel", omit_defaults=True, kw_only=Tru
         ]
         | None
     ) = None
-    pools_before: Annotated[int, Meta(ge=0, le=MOST_POOLS)] = 0
     informers: Annotated[tuple[ControlPlaneInformer, ...], list_map("name"), Meta(max_length=MOST_INFORMERS)] = ()
 
 
 class PoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The update of a pool of workers."""
+    """The update of a pool of workers.
+
+    name        the name of the pool
+    resource    the MachineConfigPool; for a hosted control plane the NodePool
+    conditions  Updating: whether nodes of the pool are being updated
+    informers   the sources of insights, by name
+    """
 
     SCHEMA: ClassVar = (rule("self.name == self.resource.name", "workerPools .name must match .resource.name"),)
 
@@ -195,32 +232,60 @@ class PoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
 class OwnCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The health of the controller, never that of the update.
 
-    Available          whether the status can be relied on
-    Degraded           whether a source is missing
-    Truncated          whether something was left out of the status; the message says what
-    InformersDegraded  whether an informer of somebody else does not answer, or tells too much: absent if there is none
+    type    Available: the status can be relied on. Degraded: a source is missing. Truncated: something was left out of
+            the status; the message says what. InformersDegraded: an informer of somebody else does not answer, or tells
+            too much; the condition is absent if there is no such informer
+    reason  why the status is as it is, for programs
     """
 
     type: Literal["Available", "Degraded", "Truncated", "InformersDegraded"]
     reason: Literal["AsExpected", "SourcesMissing", "LeftOut", "InvalidInsights", "NotAnswering"]
 
 
-class Overview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The update in a line: a column of `kubectl get` shows one value at one path, and computes nothing.
+UpdateState: TypeAlias = Literal["Updating", "Idle"]
+WorstLevel: TypeAlias = Literal["OK", "Warning", "Error", "Critical"]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=65536)]
 
-    updating    whether the control plane or a pool of workers is being updated
-    assessment  of the control plane
-    operators   those that are updated: `32/33 (97%)`
-    workers     nodes of all worker pools that are updated: `22/59`
-    health      the number of insights of each level above Info: `1 Error, 2 Warning`, or `OK`
+
+def _idle() -> UpdateState:
+    return "Idle"
+
+
+def _ok() -> WorstLevel:
+    return "OK"
+
+
+class Overview(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """The update in numbers and words. A column of `kubectl get` shows one value at one path, and computes nothing.
+
+    state               Updating: the control plane or a pool of workers is being updated. Idle: neither is
+    assessment          that of the control plane, as its ClusterVersion insight has it
+    previous            the version that ran before; absent: nothing was there, or it is unknown
+    target              the version that the cluster shall have, or has; absent: unknown
+    completion_percent  share of the operators that are updated, in percent, rounded
+    total_operators     operators of the release
+    operators_left      operators that are not updated yet
+    total_workers       managed nodes of all worker pools
+    workers_left        managed nodes of all worker pools that are not updated yet
+    worst_level         the highest level of the health insights; OK: none is above Info
+    warning_insights    health insights of level Warning
+    error_insights      health insights of level Error
+    critical_insights   health insights of level Critical
     """
 
-    updating: bool
-    assessment: Text = ""
+    state: Annotated[UpdateState, REQUIRED] = always(_idle)
+    assessment: Annotated[str, on_write(enum=[*get_args(Assessment)])] = ""
+    previous: Annotated[str, Meta(max_length=256)] = ""
     target: Annotated[str, Meta(max_length=256)] = ""
-    operators: Annotated[str, Meta(max_length=64)] = ""
-    workers: Annotated[str, Meta(max_length=64)] = ""
-    health: Annotated[str, Meta(max_length=128)] = ""
+    completion_percent: Annotated[Percent, REQUIRED] = always(int)
+    total_operators: Annotated[Count, REQUIRED] = always(int)
+    operators_left: Annotated[Count, REQUIRED] = always(int)
+    total_workers: Annotated[Count, REQUIRED] = always(int)
+    workers_left: Annotated[Count, REQUIRED] = always(int)
+    worst_level: Annotated[WorstLevel, REQUIRED] = always(_ok)
+    warning_insights: Annotated[Count, REQUIRED] = always(int)
+    error_insights: Annotated[Count, REQUIRED] = always(int)
+    critical_insights: Annotated[Count, REQUIRED] = always(int)
 
 
 class CauseEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
@@ -228,15 +293,20 @@ class CauseEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
 
     A health insight is a symptom of the first cause that affects one of its resources.
 
-    type          PodDisruptionBudget: one allows no eviction. GracePeriod: a Pod ends, and may take as long as that
-                  says. Termination: a Pod should have ended. ImagePull, PodStart: a Pod cannot pull an image, or cannot
-                  start otherwise. Eviction: a Pod is not gone, and nothing tells why. Node: a node is in trouble.
-                  Pause: somebody paused a pool
-    level         Info if it is intended
-    remedy        what ends it
-    start_source  where `started_at` comes from. Reported: the cluster says it. FirstSeen: nothing in the cluster does
-    about         the objects to look at, the most important first
-    affected      the objects that wait: nodes, pools and operators
+    uid            the same as long as the cause exists
+    acquired_at    when its content last changed
+    type           PodDisruptionBudget: one allows no eviction. GracePeriod: a Pod ends, and may take as long as that
+                   says. Termination: a Pod should have ended. ImagePull, PodStart: a Pod cannot pull an image, or
+                   cannot start otherwise. Eviction: a Pod is not gone, and nothing tells why. Node: a node is in
+                   trouble. Pause: somebody paused a pool
+    level          how bad it is; Info if it is intended
+    summary        one sentence
+    description    what is known beside the summary; absent: nothing
+    remedy         what ends it, in a sentence
+    started_at     when it began; absent if nothing in the cluster says when
+    first_seen_at  when the controller first saw it
+    about          the objects to look at, the most important first
+    affected       the objects that wait: nodes, pools and operators
     """
 
     uid: Uid
@@ -255,8 +325,9 @@ class CauseEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
     summary: Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
     description: Annotated[str, Meta(max_length=MOST_ABOUT_CAUSE)] = ""
     remedy: Text = ""
-    started_at: Time
-    start_source: Literal["Reported", "FirstSeen"]
+    started_at: Time | None = None
+    first_seen_at: Annotated[Time, REQUIRED] = always(str)
+    start_source: Annotated[str, FORMER] = ""
     about: Annotated[tuple[AboutRef, ...], LIST_ATOMIC, Meta(max_length=MOST_RESOURCES)] = ()
     affected: Annotated[tuple[AboutRef, ...], LIST_ATOMIC, Meta(max_length=MOST_AFFECTED)] = ()
 
@@ -264,9 +335,12 @@ class CauseEntry(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
 class UpdateStatusStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """All that is known of the update.
 
-    overview          Added: for `kubectl get`
-    causes            Added: why things wait
-    gaps              Added: what is not known, and why
+    conditions        the health of the controller: whether the rest can be relied on
+    overview          Added: the update in numbers and words; absent until the first report is written
+    control_plane     the update of the control plane, with its nodes; absent until the first report is written
+    worker_pools      the update of each other pool, by name
+    causes            Added: why things wait; absent: nothing is known to
+    gaps              Added: what is not known, and why; absent: nothing is missing
     alerts_missing    Added: the line that says why there are no alerts; absent if there is no reason to say so
     unassigned_nodes  Added: nodes that belong to no pool, so that no pool's insights have them
     """
@@ -286,7 +360,11 @@ class UpdateStatusSpec(Struct, rename="camel", omit_defaults=True, kw_only=True,
 
 
 class UpdateStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """How the update of the cluster is going. There is one, named `cluster`."""
+    """How the update of the cluster is going. There is one, named `cluster`.
+
+    spec    reserved: it has no fields
+    status  what the controller has seen
+    """
 
     RESOURCE: ClassVar[Resource] = Resource(
         group=GROUP,

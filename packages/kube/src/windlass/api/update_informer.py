@@ -5,12 +5,12 @@ Both are messages like an AdmissionReview: they are never stored. `windlass.upda
 process runs with `--informers`.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Raw, Struct, field
 
 from windlass.api.meta import Condition, ObjectMeta, Resource, always
-from windlass.api.schema import REQUIRED, list_map, rule
+from windlass.api.schema import REQUIRED, list_map, on_write, rule
 from windlass.api.update import OWN_INFORMERS
 from windlass.api.update_insights import GROUP, LABEL, VERSION, Time
 
@@ -27,8 +27,10 @@ def audience_of(name: str) -> str:
 class InformerService(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The Service that is asked, as `https://<name>.<namespace>.svc:<port><path>`. It must have a cluster IP.
 
-    port  443 if absent
-    path  / if absent; no query
+    namespace  the namespace of the Service
+    name       the name of the Service
+    port       443 if absent
+    path       / if absent; no query
     """
 
     namespace: Annotated[str, Meta(min_length=1, max_length=63, pattern=LABEL), REQUIRED] = always(str)
@@ -40,6 +42,7 @@ class InformerService(Struct, rename="camel", omit_defaults=True, kw_only=True, 
 class InformerClientConfig(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How the informer is reached.
 
+    service   the Service that is asked
     caBundle  the certificate authorities that its certificate may come from, as base64 of PEM; absent: the service CA
               of OpenShift, and never the authorities of the system
     """
@@ -51,36 +54,70 @@ class InformerClientConfig(Struct, rename="camel", omit_defaults=True, kw_only=T
 
 
 class UpdateInformerSpec(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """enabled: whether the informer is asked; false if absent.
+    """How an informer is asked.
 
+    state            whether it is asked; Disabled if absent
+    enabled          Deprecated: write `state`. True means Enabled where `state` is absent, as in objects of earlier
+                     versions
+    clientConfig     how the informer is reached
     intervalSeconds  between two questions during an update, at most; 30 if absent. An informer is asked a little
                      earlier, so that a change stands in the UpdateStatus when the interval is over
     timeoutSeconds   for the whole answer; 5 if absent
     """
 
+    state: Literal["Enabled", "Disabled"] | None = None
     enabled: bool = False
     client_config: Annotated[InformerClientConfig, REQUIRED] = always(InformerClientConfig)
     interval_seconds: Annotated[int, Meta(ge=10, le=3600)] = 30
     timeout_seconds: Annotated[int, Meta(ge=1, le=10)] = 5
 
 
-class UpdateInformerStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """conditions: Online, whether the informer answers as it should.
+def is_enabled(spec: UpdateInformerSpec) -> bool:
+    """Whether the informer is to be asked."""
+    return spec.enabled if spec.state is None else spec.state == "Enabled"
 
-    lastAnswered  a good answer came then; while all is well this is written every five minutes
-    insights      the number of insights that were taken from the last good answer, `refused` of those that were not
+
+class OnlineCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Whether the informer answers as it should.
+
+    type                  always Online
+    status                True, False, or Unknown before it is asked
+    observed_generation   the generation of the UpdateInformer that the condition is about
+    last_transition_time  when the status changed last
+    reason                why the status is as it is, for programs
+    message               the same for people
     """
 
-    conditions: Annotated[list[Condition], list_map("type"), Meta(max_length=8)] = field(default_factory=list)
+    type: Annotated[str, on_write(enum=["Online"]), REQUIRED] = always(str)
+    status: Annotated[str, on_write(enum=["True", "False", "Unknown"]), REQUIRED] = always(str)
+    observed_generation: Annotated[int, Meta(ge=0)] = 0
+    last_transition_time: Time | None = None
+    reason: Annotated[str, on_write(maxLength=1024)] = always(str)
+    message: Annotated[str, on_write(maxLength=32768)] = always(str)
+
+
+class UpdateInformerStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """How it went.
+
+    conditions    Online: whether the informer answers as it should
+    lastAnswered  a good answer came then; while all is well this is written every five minutes
+    insights      the number of insights that were taken from the last good answer
+    refused       the number of insights of the last good answer that were not taken
+    """
+
+    conditions: Annotated[list[OnlineCondition], list_map("type"), Meta(max_length=8)] = field(default_factory=list)
     last_answered: Time | None = None
-    insights: int = 0
-    refused: int = 0
+    insights: Annotated[int, Meta(ge=0)] = 0
+    refused: Annotated[int, Meta(ge=0)] = 0
 
 
 class UpdateInformer(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """A Service of the cluster that adds insights to the UpdateStatus, under the name of this object.
 
     The right to write one decides what administrators read during an update: leave it to cluster administrators.
+
+    spec    how it is asked
+    status  how it went
     """
 
     RESOURCE: ClassVar[Resource] = Resource(

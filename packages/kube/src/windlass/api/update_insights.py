@@ -2,6 +2,10 @@
 
 The shapes are those that OpenShift proposed (openshift/api pull request 2012, revision 8495ca67b). Fields that a reader
 needs to draw every view, and names that Kubernetes allows but the proposal refused, are added; each is marked `Added`.
+The tables in the docstrings are the descriptions of the fields in the CRD, and what `kubectl explain` shows.
+
+Objects that a controller of earlier versions wrote are read: a field that is FORMER is not in the CRD any more, and is
+never written.
 
 Constraints are patterns and enums where possible: the API server charges a CEL rule for every insight that may exist.
 """
@@ -10,7 +14,8 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from windlass.api.schema import DATE_TIME, LIST_ATOMIC, list_map, rule
+from windlass.api.meta import always
+from windlass.api.schema import DATE_TIME, FORMER, LIST_ATOMIC, REQUIRED, list_map, rule
 
 GROUP = "update.openshift.io"
 VERSION = "v1alpha1"
@@ -46,6 +51,9 @@ NodeCountType: TypeAlias = Literal[
     "Total", "Available", "Progressing", "Outdated", "Draining", "Excluded", "Degraded", "Pending"
 ]
 
+Assessment: TypeAlias = Literal["Unknown", "Progressing", "Completed", "Degraded", "Slow", "Stalled"]
+RolloutState: TypeAlias = Literal["Unpaused", "Paused"]
+
 NO_VERSION = "<none>"
 INSTALLATION: Literal["Installation"] = "Installation"
 PARTIAL: Literal["Partial"] = "Partial"
@@ -55,7 +63,13 @@ _MARKED = "has(self.{0}.metadata) && self.{0}.metadata.exists(m, m.key == 'Insta
 
 
 class ResourceRef(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """An object, by the plural name of its kind. `group` is absent for the core group."""
+    """An object of the cluster.
+
+    group      the API group of the object; absent for the core group
+    resource   the plural name of the kind, such as `clusteroperators`
+    name       the name of the object
+    namespace  the namespace of the object; absent if its kind has none
+    """
 
     group: Group | None = None
     resource: Name
@@ -64,7 +78,13 @@ class ResourceRef(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
 
 
 class AboutRef(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The same for what a health insight is about. Added: any name, since alerts are named `KubePodNotReady`."""
+    """An object that a health insight or a cause is about. Added: any name, since alerts are named `KubePodNotReady`.
+
+    group      the API group of the object; absent for the core group
+    resource   the plural name of the kind, such as `pods`; `alerts` for an alert that fires
+    name       the name of the object, or of the alert
+    namespace  the namespace of the object; absent if its kind has none
+    """
 
     group: Group | None = None
     resource: Name
@@ -83,14 +103,25 @@ def names(*plurals: str, message: str) -> Meta:
 
 
 class PoolRef(ResourceRef, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A MachineConfigPool. An enum says so, since a rule for each insight costs more than the API server allows."""
+    """A MachineConfigPool. An enum says so, since a rule for each insight costs more than the API server allows.
+
+    group     always that of the Machine Config Operator
+    resource  always `machineconfigpools`
+    """
 
     group: Literal["machineconfiguration.openshift.io"]
     resource: Literal["machineconfigpools"]
 
 
 class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The part of `metav1.Condition` that all conditions here share; each kind of insight enumerates its reasons."""
+    """The part of `metav1.Condition` that all conditions here share; each kind of insight enumerates its reasons.
+
+    type                  what the condition is about
+    status                True, False, or Unknown where the sources do not tell
+    reason                why the status is as it is, for programs
+    message               the same for people: the text of the cluster where it has one, else empty
+    last_transition_time  when the status changed last; where the cluster does not tell, when that was first seen
+    """
 
     type: str
     status: Status
@@ -100,30 +131,46 @@ class Condition(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen
 
 
 class ProgressingCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Whether the control plane is updating, as far as ClusterVersion says."""
+    """Whether the control plane is updating, as far as ClusterVersion says.
+
+    type    always Updating
+    reason  CannotDetermineUpdating: Progressing of ClusterVersion is Unknown, or its history contradicts it
+    """
 
     type: Literal["Updating"]
     reason: Literal["ClusterVersionProgressing", "ClusterVersionNotProgressing", "CannotDetermineUpdating"]
 
 
 class OperatorCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Updating: Updated, Pending, Progressing, CannotDetermine. Healthy: the others, and CannotDetermine."""
+    """A condition of an operator, computed from those that it reports.
+
+    type    Updating: it is on its way to the target version. Healthy: it is available and not degraded
+    reason  of Updating: Updated, Pending, Progressing or CannotDetermine. Of Healthy: AsExpected, Unavailable, Degraded
+            or CannotDetermine
+    """
 
     type: Literal["Updating", "Healthy"]
     reason: Literal["Updated", "Pending", "Progressing", "AsExpected", "Unavailable", "Degraded", "CannotDetermine"]
 
 
 class PoolCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Whether nodes of the pool are being updated."""
+    """Whether nodes of the pool are being updated.
+
+    type    always Updating
+    reason  Excluded: nodes are outdated, and the pool is paused
+    """
 
     type: Literal["Updating"]
     reason: Literal["Progressing", "Pending", "Updated", "Excluded", "CannotDetermine"]
 
 
 class NodeCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Updating: Draining to Windows. Available and Degraded: AsExpected, or their own names.
+    """A condition of a node, computed from its Machine Config Daemon's annotations, its conditions and its taints.
 
-    Added: Windows, with the status Unknown: the Machine Config Operator leaves nodes of Windows alone.
+    type    Updating, Available (it takes Pods as it should) or Degraded (its Machine Config Daemon failed)
+    reason  of Updating: Draining, Updating, Rebooting, Paused, Pending, Completed, CannotDetermine (no Machine Config
+            Daemon has annotated it yet) or Windows (Added: the Machine Config Operator leaves such nodes alone). Of
+            the others: AsExpected, or their own names
     """
 
     type: Literal["Updating", "Available", "Degraded"]
@@ -143,19 +190,23 @@ class NodeCondition(Condition, rename="camel", omit_defaults=True, kw_only=True,
 
 
 class VersionMetadata(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A mark of a version; without a value it is merely there."""
+    """A mark of a version.
+
+    key    Installation: nothing was there before. Partial: the update to the version was never completed.
+           Architecture: the architecture of the payload, where it matters
+    value  of Architecture: `multi`, or (Added) `single`, where the version is the one of before with another image and
+           known to be for one architecture. Absent for the other keys
+    """
 
     key: Literal["Installation", "Partial", "Architecture"]
     value: Annotated[str, Meta(max_length=32)] | None = None
 
 
 class Version(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """A version of OpenShift, or `<none>`.
+    """A version of OpenShift.
 
-    Installation  nothing was there before
-    Partial       the update to it was never completed
-    Architecture  the architecture of the payload, where it matters: `multi`. Added: `single`, where it is the version
-                  of before with another image, and known to be for one architecture
+    version   a semantic version, or `<none>` before an installation
+    metadata  marks of the version; absent: none
     """
 
     version: Annotated[str, Meta(min_length=1, max_length=MOST_VERSION, pattern=f"^(<none>|{SEMVER})$")]
@@ -165,6 +216,8 @@ class Version(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=T
 class ControlPlaneVersions(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """From what to what the control plane is updated.
 
+    previous        the version that ran before; `<none>`, marked with Installation, if the cluster is being installed
+    target          the version that the control plane shall have, or has
     unfinished      Added: versions that were to be reached since the last completed update but never were, newest first
     last_completed  Added: the version that the last completed update before these reached; absent if there is none
     """
@@ -189,8 +242,10 @@ class ControlPlaneVersions(Struct, rename="camel", omit_defaults=True, kw_only=T
 class ExpectedEnd(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """Added. When something is expected to be updated: in four of five cases between `earliest` and `latest`.
 
-    middle  before or after it with the same chance
-    basis   what the range is computed from, for people
+    earliest  the early end of the range
+    middle    before or after it with the same chance
+    latest    the late end of the range
+    basis     what the range is computed from, for people: `4 nodes of this update, 1 at a time`
     """
 
     earliest: Time
@@ -200,7 +255,12 @@ class ExpectedEnd(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
 
 
 class Progressing(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """ClusterVersion's condition Progressing, as it is."""
+    """ClusterVersion's condition Progressing, as it is.
+
+    status                that of the condition
+    message               that of the condition; absent: it has none
+    last_transition_time  that of the condition
+    """
 
     status: Status
     message: Message = ""
@@ -210,9 +270,11 @@ class Progressing(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
 class UpdateRequest(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """Added. An update that was asked for in ClusterVersion and has not begun.
 
-    target   the version, or the image if no version is asked for
-    state    Pending: the Cluster Version Operator has not answered; Refused: `reason` and `message` say why
-    since    when the condition of that reason began; absent: it does not say
+    target   the version, or the image if no version is asked for; absent: neither is
+    state    Pending: the Cluster Version Operator has not answered. Refused: `reason` and `message` say why
+    reason   of the condition of ClusterVersion that refuses it; absent while it is pending
+    message  of the same condition; absent: it has none
+    since    when that condition began; absent: it does not say
     """
 
     target: Annotated[str, Meta(max_length=MOST_SUMMARY)] = ""
@@ -225,18 +287,28 @@ class UpdateRequest(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far the update of the control plane is.
 
-    assessment            Added: Slow (later than estimated) and Stalled (much later)
-    versions              absent: ClusterVersion has no history
-    started_at            Added: may be absent, if nothing says when
-    completed_at          only if the history says that the update is completed
-    last_progress_at      Added: the last transition of an operator since the start. With `baseline_seconds` and the
-                          operators a reader computes progress and estimate at its own present
-    baseline_seconds      Added: how long the update is expected to take as long as nothing better is known
-    progressing_reason    Added: the reason of ClusterVersion's condition Progressing; that of Updating is enumerated
-    progressing           Added: that condition itself, if the history contradicts it, so that Updating is Unknown
-    expected_end          Added: when all of the control plane is expected to be updated, its nodes too. The estimate
-                          of `oc` is estimated_completed_at
-    request               Added: an update that was asked for and has not begun; absent: there is none
+    conditions              Updating: whether the control plane is updating
+    resource                the ClusterVersion that is described
+    assessment              how the update is going. Added: Slow (later than estimated) and Stalled (later by more than
+                            10 minutes)
+    versions                from what to what; absent: ClusterVersion has no history
+    completion_percent      share of the operators that are updated, in percent, rounded
+    started_at              when the update began. Added: absent if nothing says when
+    completed_at            when it was completed, by the history; absent: it is not
+    estimated_completed_at  when the operators are estimated to be updated, by the rule of `oc adm upgrade status`;
+                            absent: they are, or nothing tells
+    baseline_seconds        Added: how long the update is expected to take, in seconds, as long as nothing better is
+                            known: what the last completed one took, else 3600. A reader needs it to tell progress at
+                            its own present: while nothing changes the object is not written, and
+                            `estimated_completed_at` is settled by up to a minute or 5 %
+    progressing_reason      Added: the reason of ClusterVersion's condition Progressing, as ClusterOperatorDegraded: it
+                            tells programs what kind of waiting it is. The reason of Updating is enumerated, and cannot
+                            carry it. Absent: the condition has none
+    progressing             Added: the condition Progressing itself, if the history contradicts it, so that Updating is
+                            Unknown; absent: it does not
+    expected_end            Added: when all of the control plane is expected to be updated, its nodes too; absent: it
+                            is, or nothing tells
+    request                 Added: an update that was asked for and has not begun; absent: there is none
     """
 
     conditions: Annotated[tuple[ProgressingCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -247,13 +319,12 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
             message="resource must be a clusterversions.config.openshift.io resource",
         ),
     ]
-    assessment: Literal["Unknown", "Progressing", "Completed", "Degraded", "Slow", "Stalled"]
+    assessment: Assessment
     versions: ControlPlaneVersions | None = None
-    completion: Percent
+    completion_percent: Annotated[Percent, REQUIRED] = always(int)
     started_at: Time | None = None
     completed_at: Time | None = None
     estimated_completed_at: Time | None = None
-    last_progress_at: Time | None = None
     baseline_seconds: int
     progressing_reason: Reason = ""
     progressing: Progressing | None = None
@@ -264,10 +335,14 @@ class ClusterVersionInsight(Struct, rename="camel", omit_defaults=True, kw_only=
 class ClusterOperatorInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far an operator is, and whether it is healthy. The conditions have the messages of the operator.
 
-    name                Added: dots and up to 253 characters, as Kubernetes allows
-    progressing_reason  Added: the reason of the operator's condition Progressing
+    conditions          Updating and Healthy
+    name                the name of the ClusterOperator. Added: dots and up to 253 characters, as Kubernetes allows
+    resource            the ClusterOperator
+    progressing_reason  Added: the reason of the operator's condition Progressing, which the enumerated reason of
+                        Updating cannot carry; absent: it has none
     progressing_since   Added: when that condition changed last, whatever its status; absent if unknown
-    health_reason       Added: the reason of the condition, Available or Degraded, that Healthy follows
+    health_reason       Added: the reason of the condition, Available or Degraded, that Healthy follows; absent: it has
+                        none
     health_since        Added: when that condition changed last; absent if unknown
     """
 
@@ -287,20 +362,35 @@ class ClusterOperatorInsight(Struct, rename="camel", omit_defaults=True, kw_only
 
 
 class NodeCount(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """The number of nodes in one state. A node can count in several. Added: Pending, which decides the assessment."""
+    """The number of nodes in one state. A node can count in several.
+
+    type   the state. Outdated: not updated yet. Excluded: outdated in a paused pool. Added: Pending, which decides the
+           assessment
+    count  nodes in that state
+    """
 
     type: NodeCountType
     count: Annotated[int, Meta(ge=0, le=65536)]
 
 
+def _unpaused() -> RolloutState:
+    return "Unpaused"
+
+
 class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far the nodes of a pool are. The numbers are of all nodes, even if insights into nodes were cut.
 
-    name          Added: dots and up to 253 characters, as Kubernetes allows
-    paused        Added: why outdated nodes may stay as they are
-    expected_end  Added: when all nodes are expected to be updated; absent: they are, or nothing tells
-    unmanaged     Added: nodes that no Machine Config Daemon has annotated. They count as Outdated, too, and as neither
-                  in `assessment`, `completion` and the condition
+    conditions          Updating: whether nodes of the pool are being updated
+    name                the name of the pool. Added: dots and up to 253 characters, as Kubernetes allows
+    resource            the MachineConfigPool
+    scope_type          ControlPlane for the pools master and arbiter, else WorkerPool
+    assessment          how the update of the pool is going
+    completion_percent  share of the managed nodes that are updated, in percent, rounded; 100 if there is none
+    rollout_state       Added: Paused: somebody set `spec.paused` of the pool, and outdated nodes stay as they are
+    expected_end        Added: when all nodes are expected to be updated; absent: they are, or nothing tells
+    summaries           numbers of nodes by state
+    unmanaged           Added: nodes that no Machine Config Daemon has annotated. They count as Outdated, too, and as
+                        neither in `assessment`, `completion_percent` and the condition; absent: none
     """
 
     conditions: Annotated[tuple[PoolCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -308,8 +398,9 @@ class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_on
     resource: PoolRef
     scope_type: ScopeType
     assessment: PoolAssessment
-    completion: Percent
-    paused: bool = False
+    completion_percent: Annotated[Percent, REQUIRED] = always(int)
+    rollout_state: Annotated[RolloutState, REQUIRED] = always(_unpaused)
+    paused: Annotated[bool, FORMER] = False
     expected_end: ExpectedEnd | None = None
     summaries: Annotated[tuple[NodeCount, ...], list_map("type"), Meta(max_length=16)] = ()
     unmanaged: Annotated[int, Meta(ge=0, le=65536)] = 0
@@ -318,14 +409,22 @@ class MachineConfigPoolInsight(Struct, rename="camel", omit_defaults=True, kw_on
 class NodeInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How far a node is.
 
-    version                that of its current MachineConfig; absent: unknown
-    estimated_to_complete  `0s`: updated, or not going to be; absent: nothing tells
-    message                the beginning of what the conditions say
-    step                   Added: the step that its MachineConfigNode is at
-    step_started_at        Added: when its MachineConfigNode entered the step or the phase; absent: it does not tell
-    unavailable_since      Added: when it became unavailable, if the cluster tells
-    degraded_since         Added: when it became degraded, if its MachineConfigNode tells
-    observed_since         Added: when it was first seen in its phase, the reason of Updating
+    conditions                     Updating, Available and Degraded
+    name                           the name of the Node
+    resource                       the Node
+    pool_resource                  the MachineConfigPool that the node belongs to
+    scope_type                     ControlPlane for nodes of the pools master and arbiter, else WorkerPool
+    version                        the release of the MachineConfig that it runs; absent: unknown
+    estimated_seconds_to_complete  how long its phase usually takes, in seconds. 0: it is updated, or not going to be;
+                                   absent: nothing tells
+    message                        the beginning of what the conditions say; absent: nothing
+    step                           Added: the step that its MachineConfigNode is at, or the build that it waits for;
+                                   absent: none
+    step_started_at                Added: when its MachineConfigNode entered the step or the phase; absent: it does not
+                                   tell
+    unavailable_since              Added: when it became unavailable; absent: it is available, or nothing tells
+    degraded_since                 Added: when it became degraded; absent: it is not, or nothing tells
+    observed_since                 Added: when it was first seen in its phase, the reason of Updating
     """
 
     conditions: Annotated[tuple[NodeCondition, ...], list_map("type"), Meta(max_length=10)] = ()
@@ -334,7 +433,7 @@ class NodeInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
     pool_resource: PoolRef
     scope_type: ScopeType
     version: Annotated[str, Meta(max_length=MOST_VERSION, pattern=f"^{SEMVER}$")] | None = None
-    estimated_to_complete: Annotated[str, Meta(max_length=32, pattern="^([0-9]+h)?([0-9]+m)?[0-9]+s$")] | None = None
+    estimated_seconds_to_complete: Annotated[int, Meta(ge=0, le=86400)] | None = None
     message: Annotated[str, Meta(max_length=MOST_NODE_MESSAGE)] = ""
     step: Annotated[str, Meta(max_length=64)] = ""
     step_started_at: Time | None = None
@@ -344,7 +443,11 @@ class NodeInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, froz
 
 
 class InsightScope(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """What a health insight is about."""
+    """What a health insight is about.
+
+    type       ControlPlane or WorkerPool
+    resources  the objects, the most important first
+    """
 
     type: ScopeType
     resources: Annotated[tuple[AboutRef, ...], LIST_ATOMIC, Meta(max_length=MOST_RESOURCES)] = ()
@@ -353,8 +456,11 @@ class InsightScope(Struct, rename="camel", omit_defaults=True, kw_only=True, fro
 class InsightImpact(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """How bad it is, and for what.
 
-    summary      Added: up to 1024 characters, for alerts
-    description  Added: up to 32768 characters, for messages of conditions; absent: nothing more is known
+    level        how bad it is
+    type         what suffers
+    summary      one sentence. Added: up to 1024 characters, for alerts
+    description  what is known beside the summary; absent: nothing. Added: up to 32768 characters, for messages of
+                 conditions
     """
 
     level: Literal["Unknown", "Info", "Warning", "Error", "Critical"]
@@ -374,9 +480,12 @@ class InsightImpact(Struct, rename="camel", omit_defaults=True, kw_only=True, fr
 
 
 class InsightRemediation(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """What to do. Added: `reference` may be absent, since not every alert has a runbook.
+    """What to do.
 
-    text  Added: what ends it, in a sentence. Insights that `oc adm upgrade status` does not have say it, and no others
+    text              Added: what ends it, in a sentence. Insights that `oc adm upgrade status` does not have say it,
+                      and no others
+    reference         a link to documentation. Added: absent if there is none, since not every alert has a runbook
+    estimated_finish  when it is expected to be over; absent: nothing tells
     """
 
     text: Annotated[str, Meta(max_length=MOST_SUMMARY)] = ""
@@ -387,14 +496,17 @@ class InsightRemediation(Struct, rename="camel", omit_defaults=True, kw_only=Tru
 class HealthInsight(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """Something that needs attention, or that explains the update.
 
-    start_source  Added: where `started_at` comes from. Reported: the cluster says it. FirstSeen: nothing in the cluster
-                  says when it began. Present: it is a lack in the cluster's own reports, of which nothing can be told
-                  but that it is there; `oc` counts it from the present
-    follows       Added: the object whose trouble it reports again, as the alert of an operator does
+    started_at     when it began. Added: absent if nothing in the cluster says when
+    first_seen_at  Added: when the controller first saw it
+    scope          what it is about
+    impact         how bad it is, and for what
+    remediation    what to do
+    follows        Added: the object whose trouble it reports again, as the alert of an operator does; absent: none
     """
 
-    started_at: Time
-    start_source: Literal["Reported", "FirstSeen", "Present"]
+    started_at: Time | None = None
+    first_seen_at: Annotated[Time, REQUIRED] = always(str)
+    start_source: Annotated[str, FORMER] = ""
     scope: InsightScope
     impact: InsightImpact
     remediation: InsightRemediation = InsightRemediation()

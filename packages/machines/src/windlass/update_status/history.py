@@ -19,7 +19,6 @@ import msgspec
 from msgspec import structs
 
 from windlass.api.config import UpdateHistory
-from windlass.api.meta import ObjectMeta
 from windlass.api.update_insights import MOST_SUMMARY, HealthInsight
 from windlass.api.update_record import (
     MOST_IMAGE,
@@ -30,10 +29,10 @@ from windlass.api.update_record import (
     NodeTook,
     Took,
     Trouble,
-    UpdateRecord,
 )
 from windlass.kube.shorten import shortened
-from windlass.update_status.report import ControlPlane, Level, Phase, Report, State
+from windlass.update_status.record import Record
+from windlass.update_status.report import Level, Phase, Report, State
 from windlass.update_status.times import Moment, moment, rfc3339
 
 KEPT: Final = 10
@@ -41,24 +40,27 @@ KEPT: Final = 10
 LARGEST: Final = 512 * 1024
 """Bytes of JSON of all records."""
 
+CREATED: Final = ""
+"""A record that has just been created, and has nothing but its name: `status` is written after it."""
 PROGRESSING: Final = "Progressing"
 COMPLETED: Final = "Completed"
 SUPERSEDED: Final = "Superseded"
 REFUSED: Final = "Refused"
+RUNNING: Final = frozenset({CREATED, PROGRESSING})
 
 _DRAINED: Final = frozenset({Phase.UPDATING, Phase.REBOOTING})
 _UNDER_WAY: Final = _DRAINED | {Phase.DRAINING}
 
 
 def followed(
-    records: Iterable[UpdateRecord],
+    records: Iterable[Record],
     report: Report,
     insights: Mapping[str, HealthInsight],
     *,
     now: Moment,
     nodes_known: bool = True,
     history: Sequence[UpdateHistory] = (),
-) -> list[UpdateRecord]:
+) -> list[Record]:
     """The records that are new or changed. `insights` are those of the object by uid, `history` that of ClusterVersion.
 
     `nodes_known`: pools and nodes could be read; otherwise those of the report are no sign that any is updated.
@@ -67,44 +69,50 @@ def followed(
     plane = report.control_plane
     if plane.versions is None:
         return []  # without a history nobody knows which update it is
-    found = _followed(records, report, insights, now=now, nodes_known=nodes_known, history=history)
-    return [*found, *_refused(records, plane, now)]
+    refused = _refused(records, report, now)
+    names = {one.name for one in refused}
+    others = [one for one in records if one.name not in names]
+    found = _followed(others, report, insights, now=now, nodes_known=nodes_known, history=history)
+    return [*found, *refused]
 
 
 def _followed(
-    records: Sequence[UpdateRecord],
+    records: Sequence[Record],
     report: Report,
     insights: Mapping[str, HealthInsight],
     *,
     now: Moment,
     nodes_known: bool,
     history: Sequence[UpdateHistory],
-) -> list[UpdateRecord]:
+) -> list[Record]:
     plane = report.control_plane
     assert plane.versions is not None
-    running = [record for record in records if record.state == PROGRESSING]
+    running = [record for record in records if record.state in RUNNING]
     if not report.updating:
         known = nodes_known and plane.updating == "False" and plane.completed is not None
         ended = [record for record in running if known or record.target != plane.versions.target]
         return [_ended(record, report, now, history) for record in ended]
     begun = _begun(report)
-    found = [_superseded(record, now, history) for record in running if record.metadata.name != begun.metadata.name]
-    before = next((record for record in records if record.metadata.name == begun.metadata.name), begun)
-    if before.state != PROGRESSING:
+    found = [_superseded(record, now, history) for record in running if record.name != begun.name]
+    before = next((record for record in records if record.name == begun.name), begun)
+    if before.state not in RUNNING:
         return found
     after = _described(_continued(before, report, insights, now, nodes_known=nodes_known), history)
     return [*found, after] if before is begun or _differ(before, after) else found
 
 
-def _refused(records: Iterable[UpdateRecord], plane: ControlPlane, now: Moment) -> list[UpdateRecord]:
+def _refused(records: Iterable[Record], report: Report, now: Moment) -> list[Record]:
     """A record of a request that was refused: one, however often the operator tries it again."""
+    plane = report.control_plane
     request = plane.request
     if request is None or not plane.refused or plane.versions is None or not request.target:
         return []
     target = shortened(request.target, MOST_TARGET)
-    if any(one.state == REFUSED and one.target == target and moment(one.started) >= plane.started for one in records):
+    same = [one for one in records if one.target == target and moment(one.started) >= plane.started]
+    if any(one.state == REFUSED for one in same):
         return []
-    since = rfc3339(now if request.since is None else max(request.since, plane.started))
+    created = next((one for one in same if one.state == CREATED and one.name != record_of(report)), None)
+    since = created.started if created else rfc3339(now if request.since is None else max(request.since, plane.started))
     why = Trouble(
         uid="request",
         level=Level.ERROR.title,
@@ -114,8 +122,8 @@ def _refused(records: Iterable[UpdateRecord], plane: ControlPlane, now: Moment) 
         resolved=since,
     )
     return [
-        UpdateRecord(
-            metadata=ObjectMeta(name=record_name(target, since)),
+        Record(
+            name=record_name(target, since),
             previous=plane.versions.target,
             target=target,
             state=REFUSED,
@@ -126,20 +134,20 @@ def _refused(records: Iterable[UpdateRecord], plane: ControlPlane, now: Moment) 
     ]
 
 
-def kept(records: Iterable[UpdateRecord]) -> tuple[list[UpdateRecord], list[UpdateRecord]]:
+def kept(records: Iterable[Record]) -> tuple[list[Record], list[Record]]:
     """What all records have to become to be few and small enough: the changed ones, and those to delete."""
     newest = sorted(records, key=lambda record: record.started, reverse=True)
-    gone, changed = newest[KEPT:], dict[str, UpdateRecord]()
+    gone, changed = newest[KEPT:], dict[str, Record]()
     newest = newest[:KEPT]
-    sizes = {record.metadata.name: len(msgspec.json.encode(record)) for record in newest}
+    sizes = {record.name: len(msgspec.json.encode(record)) for record in newest}
     for lighten in (_without_nodes, _without_troubles):
         for place in range(len(newest) - 1, 0, -1):
             if sum(sizes.values()) <= LARGEST:
                 break
             lighter = lighten(newest[place])
             if lighter is not newest[place]:
-                newest[place] = changed[lighter.metadata.name] = lighter
-                sizes[lighter.metadata.name] = len(msgspec.json.encode(lighter))
+                newest[place] = changed[lighter.name] = lighter
+                sizes[lighter.name] = len(msgspec.json.encode(lighter))
     return list(changed.values()), gone
 
 
@@ -156,11 +164,11 @@ def record_of(report: Report) -> str:
     return "" if plane.versions is None else record_name(plane.versions.target, rfc3339(plane.started))
 
 
-def _begun(report: Report) -> UpdateRecord:
+def _begun(report: Report) -> Record:
     plane = report.control_plane
     assert plane.versions is not None
-    return UpdateRecord(
-        metadata=ObjectMeta(name=record_of(report)),
+    return Record(
+        name=record_of(report),
         previous=plane.versions.previous or "",
         target=plane.versions.target,
         state=PROGRESSING,
@@ -169,16 +177,17 @@ def _begun(report: Report) -> UpdateRecord:
 
 
 def _continued(
-    record: UpdateRecord,
+    record: Record,
     report: Report,
     insights: Mapping[str, HealthInsight],
     now: Moment,
     *,
     nodes_known: bool = True,
-) -> UpdateRecord:
+) -> Record:
     completed = report.control_plane.completed
     return structs.replace(
         record,
+        state=PROGRESSING,
         control_plane_completed=record.control_plane_completed or (rfc3339(completed) if completed else None),
         operators=_operators(record.operators, report, now),
         pools=_pools(record.pools, report, now) if nodes_known else record.pools,
@@ -255,7 +264,7 @@ def _troubles(known: Sequence[Trouble], insights: Mapping[str, HealthInsight], n
     return list(entries.values())
 
 
-def _ended(record: UpdateRecord, report: Report, now: Moment, history: Sequence[UpdateHistory]) -> UpdateRecord:
+def _ended(record: Record, report: Report, now: Moment, history: Sequence[UpdateHistory]) -> Record:
     """Nothing is updated any more: neither operators nor pools."""
     versions, present = report.control_plane.versions, rfc3339(now)
     assert versions is not None
@@ -265,14 +274,14 @@ def _ended(record: UpdateRecord, report: Report, now: Moment, history: Sequence[
     return structs.replace(finished, state=COMPLETED, completed=present)
 
 
-def _superseded(record: UpdateRecord, now: Moment, history: Sequence[UpdateHistory]) -> UpdateRecord:
+def _superseded(record: Record, now: Moment, history: Sequence[UpdateHistory]) -> Record:
     item = _item(record, history)
     ended = rfc3339(moment(item.completion_time)) if item and item.completion_time else rfc3339(now)
     described = _described(record, history)
     return structs.replace(described, state=SUPERSEDED, completed=ended, troubles=_troubles(record.troubles, {}, now))
 
 
-def _described(record: UpdateRecord, history: Sequence[UpdateHistory]) -> UpdateRecord:
+def _described(record: Record, history: Sequence[UpdateHistory]) -> Record:
     """`record` with what ClusterVersion's history says of its release."""
     if (item := _item(record, history)) is None:
         return record
@@ -284,30 +293,30 @@ def _described(record: UpdateRecord, history: Sequence[UpdateHistory]) -> Update
     )
 
 
-def _item(record: UpdateRecord, history: Sequence[UpdateHistory]) -> UpdateHistory | None:
+def _item(record: Record, history: Sequence[UpdateHistory]) -> UpdateHistory | None:
     """The item of ClusterVersion's history that is this update."""
     same = (one for one in history if one.version == record.target and one.started_time)
     return next((one for one in same if rfc3339(moment(one.started_time)) == record.started), None)
 
 
-def _differ(before: UpdateRecord, after: UpdateRecord) -> bool:
+def _differ(before: Record, after: Record) -> bool:
     """Apart from when troubles were last seen."""
     return _without_last_seen(before) != _without_last_seen(after)
 
 
-def _without_last_seen(record: UpdateRecord) -> UpdateRecord:
+def _without_last_seen(record: Record) -> Record:
     return structs.replace(record, troubles=[structs.replace(one, last_seen=None) for one in record.troubles])
 
 
-def _without_nodes(record: UpdateRecord) -> UpdateRecord:
+def _without_nodes(record: Record) -> Record:
     return _lighter(record, "nodes", len(record.nodes))
 
 
-def _without_troubles(record: UpdateRecord) -> UpdateRecord:
+def _without_troubles(record: Record) -> Record:
     return _lighter(record, "troubles", len(record.troubles))
 
 
-def _lighter(record: UpdateRecord, what: str, count: int) -> UpdateRecord:
+def _lighter(record: Record, what: str, count: int) -> Record:
     if not count:
         return record
     omitted = "; ".join(filter(None, (record.omitted, f"{count} {what}")))

@@ -10,7 +10,7 @@ from windlass.api.core import Node, Pod
 from windlass.api.machineconfiguration import MachineConfigNode, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.policy import PodDisruptionBudget
-from windlass.api.update_record import UpdateRecord
+from windlass.update_status.record import Record
 from windlass.update_status.report import Informed
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     progress: Mapping[str, MachineConfigNode] = field(default_factory=dict)
     builds: tuple[MachineOSBuild, ...] = ()
     workload: Workload = Workload()
-    records: tuple[UpdateRecord, ...] = ()
+    records: tuple[Record, ...] = ()
     informed: tuple[Informed, ...] = ()
     gaps: tuple[str, ...] = ()
 

@@ -3,6 +3,7 @@
 | Python | structural schema |
 |---|---|
 | Struct | object, described by the first paragraph of its docstring; required: no default, or REQUIRED |
+| field of a Struct | described by its line in the docstring's table, `name  text`; else by its type |
 | `T \\| None`, `T \\| UnsetType` | T; nullable only if there is no default, so that None cannot be left out |
 | `str`, `bool`, `int`, `float` | string, boolean, integer (int64), number |
 | `int \\| str` | x-kubernetes-int-or-string |
@@ -21,6 +22,7 @@ remedy. Nothing here does I/O.
 import copy
 import enum
 import inspect as python_inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -134,11 +136,14 @@ def _struct(info: inspect.StructType, *, path: str, above: tuple[type, ...]) -> 
         raise SchemaError(f"{path}: {cls.__name__} is array_like or tagged; a Kubernetes object is a plain Struct")
     above = (*above, cls)
     properties, required = {}, []
+    described = descriptions(cls)
     for field in info.fields:
         if _marked(field.type, IS_FORMER):
             continue
         at = f"{path}.{field.encode_name}"
         properties[field.encode_name] = _translate(field.type, path=at, above=above)
+        if text := described.get(field.name) or described.get(field.encode_name):
+            properties[field.encode_name] = _ordered({**properties[field.encode_name], "description": text})
         if field.required and _allows_none(field.type):
             properties[field.encode_name]["nullable"] = True
         if field.required or _marked(field.type, IS_REQUIRED):
@@ -154,6 +159,29 @@ def _struct(info: inspect.StructType, *, path: str, above: tuple[type, ...]) -> 
         schema = _merged(schema, {"description": meta.description} if meta.description else {})
         schema = _merged(schema, meta.extra_json_schema or {})
     return schema
+
+
+_ROW = re.compile(r"^(\w+)  +(\S.*)$")
+
+
+def descriptions(cls: type) -> dict[str, str]:
+    """The description of each field of a Struct by the name of the field, from its docstring and those of its bases.
+
+    A table of fields has a line `name  text` for each, with two spaces or more in between. Lines that are indented go
+    on with the text. A paragraph that is no table ends it.
+    """
+    found: dict[str, str] = {}
+    for each in reversed(cls.__mro__):
+        name = ""
+        for line in python_inspect.cleandoc(each.__dict__.get("__doc__") or "").splitlines():
+            if row := _ROW.match(line):
+                name = row[1]
+                found[name] = row[2].strip()
+            elif name and line.startswith("  ") and line.strip():
+                found[name] += f" {line.strip()}"
+            else:
+                name = ""
+    return found
 
 
 def _union(info: inspect.UnionType, *, path: str, above: tuple[type, ...]) -> Schema:

@@ -159,20 +159,20 @@ def _is_updated(operator: ClusterOperator, *, target: str, image: Known[str]) ->
 def _by_history(plane: ControlPlane, history: Sequence[UpdateHistory], gaps: list[str]) -> ControlPlane:
     newest = history[0]
     started = moment(newest.started_time)
-    last = _last_progress(plane)
     completed = None
     if newest.state == "Completed":
         if newest.completion_time:
             completed = moment(newest.completion_time)
         else:
             gaps.append("when the update was completed: status.history[0] of ClusterVersion has no completionTime")
-    return structs.replace(
-        plane,
-        started=started,
-        completed=completed,
-        last_progress=last if last > started else None,
-        baseline=USUAL if plane.all_updated else _baseline(history, gaps),
-    )
+    baseline = USUAL if plane.all_updated else _baseline(history, gaps)
+    return with_last_progress(structs.replace(plane, started=started, completed=completed, baseline=baseline))
+
+
+def with_last_progress(plane: ControlPlane) -> ControlPlane:
+    """The control plane with the last transition of an operator since its update began, if there was one."""
+    last = _last_progress(plane)
+    return structs.replace(plane, last_progress=last if last > plane.started else None)
 
 
 def _last_progress(plane: ControlPlane) -> Moment:

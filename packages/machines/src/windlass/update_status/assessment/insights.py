@@ -30,6 +30,14 @@ UNAVAILABLE_TOO_LONG: Final[Duration] = 20 * MINUTE
 DEGRADED_TOO_LONG: Final[Duration] = 40 * MINUTE
 
 
+_UNCLEAR: Final = "has no Failing condition"
+
+
+def is_of_the_present(summary: str) -> bool:
+    """Whether it is a lack in ClusterVersion's own reports: when it began cannot be known, and `oc` says now."""
+    return summary.startswith("Cluster Version ") and summary.endswith(_UNCLEAR)
+
+
 def find_insights(report: Report, sources: Sources, of_pools: tuple[Insight, ...], *, now: Moment) -> Report:
     """`report` with all insights, in the order in which `oc` finds them."""
     started = report.control_plane.started
@@ -71,7 +79,7 @@ def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insigh
         yield Insight(
             level=Level.WARNING,
             impact=Impact.UPDATE_STALLED,
-            summary=f"Cluster Version {name} has no Failing condition",
+            summary=f"Cluster Version {name} {_UNCLEAR}",
             description="Current status of Cluster Version reconciliation is unclear.  See 'oc -n "
             "openshift-cluster-version logs -l k8s-app=cluster-version-operator --tail -1' to debug.",
             reference=DEGRADED_DOCS,

@@ -13,14 +13,14 @@ While an update is going on, time alone changes the report: it is made again whe
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import structs
 
 from windlass.api.meta import Condition
 from windlass.api.update import OwnCondition, UpdateStatus, UpdateStatusStatus
-from windlass.api.update_record import UpdateRecord
+from windlass.api.update_record import FORMER, UpdateRecord
 from windlass.kube.conditions import put
 from windlass.kube.control.plan import Action, Create, Delete, Merge, MergeItems, Plan, RequeueAfter, Target, target
 from windlass.kube.control.population import Population
@@ -32,7 +32,8 @@ from windlass.update_status.controller.drains import WhatHolds
 from windlass.update_status.controller.events import events
 from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
 from windlass.update_status.document import drains_seen, health_insights, write
-from windlass.update_status.history import PROGRESSING, followed, kept
+from windlass.update_status.history import CREATED, REFUSED, RUNNING, followed, kept
+from windlass.update_status.record import Record, is_former, record_of, spec_of, status_of
 from windlass.update_status.report import Report
 from windlass.update_status.sources import Known, Sources, Unknown
 from windlass.update_status.times import Moment, of_datetime
@@ -74,7 +75,7 @@ def _report(seen: UpdateStatusSnapshot, before: UpdateStatusStatus, now: Moment)
         seen.sources,
         alerts=alerts.found,
         alerts_trouble=alerts.trouble,
-        records=tuple(seen.records.readable) if isinstance(seen.records, Population) else (),
+        records=tuple(map(record_of, seen.records.readable)) if isinstance(seen.records, Population) else (),
         informed=seen.informants.insights(before, now=now) if seen.informants else (),
     )
     report = _assessed(sources, now)
@@ -100,7 +101,7 @@ def _is_updating(sources: Known[Sources]) -> bool:
 
 def _is_recording(records: Population[UpdateRecord] | NotServedKind | ForbiddenKind) -> bool:
     """Pools are updated after ClusterVersion is."""
-    return isinstance(records, Population) and any(record.state == PROGRESSING for record in records.readable)
+    return isinstance(records, Population) and any(record_of(record).state in RUNNING for record in records.readable)
 
 
 def _status(stored: Present[UpdateStatus], after: UpdateStatusStatus) -> Action:
@@ -126,43 +127,61 @@ def _recorded(
     if not isinstance(seen.records, Population):
         return
     known = {each.metadata.name: each for each in seen.records if isinstance(each, Present)}
-    records = [each.object for each in known.values()]
+    if former := [each for each in known.values() if is_former(each.object)]:
+        # Until they are as records are now, nothing is added to them.
+        yield from map(_moved, former)
+        return
+    records = [record_of(each.object) for each in known.values()]
     known_nodes = isinstance(seen.sources, Sources) and seen.sources.nodes_known
     past = seen.sources.cluster_version.status.history if isinstance(seen.sources, Sources) else ()
     changed = followed(
         records, report, health_insights(after), now=of_datetime(now), nodes_known=known_nodes, history=past
     )
     for record in changed:
-        before = known.get(record.metadata.name)
-        yield from events(target(stored), before.object if before else None, record)
-        yield _written(record, before)
+        if (before := known.get(record.name)) is None:
+            yield from _created(record, stored)
+            continue
+        yield from events(target(stored), record_of(before.object), record)
+        yield _told(record, before, "something began or ended")
     if changed:
-        newest = {**{one.metadata.name: one for one in records}, **{one.metadata.name: one for one in changed}}
+        newest = {**{one.name: one for one in records}, **{one.name: one for one in changed}}
         yield from _tidied(newest.values(), known)
 
 
-def _written(record: UpdateRecord, before: Present[UpdateRecord] | None) -> Action:
-    body = _body(record)
-    if before is None:
-        why = f"the update to {record.target} began"
-        return Create(target=Target(UpdateRecord, record.metadata.name), body=body, why=why)
-    observed = {key: value for key, value in before.tree.items() if key not in ("apiVersion", "kind", "metadata")}
-    return MergeItems(target=target(before), observed=observed, desired=body, why="something began or ended")
+def _created(record: Record, stored: Present[UpdateStatus]) -> Iterator[Action]:
+    """The record with its name alone: the API server takes no status with it. The next round writes that."""
+    blank = Record(
+        name=record.name, previous=record.previous, target=record.target, state=CREATED, started=record.started
+    )
+    if record.state != REFUSED:
+        yield from events(target(stored), None, blank)
+    why = f"the update to {record.target} began"
+    yield Create(target=Target(UpdateRecord, record.name), body={"spec": spec_of(record)}, why=why)
 
 
-def _tidied(records: Iterable[UpdateRecord], known: dict[str, Present[UpdateRecord]]) -> Iterator[Action]:
+def _told(record: Record, before: Present[UpdateRecord], why: str) -> Action:
+    observed, desired = {"status": before.tree.get("status") or {}}, {"status": status_of(record)}
+    return MergeItems(target=target(before), part="status", observed=observed, desired=desired, why=why)
+
+
+def _moved(before: Present[UpdateRecord]) -> Action:
+    """The next write that a record of an earlier version needs: its fields count until they are in spec and status."""
+    record = record_of(before.object)
+    why = "a record has spec and status"
+    if before.tree.get("spec") != spec_of(record):
+        observed, desired = {"spec": before.tree.get("spec")}, {"spec": spec_of(record)}
+        return Merge(target=target(before), observed=observed, desired=desired, why=why)
+    if (before.tree.get("status") or {}) != status_of(record):
+        return _told(record, before, why)
+    former = {key: value for key, value in before.tree.items() if key in FORMER}
+    return Merge(target=target(before), observed=former, desired={}, why=why)
+
+
+def _tidied(records: Iterable[Record], known: dict[str, Present[UpdateRecord]]) -> Iterator[Action]:
     lighter, gone = kept(records)
     for record in lighter:
-        if (before := known.get(record.metadata.name)) is not None:
-            observed = {key: before.tree[key] for key in ("nodes", "troubles", "omitted") if key in before.tree}
-            desired = {key: value for key, value in _body(record).items() if key in ("nodes", "troubles", "omitted")}
-            yield Merge(target=target(before), observed=observed, desired=desired, why="records are kept small")
+        if (before := known.get(record.name)) is not None:
+            yield _told(record, before, "records are kept small")
     for record in gone:
-        if (before := known.get(record.metadata.name)) is not None:
+        if (before := known.get(record.name)) is not None:
             yield Delete(target=target(before), why="newer updates are kept")
-
-
-def _body(record: UpdateRecord) -> dict[str, Any]:
-    body: dict[str, Any] = msgspec.to_builtins(record)
-    body.pop("metadata")
-    return body

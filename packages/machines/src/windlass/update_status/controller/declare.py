@@ -88,6 +88,7 @@ def update_status_controller(
             writes(UpdateStatus, "create"),
             writes(UpdateStatus, "patch", subresource="status"),
             writes(UpdateRecord, "create", "patch", "delete"),
+            writes(UpdateRecord, "patch", subresource="status"),
             emits_events(namespace="default"),
             permission(Pod, "list"),
             permission(PodDisruptionBudget, "list"),

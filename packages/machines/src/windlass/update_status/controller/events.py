@@ -15,23 +15,23 @@
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from windlass.api.update_record import UpdateRecord
 from windlass.kube.control.plan import Emit, Target
-from windlass.update_status.history import COMPLETED, PROGRESSING, REFUSED, SUPERSEDED
+from windlass.update_status.history import COMPLETED, CREATED, REFUSED, RUNNING, SUPERSEDED
+from windlass.update_status.record import Record
 
 SOURCE: Final = "windlass-update-status"
 _SERIOUS: Final = frozenset({"Error", "Critical"})
 
 
-def events(about: Target, before: UpdateRecord | None, after: UpdateRecord) -> Iterator[Emit]:
+def events(about: Target, before: Record | None, after: Record) -> Iterator[Emit]:
     """The Events of what is in `after` and was not in `before`."""
 
     def event(kind: Literal["Normal", "Warning"], reason: str, note: str) -> Emit:
-        return Emit(target=about, type=kind, reason=reason, note=note, source=SOURCE, occasion=after.metadata.name)
+        return Emit(target=about, type=kind, reason=reason, note=note, source=SOURCE, occasion=after.name)
 
     update = f"the update to {after.target}"
     if after.state == REFUSED:
-        if before is None:
+        if before is None or before.state == CREATED:
             why = "".join(f": {trouble.summary}" for trouble in after.troubles)
             yield event("Warning", "UpdateRefused", f"The update to {after.target} was refused{why}")
         return
@@ -52,7 +52,7 @@ def events(about: Target, before: UpdateRecord | None, after: UpdateRecord) -> I
             yield event("Warning", "InsightAppeared", trouble.summary)
         elif trouble.resolved is not None and trouble.uid in open_before:
             yield event("Normal", "InsightResolved", trouble.summary)
-    if before is None or before.state == PROGRESSING:
+    if before is None or before.state in RUNNING:
         if after.state == COMPLETED:
             yield event("Normal", "UpdateCompleted", f"All of the cluster completed {update}")
         elif after.state == SUPERSEDED:

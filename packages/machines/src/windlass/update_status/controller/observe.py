@@ -59,7 +59,11 @@ async def _pools(reader: PopulationReader) -> Read[MachineConfigPool]:
     found = await reader.see_all(MachineConfigPool)
     if isinstance(found, NotServedKind):
         return Read(Unknown(f"{found.why}: {HOSTED}"))
-    return await _all(reader, MachineConfigPool)
+    read = await _all(reader, MachineConfigPool)
+    if isinstance(read.found, Unknown):
+        return read
+    # As the API server lists them: insights of equal weight are told in this order.
+    return Read(tuple(sorted(read.objects, key=lambda pool: pool.metadata.name)), read.gaps)
 
 
 async def _configs(reader: PopulationReader, nodes: Read[Node]) -> Read[MachineConfig]:

@@ -13,6 +13,7 @@ from windlass.kube.control.seen import Present
 from windlass.testing.updates import Layout, Pool
 from windlass.update_status.constants import CURRENT_CONFIG, DESIRED_CONFIG, STATE
 from windlass.update_status.document import NothingWritten, read
+from windlass.update_status.record import Record, record_of
 from windlass.update_status.report import Operator, Phase, Report
 from windlass.update_status.times import Moment
 
@@ -48,9 +49,10 @@ class Scene(scene.Scene, frozen=True, kw_only=True):
         return report
 
     @property
-    def record(self) -> UpdateRecord | None:
+    def record(self) -> Record | None:
         """The record of the newest update; None before the first."""
-        return max((one.object for one in self.of(UpdateRecord).values()), key=lambda one: one.started, default=None)
+        found = (record_of(one.object) for one in self.of(UpdateRecord).values())
+        return max(found, key=lambda one: one.started, default=None)
 
     # what the cluster says
 

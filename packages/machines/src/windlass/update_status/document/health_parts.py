@@ -1,7 +1,6 @@
 """What needs attention, and why things wait, as insights and causes, and back. `before` is the same as it stands."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from msgspec import structs
 
@@ -16,10 +15,11 @@ from windlass.api.update_insights import (
     InsightScope,
 )
 from windlass.update_status.assessment.alerts import NO_RUNBOOK
+from windlass.update_status.assessment.insights import is_of_the_present
 from windlass.update_status.constants import ALERTS
 from windlass.update_status.document.uids import cause_uids
 from windlass.update_status.document.validity import holds, trouble
-from windlass.update_status.document.writer import Writer, settled_estimate, written
+from windlass.update_status.document.writer import Writer, settled_estimate, written, written_if_known
 from windlass.update_status.report import (
     LEVELS,
     Cause,
@@ -31,7 +31,7 @@ from windlass.update_status.report import (
     Reference,
     Scope,
 )
-from windlass.update_status.times import ZERO, Moment, moment
+from windlass.update_status.times import Moment, known_moment, moment
 
 
 def about_ref(one: Reference) -> AboutRef:
@@ -47,7 +47,7 @@ def reference_of(found: AboutRef) -> Reference:
 
 def health_insight(insight: Insight, before: HealthInsight | None, writer: Writer) -> HealthInsight:
     what = f"{insight.summary[:80]!r}"
-    started, source = _start(insight, before, writer)
+    started, seen = _start(insight, before, writer)
     reference = insight.reference if holds(InsightRemediation(reference=insight.reference)) else None
     if len(insight.resources) > MOST_RESOURCES:
         writer.said.append(f"{len(insight.resources) - MOST_RESOURCES} objects of {what} were left out")
@@ -55,7 +55,7 @@ def health_insight(insight: Insight, before: HealthInsight | None, writer: Write
         writer.said.append(f"the link of {what} was left out: it is no URL of http or https")
     return HealthInsight(
         started_at=started,
-        start_source=source,
+        first_seen_at=seen,
         scope=InsightScope(
             type=insight.scope.value,
             resources=tuple(map(about_ref, insight.resources[:MOST_RESOURCES])),
@@ -80,23 +80,21 @@ def informer_insight(told: InformerInsight, before: HealthInsight | None, writer
     return structs.replace(insight, remediation=structs.replace(insight.remediation, estimated_finish=finish))
 
 
-def _start(
-    insight: Insight, before: HealthInsight | None, writer: Writer
-) -> tuple[str, Literal["Reported", "FirstSeen", "Present"]]:
-    source: Literal["FirstSeen", "Present"]
-    if insight.started is None or insight.started == ZERO:
-        source = "FirstSeen"
-    elif insight.started == writer.now and any(one.resource == "clusterversions" for one in insight.resources):
-        source = "Present"
-    else:
-        return written(insight.started), "Reported"
-    stood = before.started_at if before and before.start_source == source else written(writer.now)
-    return stood, source
+def _start(insight: Insight, before: HealthInsight | None, writer: Writer) -> tuple[str | None, str]:
+    """When it began, and when it was first seen. A start that `oc` counts from the present is none."""
+    unknown = insight.started is None or is_of_the_present(insight.summary)
+    return None if unknown else written_if_known(insight.started), _first_seen(before) or written(writer.now)
+
+
+def _first_seen(before: HealthInsight | CauseEntry | None) -> str:
+    """Of objects of before `firstSeenAt`, a start is the best that there is."""
+    return (before.first_seen_at or before.started_at or "") if before else ""
 
 
 def insight_of(found: HealthInsight, pool: str, now: Moment) -> Insight:
     """`now`: the start of insights that `oc` counts from the present."""
-    started = {"FirstSeen": None, "Present": now}.get(found.start_source, moment(found.started_at))
+    reported = found.started_at if found.start_source in ("", "Reported") else None
+    started = now if is_of_the_present(found.impact.summary) else known_moment(reported)
     of_alert = any(one.resource == ALERTS for one in found.scope.resources)
     return Insight(
         level=LEVELS.get(found.impact.level, Level.INFO),
@@ -105,7 +103,7 @@ def insight_of(found: HealthInsight, pool: str, now: Moment) -> Insight:
         description=found.impact.description,
         reference=found.remediation.reference or (NO_RUNBOOK if of_alert else ""),
         started=started,
-        first_seen=moment(found.started_at) if started is None else None,
+        first_seen=moment(_first_seen(found)) if started is None else None,
         scope=Scope(found.scope.type),
         pool=pool,
         resources=tuple(map(reference_of, found.scope.resources)),
@@ -144,7 +142,6 @@ def _valid(entries: Iterable[CauseEntry], invalid: list[str]) -> Iterator[CauseE
 
 def _entry(uid: str, cause: Cause, before: CauseEntry | None, writer: Writer) -> CauseEntry:
     what = f"the cause {cause.summary[:80]!r}"
-    started, source = _start_of_cause(cause, before, writer)
     entry = CauseEntry(
         uid=uid,
         acquired_at=written(writer.now),
@@ -153,8 +150,8 @@ def _entry(uid: str, cause: Cause, before: CauseEntry | None, writer: Writer) ->
         summary=writer.shortened(cause.summary, MOST_TEXT, what),
         description=writer.shortened(cause.description, MOST_ABOUT_CAUSE, f"the description of {what}"),
         remedy=writer.shortened(cause.remedy, MOST_TEXT, f"the remedy of {what}"),
-        started_at=started,
-        start_source=source,
+        started_at=written_if_known(cause.started),
+        first_seen_at=_first_seen(before) or written(writer.now),
         about=_some(cause.about, MOST_RESOURCES, what, writer),
         affected=_some(cause.affected, MOST_AFFECTED, what, writer),
     )
@@ -170,26 +167,16 @@ def _some(found: tuple[Reference, ...], most: int, what: str, writer: Writer) ->
     return tuple(map(about_ref, found[:most]))
 
 
-def _start_of_cause(
-    cause: Cause, before: CauseEntry | None, writer: Writer
-) -> tuple[str, Literal["Reported", "FirstSeen"]]:
-    if cause.started is not None and cause.started != ZERO:
-        return written(cause.started), "Reported"
-    if before is not None and before.start_source == "FirstSeen":
-        return before.started_at, "FirstSeen"
-    return written(writer.now), "FirstSeen"
-
-
 def cause_of_entry(found: CauseEntry) -> Cause:
-    started, reported = moment(found.started_at), found.start_source == "Reported"
+    started = known_moment(found.started_at if found.start_source in ("", "Reported") else None)
     return Cause(
         kind=CauseKind(found.type),
         level=LEVELS[found.level],
         summary=found.summary,
         description=found.description,
         remedy=found.remedy,
-        started=started if reported else None,
-        first_seen=None if reported else started,
+        started=started,
+        first_seen=moment(_first_seen(found)) if started is None else None,
         about=tuple(map(reference_of, found.about)),
         affected=tuple(map(reference_of, found.affected)),
     )

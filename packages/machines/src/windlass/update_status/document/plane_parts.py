@@ -15,6 +15,7 @@ from windlass.api.update_insights import (
     MOST_VERSION,
     NO_VERSION,
     PARTIAL,
+    Assessment,
     ClusterOperatorInsight,
     ClusterVersionInsight,
     Condition,
@@ -29,6 +30,7 @@ from windlass.api.update_insights import (
     Version,
     VersionMetadata,
 )
+from windlass.update_status.assessment.control_plane import with_last_progress
 from windlass.update_status.constants import CLUSTER_VERSION
 from windlass.update_status.document.validity import holds
 from windlass.update_status.document.writer import Writer, fitting, settled_estimate, settles, written, written_if_known
@@ -99,13 +101,12 @@ def cluster_version(plane: ControlPlane, before: ClusterVersionInsight | None, w
     return ClusterVersionInsight(
         conditions=(progressing_condition(plane, before.conditions if before else (), writer),),
         resource=VERSION_REF,
-        assessment=_ASSESSMENTS[found.assessment],
+        assessment=assessed(found),
         versions=_versions(plane.versions, writer),
-        completion=percent(found),
+        completion_percent=percent(found),
         started_at=written_if_known(plane.started),
         completed_at=None if plane.completed is None else written(plane.completed),
         estimated_completed_at=estimated,
-        last_progress_at=None if plane.last_progress is None else written(plane.last_progress),
         baseline_seconds=plane.baseline // SECOND,
         progressing_reason=writer.shortened(plane.reason, MOST_REASON, "the reason of ClusterVersion"),
         # What the condition Updating does not tell.
@@ -145,12 +146,16 @@ def _request_of(found: UpdateRequest | None) -> Request | None:
     )
 
 
-_ASSESSMENTS: Final[dict[str, Literal["Progressing", "Completed", "Slow", "Stalled"]]] = {
+_ASSESSMENTS: Final[dict[str, Assessment]] = {
     "Progressing": "Progressing",
     "Completed": "Completed",
     "Progressing - Slow": "Slow",
     "Stalled": "Stalled",
 }
+
+
+def assessed(found: Progress) -> Assessment:
+    return _ASSESSMENTS[found.assessment]
 
 
 def percent(found: Progress) -> int:
@@ -160,7 +165,7 @@ def percent(found: Progress) -> int:
 def control_plane_of(found: ClusterVersionInsight, operators: Iterable[ClusterOperatorInsight]) -> ControlPlane:
     updating = condition_of(found.conditions, "Updating")
     progressing = found.progressing or updating
-    return ControlPlane(
+    plane = ControlPlane(
         updating=progressing.status,
         reason=found.progressing_reason,
         message=progressing.message,
@@ -169,12 +174,12 @@ def control_plane_of(found: ClusterVersionInsight, operators: Iterable[ClusterOp
         versions=_versions_of(found.versions) if found.versions else None,
         started=moment(found.started_at),
         completed=None if found.completed_at is None else moment(found.completed_at),
-        last_progress=None if found.last_progress_at is None else moment(found.last_progress_at),
         baseline=found.baseline_seconds * SECOND,
         operators=tuple(map(operator_of, operators)),
         expected=estimate_of(found.expected_end),
         request=_request_of(found.request),
     )
+    return plane if plane.versions is None else with_last_progress(plane)
 
 
 # Expected ends.

@@ -81,8 +81,8 @@ def machine_config_pool(
         resource=_pool_of(pool.name),
         scope_type=scope_of_pool(pool.name),
         assessment=pool.assessment,
-        completion=round(counted.updated / counted.managed * 100) if counted.managed else 100,
-        paused=pool.paused,
+        completion_percent=round(counted.updated / counted.managed * 100) if counted.managed else 100,
+        rollout_state="Paused" if pool.paused else "Unpaused",
         expected_end=expected_end(pool.expected, before.expected_end if before else None, writer),
         summaries=tuple(NodeCount(type=kind, count=getattr(summary, kind.lower())) for kind in _COUNTS),
         unmanaged=summary.unmanaged,
@@ -90,7 +90,8 @@ def machine_config_pool(
 
 
 def pool_of(name: str, found: MachineConfigPoolInsight | None, nodes: tuple[NodeInsight, ...]) -> Pool:
-    paused = found is not None and found.paused
+    # An object of an earlier version says it by `paused`.
+    paused = found is not None and (found.rollout_state == "Paused" or found.paused)
     return Pool(
         name=name,
         paused=paused,
@@ -111,16 +112,16 @@ def _summary(found: MachineConfigPoolInsight) -> Summary:
 class _PhaseText(Struct, frozen=True):
     reason: NodeReason
     message: str
-    estimate: str | None
+    seconds: int | None
 
 
 _PHASES: Final = {
-    Phase.DRAINING: _PhaseText("Draining", "The node is draining", "10m0s"),
-    Phase.UPDATING: _PhaseText("Updating", "The node is updating", "5m0s"),
-    Phase.REBOOTING: _PhaseText("Rebooting", "The node is rebooting", "5m0s"),
-    Phase.PAUSED: _PhaseText("Paused", "The update of the node is paused", "0s"),
+    Phase.DRAINING: _PhaseText("Draining", "The node is draining", 600),
+    Phase.UPDATING: _PhaseText("Updating", "The node is updating", 300),
+    Phase.REBOOTING: _PhaseText("Rebooting", "The node is rebooting", 300),
+    Phase.PAUSED: _PhaseText("Paused", "The update of the node is paused", 0),
     Phase.PENDING: _PhaseText("Pending", "The update of the node is pending", None),
-    Phase.UPDATED: _PhaseText("Completed", "The node is updated", "0s"),
+    Phase.UPDATED: _PhaseText("Completed", "The node is updated", 0),
 }
 _UNMANAGED: Final = _PhaseText("CannotDetermine", "No Machine Config Daemon has annotated the node yet", None)
 _WINDOWS: Final = _PhaseText("Windows", "The node runs Windows, and belongs to no MachineConfigPool", None)
@@ -165,7 +166,7 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writ
         pool_resource=_pool_of(pool),
         scope_type=scope_of_pool(pool),
         version=_version(node, writer),
-        estimated_to_complete=_estimate(node) if node.managed else None,
+        estimated_seconds_to_complete=_seconds(node) if node.managed else None,
         # The conditions have the whole text, so that nothing is lost.
         message=fitting(node.message, MOST_NODE_MESSAGE),
         step=node.step,
@@ -183,10 +184,10 @@ def _version(node: Node, writer: Writer) -> str | None:
     return node.version or None
 
 
-def _estimate(node: Node) -> str | None:
+def _seconds(node: Node) -> int | None:
     if node.degraded or node.out_of_service:
-        return "0s" if node.updated else None
-    return _PHASES[node.phase].estimate
+        return 0 if node.updated else None
+    return _PHASES[node.phase].seconds
 
 
 def drains(found: NodeInsight) -> bool:

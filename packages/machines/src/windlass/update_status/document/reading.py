@@ -43,8 +43,9 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
     pools = [
         (one.name, [entry.insight for each in _own(one) for entry in each.insights]) for one in status.worker_pools
     ]
-    # Insights of equal weight are shown in this order: those of each pool, then those of the control plane.
-    place = min(plane.pools_before, len(pools))
+    # Insights of equal weight are shown in this order: those of each pool, then those of the control plane. The API
+    # server lists pools by their names.
+    place = sum(name < MASTER for name, _ in pools)
     masters: list[Union] = [insight for informer, insight in inside if informer == NI]
     others: list[Union] = [insight for informer, insight in inside if informer != NI]
     in_order: list[tuple[str, Sequence[Union]]] = [*pools[:place], (MASTER, masters), *pools[place:]]

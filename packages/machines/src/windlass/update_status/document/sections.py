@@ -150,13 +150,12 @@ class Gathering:
     def add_health(self, found: Iterable[Insight]) -> None:
         found = list(found)
         for identity, one in zip(health_uids(found), found, strict=True):
-            part = (one, one.started == self._writer.now)
-            self._add("Health", identity, one.summary, part, health_parts.health_insight, one)
+            self._add("Health", identity, one.summary, one, health_parts.health_insight, one)
 
     def add_informer_insights(self, found: Iterable[InformerInsight]) -> None:
         now = self._writer.now
         for told in found:
-            part = (told, told.insight.started == now, told.finish and now)
+            part = (told, told.finish and now)
             self._add("Health", told.uid, told.insight.summary, part, health_parts.informer_insight, told)
 
     def _add(self, kind: Any, identity: str, name: str, part: object, make: Callable[..., Any], *of: Any) -> None:

@@ -1,7 +1,7 @@
 """Writes a report as the status of UpdateStatus, and merges what stood before into it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, cast
 
 import msgspec
@@ -21,20 +21,20 @@ from windlass.api.update import (
     UpdateStatusStatus,
     WorkerPoolEntry,
     WorkerPoolInformer,
+    WorstLevel,
 )
 from windlass.api.update_insights import Name, Status
 from windlass.update_status.constants import CONTROL_PLANE_POOLS, MASTER
 from windlass.update_status.document.health_parts import causes
 from windlass.update_status.document.informed import acceptable, portions, trouble
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
-from windlass.update_status.document.plane_parts import VERSION_REF, percent, progressing_condition
+from windlass.update_status.document.plane_parts import VERSION_REF, assessed, percent, progressing_condition
 from windlass.update_status.document.pool_parts import pool_condition, pool_ref
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, Settled, sections, standing
 from windlass.update_status.document.validity import holds
 from windlass.update_status.document.writer import Writer, fitting
 from windlass.update_status.estimate import progress
-from windlass.update_status.report import Insight, Level, Pool, Report
-from windlass.update_status.text.control_plane import known_target
+from windlass.update_status.report import Level, Pool, Report
 from windlass.update_status.times import Moment
 
 _MOST_ALERTS_MISSING: Final = 4096
@@ -75,18 +75,15 @@ def write(
         (section.pool, section.informer): tuple(entries)
         for section, entries in zip(found, within_limits(found, writer.said, most_bytes=budget), strict=True)
     }
-    master = next((pool for pool in report.pools if pool.name == MASTER), None)
+    has_master = any(pool.name == MASTER for pool in report.pools)
     others = portions(report, {pool.name for pool in workers}, before, of_others)
-    written = {MASTER, *(pool.name for pool in workers)}
-    names = [pool.name for pool in report.pools if pool.name in written]
     stood = {pool.name: pool.conditions for pool in previous.worker_pools}
     status = UpdateStatusStatus(
         overview=_overview(report, now),
         control_plane=ControlPlaneStatus(
             conditions=(progressing,),
             resource=VERSION_REF,
-            pool_resource=pool_ref(MASTER) if master else None,
-            pools_before=names.index(MASTER) if master else 0,
+            pool_resource=pool_ref(MASTER) if has_master else None,
             informers=(
                 *(
                     ControlPlaneInformer(name=informer, insights=cast("tuple[ControlPlaneEntry, ...]", entries))
@@ -165,22 +162,30 @@ def _overview(report: Report, now: Moment) -> Overview:
     found = progress(plane, now)
     workers = [pool.without_windows.summary for pool in report.pools if pool.name not in CONTROL_PLANE_POOLS]
     updated, managed = sum(one.updated for one in workers), sum(one.managed for one in workers)
+    levels = Counter(insight.level for insight in report.insights)
     return Overview(
-        updating=report.updating,
-        assessment=found.assessment,
-        target=fitting(known_target(plane.versions), _MOST_TARGET),
-        operators=f"{plane.updated}/{len(plane.operators)} ({percent(found)}%)",
-        workers=f"{updated}/{managed}",
-        health=_health(report.insights),
+        state="Updating" if report.updating else "Idle",
+        assessment=assessed(found),
+        previous=fitting((plane.versions and plane.versions.previous) or "", _MOST_TARGET),
+        target=fitting(plane.versions.target if plane.versions else "", _MOST_TARGET),
+        completion_percent=percent(found),
+        total_operators=len(plane.operators),
+        operators_left=len(plane.operators) - plane.updated,
+        total_workers=managed,
+        workers_left=managed - updated,
+        worst_level=_worst(levels),
+        warning_insights=levels[Level.WARNING],
+        error_insights=levels[Level.ERROR],
+        critical_insights=levels[Level.CRITICAL],
     )
 
 
-def _health(found: Iterable[Insight]) -> str:
-    count = Counter(insight.level for insight in found)
-    return ", ".join(f"{count[level]} {level.title}" for level in _WORST_FIRST if count[level]) or "OK"
-
-
-_WORST_FIRST: Final = (Level.CRITICAL, Level.ERROR, Level.WARNING)
+def _worst(levels: Counter[Level]) -> WorstLevel:
+    if levels[Level.CRITICAL]:
+        return "Critical"
+    if levels[Level.ERROR]:
+        return "Error"
+    return "Warning" if levels[Level.WARNING] else "OK"
 
 
 def _own_conditions(

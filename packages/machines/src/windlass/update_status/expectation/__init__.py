@@ -19,18 +19,18 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from windlass.api.update_record import UpdateRecord
 from windlass.update_status.constants import CONTROL_PLANE_POOLS, MACHINE_CONFIG_OPERATOR
 from windlass.update_status.expectation.law import SHORTEST, Law, Left, largest
 from windlass.update_status.expectation.past import Past, usual
 from windlass.update_status.expectation.pools import begun, nodes_left
+from windlass.update_status.record import Record
 from windlass.update_status.report import ControlPlane, Health, Operator, Pool, Report, State
 from windlass.update_status.times import SECOND, ZERO, Moment
 
 __all__ = ["expect"]
 
 
-def expect(report: Report, *, records: Iterable[UpdateRecord], at_a_time: Mapping[str, int], now: Moment) -> Report:
+def expect(report: Report, *, records: Iterable[Record], at_a_time: Mapping[str, int], now: Moment) -> Report:
     """`report` with the ranges in which its parts are expected to end. It has none while nothing is updated, nor for an
     installation: there all operators begin at once, and have their version long before they work.
 

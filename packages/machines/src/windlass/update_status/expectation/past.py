@@ -5,10 +5,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from windlass.api.update_record import NodeTook, UpdateRecord
+from windlass.api.update_record import NodeTook
 from windlass.update_status.constants import MACHINE_CONFIG_OPERATOR
 from windlass.update_status.expectation.law import Law, law_of
 from windlass.update_status.history import record_of
+from windlass.update_status.record import Record
 from windlass.update_status.report import Report
 from windlass.update_status.times import SECOND, Moment, moment
 
@@ -65,16 +66,16 @@ class Nodes(Struct, frozen=True, kw_only=True):
 class Past(Struct, frozen=True, kw_only=True):
     """What is known. `under_way`: nodes of this update by name, `updates`: earlier ones with operators."""
 
-    current: UpdateRecord | None
-    earlier: Sequence[UpdateRecord]
+    current: Record | None
+    earlier: Sequence[Record]
     under_way: Mapping[str, Spent]
 
     @classmethod
-    def of(cls, records: Iterable[UpdateRecord], report: Report, now: Moment) -> "Past":
+    def of(cls, records: Iterable[Record], report: Report, now: Moment) -> "Past":
         """Of the records, and of what MachineConfigNodes say where the record of this update does not."""
         newest_first = sorted(records, key=lambda record: record.started, reverse=True)
         name = record_of(report)
-        current = next((one for one in newest_first if one.metadata.name == name), None)
+        current = next((one for one in newest_first if one.name == name), None)
         nodes = [node for pool in report.pools for node in pool.nodes]
         under_way = {node.name: Spent(node.since) for node in nodes if node.since is not None and node.updating}
         for one in current.nodes if current else ():
@@ -146,7 +147,7 @@ def _add(
     works.append((work, weight))
 
 
-def _gaps(record: UpdateRecord) -> dict[str, float]:
+def _gaps(record: Record) -> dict[str, float]:
     """The seconds from the end of one operator to that of the next; of the last one, until its nodes began."""
     before, found = moment(record.started), dict[str, float]()
     rolled = min((moment(one.started) for one in record.nodes if one.started is not None), default=None)

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from windlass.api.core import Service
 from windlass.api.update import MOST_INFORMERS, OWN_INFORMERS
-from windlass.api.update_informer import UpdateInformer
+from windlass.api.update_informer import UpdateInformer, is_enabled
 from windlass.kube.addresses import refusal
 from windlass.kube.control.seen import Present, Seen
 from windlass.kube.pem import certificates
@@ -84,7 +84,7 @@ def candidates(informers: Iterable[UpdateInformer], namespaces: Sequence[str]) -
 
 
 def _is_enabled(informer: UpdateInformer) -> bool:
-    return informer.spec.enabled and informer.metadata.name not in OWN_INFORMERS
+    return is_enabled(informer.spec) and informer.metadata.name not in OWN_INFORMERS
 
 
 def _is_allowed(namespace: str, patterns: Sequence[str]) -> bool:
@@ -107,7 +107,7 @@ def admitted(
     spec = informer.spec
     at = spec.client_config.service
     if not _is_enabled(informer):
-        return Denied(Reason.DISABLED, "spec.enabled is not true")
+        return Denied(Reason.DISABLED, "spec.state is not Enabled")
     if not _is_allowed(at.namespace, namespaces):
         allowed = ", ".join(namespaces)
         return Denied(

@@ -139,7 +139,7 @@ def asked_update(stored: Seen[UpdateStatus]) -> AskedUpdate | None:
     if not isinstance(stored, Present):
         return None
     status = stored.object.status
-    if status.overview is None or not status.overview.updating or status.control_plane is None:
+    if status.overview is None or status.overview.state != "Updating" or status.control_plane is None:
         return None
     entries = (entry.insight for one in status.control_plane.informers for entry in one.insights)
     version = next((each.cluster_version for each in entries if each.cluster_version), None)

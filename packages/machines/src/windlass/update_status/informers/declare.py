@@ -66,7 +66,7 @@ def informers_controller(
 
 
 class _Overview(Struct, frozen=True, gc=False):
-    updating: bool = False
+    state: str = ""
     target: str = ""
 
 

@@ -20,8 +20,8 @@ from windlass.api.core import Node
 from windlass.api.machineconfiguration import MachineConfig, MachineConfigNode, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild
 from windlass.api.meta import K
-from windlass.api.update_record import UpdateRecord
 from windlass.update_status.constants import CURRENT_CONFIG, DESIRED_CONFIG, MCO_DEPLOYMENT, RELEASE_VERSION
+from windlass.update_status.record import Record
 from windlass.update_status.sources import Known, Sources, Unknown
 
 
@@ -47,7 +47,7 @@ def sources_of(
     image: Known[str],
     steps: Read[MachineConfigNode],
     builds: Read[MachineOSBuild],
-    records: Iterable[UpdateRecord] = (),
+    records: Iterable[Record] = (),
 ) -> Sources:
     """The sources without alerts, what holds drains, and what informers tell."""
     return Sources(

@@ -41,6 +41,7 @@ from windlass.update_status.reading.alerts import alerts_of_rules, read_alerts
 from windlass.update_status.reading.building import Read, image_of, lost_configs, sources_of
 from windlass.update_status.reading.clock import last_transition
 from windlass.update_status.reading.objects import check_times
+from windlass.update_status.record import record_of
 from windlass.update_status.sources import Alert, Known, Unknown, Workload
 from windlass.update_status.times import ZERO, Moment, moment
 
@@ -101,7 +102,7 @@ def _read_dump(inputs: Sequence[Input], *, stdin: BinaryIO, wall: Moment) -> Rea
         image=_operator_image(found.each(Deployment)),
         steps=Read(found.known(MachineConfigNode)),
         builds=Read(found.known(MachineOSBuild)),
-        records=found.each(UpdateRecord),
+        records=map(record_of, found.each(UpdateRecord)),
     )
     now = max(_gathered(inputs), last_transition(sources))
     now = wall if now == ZERO else now

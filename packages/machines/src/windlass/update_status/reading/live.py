@@ -33,6 +33,7 @@ from windlass.update_status.reading.alerts import read_alerts
 from windlass.update_status.reading.building import Read, configs_of, image_of, sources_of
 from windlass.update_status.reading.objects import check_times
 from windlass.update_status.reading.workload import Ask, read_workload
+from windlass.update_status.record import Record, record_of
 from windlass.update_status.sources import Alert, Known, Unknown
 from windlass.update_status.times import Moment
 
@@ -157,10 +158,10 @@ async def _optional(api: ReadApi, kind: type[K], what: str) -> Read[K]:
         return Read(Unknown(str(error)), (f"{what}: {error}",))
 
 
-async def _records(api: ReadApi) -> tuple[UpdateRecord, ...]:
+async def _records(api: ReadApi) -> tuple[Record, ...]:
     """None where no controller keeps them: expected ends are then those that are usual, and say so."""
     try:
-        return await _all(api, UpdateRecord)
+        return tuple(map(record_of, await _all(api, UpdateRecord)))
     except _REFUSALS:
         return ()
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from windlass.api.update_record import MOST_RISKS, NodeTook, Took, Trouble, UpdateRecord
+from windlass.api.update_record import MOST_RISKS, NodeTook, Took, Trouble
 from windlass.kube.foreign import one_line
+from windlass.update_status.record import Record
 from windlass.update_status.text.safe import safe_table
 from windlass.update_status.times import SECOND, Moment, moment, short, since, truncated
 
@@ -13,12 +14,12 @@ _UNKNOWN: Final = "-"
 Entry = TypeVar("Entry", Took, NodeTook)
 
 
-def newest_first(records: Iterable[UpdateRecord]) -> list[UpdateRecord]:
+def newest_first(records: Iterable[Record]) -> list[Record]:
     """In the order in which they are numbered, from 1."""
-    return sorted(records, key=lambda record: (moment(record.started), record.metadata.name), reverse=True)
+    return sorted(records, key=lambda record: (moment(record.started), record.name), reverse=True)
 
 
-def render_records(records: Sequence[UpdateRecord], *, now: Moment) -> str:
+def render_records(records: Sequence[Record], *, now: Moment) -> str:
     """A line for each, in the order given."""
     rows = [
         (
@@ -50,7 +51,7 @@ def render_records(records: Sequence[UpdateRecord], *, now: Moment) -> str:
     return safe_table(heading, rows)
 
 
-def render_record(record: UpdateRecord, *, now: Moment) -> str:
+def render_record(record: Record, *, now: Moment) -> str:
     """One in full: what took how long, the slowest first, and what went wrong."""
     origin = f" from {record.previous}" if record.previous else ""
     ended = f", {record.state.lower()} {record.completed}" if record.completed else ", in progress"
@@ -72,7 +73,7 @@ def yes_or_no(known: bool | None) -> str:
     return "" if known is None else ("yes" if known else "no")
 
 
-def _release(record: UpdateRecord) -> str:
+def _release(record: Record) -> str:
     """What is known of the release, a line for each; texts of others stay on their line."""
     facts = {
         "Image": record.image,
@@ -82,7 +83,7 @@ def _release(record: UpdateRecord) -> str:
     return "".join(f"{name}: {fact}\n" for name, fact in facts.items() if fact)
 
 
-def _durations(title: str, entries: Sequence[Took], record: UpdateRecord, now: Moment) -> str:
+def _durations(title: str, entries: Sequence[Took], record: Record, now: Moment) -> str:
     rows = [
         (one.name, one.started or _UNKNOWN, _took(one.started, _end(one, record), now), _state(one, record))
         for one in _by_duration(entries, record, now)
@@ -90,7 +91,7 @@ def _durations(title: str, entries: Sequence[Took], record: UpdateRecord, now: M
     return safe_table((title, "STARTED", "DURATION", "STATE"), rows) if rows else ""
 
 
-def _nodes(record: UpdateRecord, now: Moment) -> str:
+def _nodes(record: Record, now: Moment) -> str:
     rows = [
         (one.name, one.pool, one.started or _UNKNOWN, _took(one.started, _end(one, record), now), _state(one, record))
         for one in _by_duration(record.nodes, record, now)
@@ -112,31 +113,31 @@ def _troubles(troubles: Sequence[Trouble], now: Moment) -> str:
     return safe_table(("LEVEL", "FIRST SEEN", "LASTED", "STATE", "MESSAGE"), rows) if rows else ""
 
 
-def _end(one: Took | NodeTook, record: UpdateRecord) -> str | None:
+def _end(one: Took | NodeTook, record: Record) -> str | None:
     """When a part of an update ended; with the update at the latest."""
     return one.completed or record.completed
 
 
-def _state(one: Took | NodeTook, record: UpdateRecord) -> str:
+def _state(one: Took | NodeTook, record: Record) -> str:
     if one.completed:
         return "updated"
     return "not updated" if record.completed else "updating"
 
 
-def _problems(record: UpdateRecord) -> str:
+def _problems(record: Record) -> str:
     still = sum(one.resolved is None for one in record.troubles)
     count = len(record.troubles)
     return f"{count} ({still} open)" if still else str(count)
 
 
-def _slowest(record: UpdateRecord, now: Moment) -> str:
+def _slowest(record: Record, now: Moment) -> str:
     longest = next(iter(_by_duration(record.operators, record, now)), None)
     if longest is None or longest.started is None:
         return _UNKNOWN
     return f"{longest.name} {_took(longest.started, _end(longest, record), now)}"
 
 
-def _by_duration(entries: Sequence[Entry], record: UpdateRecord, now: Moment) -> list[Entry]:
+def _by_duration(entries: Sequence[Entry], record: Record, now: Moment) -> list[Entry]:
     def duration(one: Entry) -> tuple[int, str]:
         if one.started is None:
             return 1, one.name

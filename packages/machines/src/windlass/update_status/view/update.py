@@ -38,6 +38,7 @@ from windlass.update_status.document import NothingWritten, read
 from windlass.update_status.history import REFUSED, followed
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.kept import silence
+from windlass.update_status.record import Record, record_of
 from windlass.update_status.report import Report
 from windlass.update_status.text.records import newest_first, yes_or_no
 from windlass.update_status.times import Moment, of_datetime, rfc3339
@@ -113,7 +114,7 @@ def recorded_view(reading: Reading) -> View:
     return View(name=NAME, title=TITLE, scripts=SCRIPTS, rule=RULE, source=source)
 
 
-def parts(report: Report, records: Sequence[UpdateRecord], *, now: Moment) -> dict[str, Any]:
+def parts(report: Report, records: Sequence[Record], *, now: Moment) -> dict[str, Any]:
     """The document of a report and of the records that there are."""
     said = tree(report, now=now)
     plane = said["controlPlane"]
@@ -186,7 +187,7 @@ def _numbered(kind: str, said: Sequence[Mapping[str, Any]], *, of: tuple[str, ..
     return found
 
 
-def _took(record: UpdateRecord) -> dict[str, Any]:
+def _took(record: Record) -> dict[str, Any]:
     kinds: tuple[tuple[str, Sequence[Took | NodeTook]], ...] = (
         ("operator", record.operators),
         ("pool", record.pools),
@@ -199,10 +200,10 @@ def _took(record: UpdateRecord) -> dict[str, Any]:
     return {**found, "record": {**_line(record), "troubles": troubles}}
 
 
-def _line(record: UpdateRecord) -> dict[str, Any]:
+def _line(record: Record) -> dict[str, Any]:
     return _lean(
         {
-            "name": record.metadata.name,
+            "name": record.name,
             "previous": record.previous,
             "target": record.target,
             "state": record.state,
@@ -290,7 +291,7 @@ class _Following:
             why = kept.why if isinstance(kept, Unreadable) else ""
             return {TROUBLES: self._troubles(None) or [why or NO_OBJECT]}
         looked = [seen(found) for found in self._records.found.values()]
-        records = [found.object for found in looked if isinstance(found, Present)]
+        records = [record_of(found.object) for found in looked if isinstance(found, Present)]
         silent = self._silence(now)
         shown = {**parts(report, records, now=now), TROUBLES: self._troubles(status, silent)}
         if silent:

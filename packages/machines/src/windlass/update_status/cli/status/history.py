@@ -10,7 +10,7 @@ from windlass.capability.conventions.exit_codes import Exit
 from windlass.capability.conventions.settings import Settings, settings_of
 
 if TYPE_CHECKING:
-    from windlass.api.update_record import UpdateRecord
+    from windlass.update_status.record import Record
     from windlass.update_status.times import Moment
 
 
@@ -41,11 +41,12 @@ def command(settings: Settings, number: int | None, *, form: str) -> int:
     return Exit.OK
 
 
-async def _records(settings: Settings) -> "tuple[list[UpdateRecord], Moment]":
+async def _records(settings: Settings) -> "tuple[list[Record], Moment]":
     """The records, and the present by the API server's clock. Raises KubeErrors."""
     from windlass.api.update_record import UpdateRecord
     from windlass.capability.conventions.connection import connect
     from windlass.kube.errors import NotServed
+    from windlass.update_status.record import record_of
     from windlass.update_status.times import of_datetime
 
     async with connect(settings) as client:
@@ -55,14 +56,14 @@ async def _records(settings: Settings) -> "tuple[list[UpdateRecord], Moment]":
             raise click.ClickException(
                 "the cluster has no UpdateRecord API: install Update status, which records updates (docs/install.md)"
             ) from None
-        return [found.decode() for found in listed.items], of_datetime(client.server_clock.now())
+        return [record_of(found.decode()) for found in listed.items], of_datetime(client.server_clock.now())
 
 
-def _printed(records: "Sequence[UpdateRecord]", form: str, now: "Moment", *, in_full: bool) -> str:
-    from windlass.api.meta import tree
+def _printed(records: "Sequence[Record]", form: str, now: "Moment", *, in_full: bool) -> str:
+    from windlass.update_status.record import tree_of
     from windlass.update_status.text.records import render_record, render_records
 
     if form == "table":
         return render_record(records[0], now=now) if in_full else render_records(records, now=now)
-    trees = [{**tree(record), "metadata": {"name": record.metadata.name}} for record in records]
+    trees = [tree_of(record) for record in records]
     return output.document(form, trees[0] if in_full else trees)
