@@ -1,12 +1,11 @@
 """The view of machines in a real browser, with names as clouds give them."""
 
-from typing import Any
-
 import pytest
 
 from tests.api.web.conftest import OpenTab, Watched
 from tests.api.web.live import until_state
 from tests.api.web.screens import CONTRAST, UNNAMED, WIDE
+from tests.api.web.shown import ROWS, WHY
 from tests.browser import require_browser
 from tests.unit.web.serving import a_view, serving
 from windlass.web.view import View
@@ -14,37 +13,6 @@ from windlass.web.view import View
 require_browser()
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-CLUSTER = "prod-7xk2p-worker-us-east-2"
-WHY = 'spec.nodeDrainTimeout: Invalid value: "1h": nodeDrainTimeout is not supported'
-
-
-def a_row(name: str, kind: str = "Machine", **said: Any) -> dict[str, Any]:
-    side: dict[str, Any] = {"phase": "Running", "node": f"ip-10-0-133-{len(name)}.us-east-2.compute.internal"}
-    if kind == "MachineSet":
-        side = {"replicas": {"desired": 3, "current": 3, "ready": 2}}
-    return {
-        "kind": kind,
-        "name": name,
-        "authority": "MachineAPI",
-        "desiredAuthority": "MachineAPI",
-        "machineAPI": side,
-        "clusterAPI": side,
-        "synchronized": {"status": "True", "reason": "ResourceSynchronized", "since": "2026-11-25T10:00:00Z"},
-        **said,
-    }
-
-
-ROWS = (
-    a_row(f"{CLUSTER}a-moves", authority="Migrating", desiredAuthority="ClusterAPI"),
-    a_row(
-        f"{CLUSTER}a-fails",
-        synchronized={"status": "False", "reason": "FailedToConvert", "message": WHY, "since": "2026-11-25T10:00:00Z"},
-    ),
-    a_row(f"{CLUSTER}a-alone", machineAPI=None, synchronized=None),
-    *(a_row(f"{CLUSTER}b-{number}") for number in range(5)),
-    a_row(f"{CLUSTER}a", "MachineSet"),
-)
 
 
 def machines() -> View:

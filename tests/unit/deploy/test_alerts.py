@@ -15,8 +15,8 @@ from windlass.openstack.installation import HOME as OPENSTACK_HOME
 from windlass.openstack.service import OWN_LEASE
 from windlass.os_build import counters as build_counters
 from windlass.os_build import metrics as build_metrics
+from windlass.os_build.constants import OWN_LEASE as OS_BUILD_LEASE
 from windlass.os_build.installation import HOME as OS_BUILD_HOME
-from windlass.os_build.service import OWN_LEASE as OS_BUILD_LEASE
 from windlass.update_status import metrics as update_metrics
 from windlass.update_status.reading.kept import HOME, LEASE
 

@@ -11,10 +11,10 @@ from windlass.api.machineconfiguration import MachineConfig, MachineConfigPool
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.api.meta import KubernetesObject
 from windlass.kube.control.permissions import Declared
-from windlass.os_build.constants import NAMESPACE
+from windlass.os_build.constants import NAMESPACE, OWN_LEASE, THEIR_LEASE
 from windlass.os_build.installation import HOME, installation
 from windlass.os_build.pool.snapshot import Settings
-from windlass.os_build.service import OWN_LEASE, THEIR_LEASE, Local, frame, lease
+from windlass.os_build.service import Local, frame, lease
 from windlass.os_build.settings import LocalSettings, OsBuildSettings
 
 CLOSED = OsBuildSettings()

@@ -27,7 +27,7 @@ class Heard:
 
 
 @asynccontextmanager
-async def following(me: ClientSession, since: str = "") -> AsyncIterator[Heard]:
-    async with me.get("/api/views/things/changes", params={"since": since}) as answer:
+async def following(me: ClientSession, since: str = "", *, view: str = "things") -> AsyncIterator[Heard]:
+    async with me.get(f"/api/views/{view}/changes", params={"since": since}) as answer:
         assert answer.status == 200
         yield Heard(answer)

@@ -12,13 +12,15 @@ from aiohttp import ClientSession, CookieJar
 from windlass.api.authorization import ResourceAttributes
 from windlass.kube.process.serving import TlsFiles
 from windlass.machine_sync.view import machines
+from windlass.openstack.view import clouds
+from windlass.os_build.view import pools
 from windlass.update_status.view import update
-from windlass.web import service
+from windlass.web import overview, service
 from windlass.web.board import Board
 from windlass.web.service import WebSettings
 from windlass.web.view import View
 
-OURS = {machines.NAME: machines.SCRIPTS, update.NAME: update.SCRIPTS}
+OURS = {view.NAME: view.SCRIPTS for view in (update, machines, clouds, pools, overview)}
 """Our views, with the packages that have their scripts."""
 RULE = ResourceAttributes(verb="get", group="example.com", resource="things")
 
@@ -29,6 +31,7 @@ def a_view(
     document: Mapping[str, Any] | None = None,
     publish: Callable[[Board], Awaitable[None]] | None = None,
     rule: ResourceAttributes = RULE,
+    title: str = "",
 ) -> View:
     """A view that shows `document`, or whatever `publish` does. One with the name of a view of ours has its scripts."""
 
@@ -39,7 +42,7 @@ def a_view(
             await publish(board)
         await asyncio.Event().wait()
 
-    return View(name=name, title=name.title(), scripts=OURS.get(name, ""), rule=(rule,), source=source)
+    return View(name=name, title=title or name.title(), scripts=OURS.get(name, ""), rule=(rule,), source=source)
 
 
 @asynccontextmanager

@@ -44,11 +44,16 @@ def test_what_is_fetched_ahead_is_there() -> None:
         assert set(scripts) <= SCRIPTS.keys()
 
 
-async def test_a_page_without_a_name_begins_with_the_first_view() -> None:
+async def test_a_page_without_a_name_begins_with_the_overview_unless_there_is_one_view() -> None:
     async with serving(a_view("first", document={}), a_view("second", document={})) as link, browsing(link) as me:
-        for path, view in (("/", "first"), ("/second", "second")):
+        for path, view in (("/", "overview"), ("/first", "first"), ("/second", "second")):
             async with me.get(path) as answer:
                 assert f"/api/views/{view}/document?since=" in ahead(await answer.text())
+    async with serving(a_view("only", document={})) as link, browsing(link) as me:
+        async with me.get("/") as answer:
+            assert "/api/views/only/document?since=" in ahead(await answer.text())
+        async with me.get("/overview") as answer:
+            assert answer.status == 404
 
 
 async def test_strangers_fetch_no_view_ahead() -> None:

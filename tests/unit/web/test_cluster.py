@@ -78,10 +78,40 @@ async def test_a_token_opens_what_its_holder_may_see(served: Served) -> None:
         async with bob.get("/api/session") as answer:
             told = await answer.json()
         assert told["user"] == "bob"
-        assert {view["name"]: view["allowed"] for view in told["views"]} == {"things": False, "others": True}
+        allowed = {"overview": True, "things": False, "others": True}
+        assert {view["name"]: view["allowed"] for view in told["views"]} == allowed
         assert await status(bob, "/api/views/others/document") == 200
         for path in ("document", "changes", "details"):
             assert await status(bob, f"/api/views/things/{path}") == 403
+
+
+async def seen_on_the_first_page(me: ClientSession) -> set[str]:
+    async with me.get("/api/views/overview/document") as answer:
+        assert answer.status == 200, await answer.text()
+        return set((await answer.json())["parts"])
+
+
+async def test_the_first_page_tells_nothing_of_a_view_that_somebody_may_not_see(served: Served) -> None:
+    async with served.as_holder("t-bob") as bob, served.as_holder("t-ann") as ann:
+        assert await seen_on_the_first_page(bob) == {"view/others"}
+        assert await seen_on_the_first_page(ann) == {"view/things", "view/others"}
+
+
+async def test_the_first_page_follows_rights_that_end(served: Served) -> None:
+    async with served.as_holder("t-ann") as ann, following(ann, view="overview") as heard:
+        assert set((await heard.next("change"))["parts"]) == {"view/things", "view/others"}
+        served.reviews.may.remove(("ann", "things"))
+        told = await heard.next("change")
+        assert (told["whole"], set(told["parts"])) == (True, {"view/others"})
+        served.reviews.may.remove(("ann", "others"))
+        assert (await heard.next("end"))["status"] == 403
+
+
+async def test_the_first_page_is_not_emptied_while_rights_cannot_be_asked_for(served: Served) -> None:
+    async with served.as_holder("t-ann") as ann, following(ann, view="overview") as heard:
+        assert set((await heard.next("change"))["parts"]) == {"view/things", "view/others"}
+        served.reviews.away = True
+        assert (await heard.next("end"))["status"] == 503
 
 
 async def test_the_cookie_is_out_of_reach_and_holds_no_token(served: Served) -> None:

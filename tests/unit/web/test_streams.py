@@ -107,7 +107,11 @@ async def test_a_page_that_is_gone_is_not_told_that_its_session_ended(caplog: py
     open_pages, view, board = Streams(UntilItIsGone("me")), a_view(), Board()
 
     async def follow(request: web.Request) -> web.StreamResponse:
-        return await open_pages.follow(request, view, board)
+        async def pick() -> Board:
+            await open_pages.allow(request, view)
+            return board
+
+        return await open_pages.follow(request, pick)
 
     app = web.Application()
     app.router.add_get("/", follow)

@@ -11,9 +11,8 @@ from tests.waiting import wait_until
 from windlass.api.core import Node
 from windlass.api.machineosconfig import MachineOSBuild, MachineOSConfig
 from windlass.os_build.backends.job import SERVICE_ACCOUNT
-from windlass.os_build.constants import INPUTS_ANNOTATION, NAMESPACE
+from windlass.os_build.constants import INPUTS_ANNOTATION, NAMESPACE, THEIR_LEASE
 from windlass.os_build.machine_os.conditions import State, state_of
-from windlass.os_build.service import THEIR_LEASE
 from windlass.testing import BlockingAccess
 from windlass.testing.plane.ports import free_ports
 from windlass.testing.plane.processes import Processes

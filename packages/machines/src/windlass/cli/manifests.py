@@ -229,8 +229,8 @@ def web(settings: Settings, *, view: str, namespace: str | None) -> int:
     from windlass.web.rights import HOME, additional, rights
 
     home = namespace or settings.namespace or HOME
-    whole = offer(FIRST).needs()
-    found = rights(whole, home=home) if view == FIRST else additional(offer(view).needs(), to=whole, home=home)
+    needs = offer(view).needs()
+    found = rights(needs, home=home) if view == FIRST else additional(needs, view=view, home=home)
     click.echo(text(found, origin="`windlass manifests web` from what its views declare to read"), nl=False)
     return Exit.OK
 

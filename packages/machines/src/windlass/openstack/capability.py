@@ -128,7 +128,9 @@ CAPABILITY = Capability(
             "openshift-cluster-api",
         ),
         "openstack/crds/crds.yaml": ("crds", "openstack"),
+        "web/components/openstack/rbac.yaml": ("web", "--view", "openstack"),
         "openstack/components/policies/policies.yaml": ("policies", "openstack"),
     },
     demo="windlass.openstack.demo",
+    view="windlass.openstack.view.clouds",
 )

@@ -186,7 +186,9 @@ CAPABILITY = Capability(
     workers="Pools that are reconciled at the same time.",
     deployed={
         "os-build/base/rbac.yaml": ("rbac", "os-build"),
+        "web/components/os-build/rbac.yaml": ("web", "--view", "os-build"),
         "os-build/components/policies/policies.yaml": ("policies", "os-build"),
     },
     demo="windlass.os_build.demo",
+    view="windlass.os_build.view.pools",
 )

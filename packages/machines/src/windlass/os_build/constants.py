@@ -11,6 +11,10 @@ ARCHITECTURE: Final = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machi
 NAMESPACE: Final = "openshift-machine-config-operator"
 """Where ConfigMaps, Secrets and builder objects are."""
 
+OWN_LEASE: Final = "windlass-os-build"
+THEIR_LEASE: Final = "machine-os-builder"
+"""The Lease of the operator's builder, in `NAMESPACE`."""
+
 GLOBAL_PULL_SECRET: Final = "global-pull-secret-copy"
 """There, a copy of the cluster's pull secret, which the operator makes."""
 

@@ -35,6 +35,8 @@ Doing = Literal["build", "push"]
 
 _NAMES: Final = re.compile(r"(?<!\S)[^\s.:]*[.:]\S*/\S*")
 """Images, URLs and files: their names are no description of a failure."""
+LAST_LINES: Final = "Last lines of the log:"
+"""What stands before the end of the log in the text of a failure."""
 _LAST_LINES: Final = 5
 """Of a log without such a line, which a builder was not able to print or which was cut off."""
 _LONGEST_STEP: Final = 200
@@ -210,7 +212,7 @@ def failure_text(
     next_time = _next_time(failed, request, again if attempt >= attempts else None)
     on = f"On {request.architecture}, the" if request.architecture else "The"
     text = f"{on} {what(failed)} (attempt {attempt} of {attempts}). {_remedy(failed, request)} {next_time}"
-    return f"{text} Last lines of the log:\n{failed.tail}" if failed.tail else text
+    return f"{text} {LAST_LINES}\n{failed.tail}" if failed.tail else text
 
 
 def _remedy(failed: Failed, request: Request) -> str:

@@ -12,7 +12,7 @@ leader; those on this machine end with the term of leadership.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -33,7 +33,7 @@ from windlass.os_build.backends.local.buildah import Buildah
 from windlass.os_build.backends.local.builds import Builds
 from windlass.os_build.backends.local.carrier import LocalCarrier
 from windlass.os_build.backends.local.requests import BUILDAH
-from windlass.os_build.constants import EVENT_SOURCE
+from windlass.os_build.constants import EVENT_SOURCE, OWN_LEASE, THEIR_LEASE
 from windlass.os_build.counters import BuildCounters
 from windlass.os_build.metrics import BuildFigures
 from windlass.os_build.pool.controller import pool_controller
@@ -49,10 +49,6 @@ from windlass.os_build.sbom.carrier import ContentsCarrier
 from windlass.os_build.settings import OsBuildSettings
 from windlass.os_build.signing.carrier import SYSTEM as SIGNATURES
 from windlass.os_build.signing.carrier import SignaturesCarrier
-
-OWN_LEASE: Final = "windlass-os-build"
-THEIR_LEASE: Final = "machine-os-builder"
-"""The Lease of the operator's builder, in the operator's namespace."""
 
 
 class Local(Struct, frozen=True):

@@ -11,6 +11,11 @@ changed go to each open page. The frame below knows no capability; each has a pa
 |---|---|
 | `board` | the document of a view, and what changed since a page last heard of it |
 | `view` | a view as a value |
+| `overview` | the first page: what each view says of itself in a line |
+| `following` | follows the objects of a view, and publishes its document |
+| `running` | whether the controller of a view runs, by its Leases |
+| `described` | one object in full, with the rights of whoever asks |
+| `brief` | what a view says of itself on the first page |
 | `access` | who may see what: a secret link on one's own machine, tokens and sessions in a cluster |
 | `assets` | the files of the page, from the package |
 | `streams` | documents and server-sent events |

@@ -2,7 +2,7 @@
 
 | path | what |
 |---|---|
-| `GET /`, `GET /VIEW` | the page, which holds nothing: it asks for what it shows |
+| `GET /`, `GET /VIEW` | the page, which holds nothing: it asks for what it shows; `overview` is a view here |
 | `GET /static/FILE` | its scripts and styles |
 | `GET /api/session` | who is signed in, and which views they may see |
 | `POST /api/session` | sign in with `{"token"}`; `DELETE` signs out |
@@ -23,9 +23,11 @@ from aiohttp import web
 from windlass.kube.client import Client
 from windlass.kube.errors import Forbidden, KubeError, NotFound, Unauthorized
 from windlass.kube.logger import Logger
-from windlass.web.access import Access, ClusterAccess, HomeAccess, Visitor, same_origin
+from windlass.web import overview
+from windlass.web.access import Access, ClusterAccess, HomeAccess, Visitor, best_of, same_origin, why
 from windlass.web.assets import assets, indexes
 from windlass.web.board import Board
+from windlass.web.overview import Overview
 from windlass.web.streams import Streams
 from windlass.web.view import Refused, View
 
@@ -79,18 +81,28 @@ ClientOf = Callable[[Visitor], AbstractAsyncContextManager[Client]]
 
 
 class Page:
-    """The web application; `boards` has one board for each view, by name. `close` ends its streams."""
+    """The web application; `boards` has one board for each view, by name. `over`: the page begins with it; None: with
+    the first view."""
 
     def __init__(
-        self, views: Sequence[View], boards: Mapping[str, Board], *, access: Access, streams: Streams, client: ClientOf
+        self,
+        views: Sequence[View],
+        boards: Mapping[str, Board],
+        *,
+        access: Access,
+        streams: Streams,
+        client: ClientOf,
+        over: Overview | None = None,
     ) -> None:
-        self._views = {view.name: view for view in views}
+        self._own = {view.name: view for view in views}
+        self._overview = over
+        self._views = {view.name: view for view in ((overview.VIEW,) if over else ())} | self._own
         self._boards = boards
         self._access = access
         self._streams = streams
         self._client = client
-        self._assets = assets(views)
-        self._indexes = indexes(views)
+        self._assets = assets(self._views.values())
+        self._indexes = indexes(self._views.values())
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[self._explain], client_max_size=LARGEST_BODY)
@@ -141,7 +153,7 @@ class Page:
             raise Refused(404, f"there is no view {name!r}")
         if not isinstance(self._access, HomeAccess):
             return self._indexes[name if self._is_known(request) else ""].answer(request)
-        # At home everything may be seen, so a page without a name begins with the first view.
+        # At home everything may be seen, so a page without a name begins with the first one.
         whole = self._indexes[name or next(iter(self._views))].answer(request)
         if self._access.unlock(request, whole) or self._is_known(request):
             return whole
@@ -167,9 +179,12 @@ class Page:
 
     async def _about(self, visitor: Visitor) -> dict[str, Any]:
         views = []
-        for view in self._views.values():
+        for view in self._own.values():
             ruling = await self._access.may(visitor, view)
             views.append({"name": view.name, "title": view.title, "allowed": ruling.status not in (401, 403)})
+        if self._overview:
+            allowed = any(view["allowed"] for view in views)
+            views.insert(0, {"name": overview.VIEW.name, "title": overview.VIEW.title, "allowed": allowed})
         return {"user": visitor.user, "signsIn": self._access.signs_in, "views": views}
 
     async def _sign_in(self, request: web.Request) -> web.Response:
@@ -199,12 +214,30 @@ class Page:
     # views
 
     async def _document(self, request: web.Request) -> web.Response:
-        view = self._view(request)
-        return await self._streams.document(request, view, self._boards[view.name])
+        return await self._streams.document(request, self._view(request).name, lambda: self._pick(request))
 
     async def _changes(self, request: web.Request) -> web.StreamResponse:
+        self._view(request)
+        return await self._streams.follow(request, lambda: self._pick(request))
+
+    async def _pick(self, request: web.Request) -> Board:
         view = self._view(request)
-        return await self._streams.follow(request, view, self._boards[view.name])
+        if view is overview.VIEW and self._overview:
+            return self._overview.board(await self._allowed(request))
+        await self._streams.allow(request, view)
+        return self._boards[view.name]
+
+    async def _allowed(self, request: web.Request) -> list[str]:
+        """The views that whoever asks may see now. Raises Refused if there is none, or if that is not known."""
+        visitor = self._access.visitor(request)
+        rulings = {name: await self._access.may(visitor, view) for name, view in self._own.items()}
+        if unknown := [ruling for ruling in rulings.values() if ruling.status in (429, 500)]:
+            raise Refused(503, why(unknown[0]))
+        found = [name for name, ruling in rulings.items() if ruling.allowed]
+        if not found:
+            best = best_of(rulings.values())
+            raise Refused(best.status, why(best))
+        return found
 
     async def _details(self, request: web.Request) -> web.Response:
         view = self._view(request)

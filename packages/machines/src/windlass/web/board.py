@@ -54,6 +54,10 @@ class Board:
         """Whether there was a document."""
         return self._version > 0
 
+    def part(self, key: str) -> bytes | None:
+        """One part as JSON; None if there is none."""
+        return self._parts.get(key)
+
     def now_text(self) -> str:
         """The present, RFC 3339 in milliseconds."""
         return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

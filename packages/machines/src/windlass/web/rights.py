@@ -1,6 +1,6 @@
 """The rights of the page's own process, as manifests. What people may see is decided by their own rights."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from windlass.capability.manifests import Manifest
@@ -18,7 +18,9 @@ def rights(needs: Iterable[Declaration], *, home: str = HOME) -> list[Manifest]:
     return [one for one in found if one["metadata"]["name"] != metrics_reader(NAME)]
 
 
-def additional(more: Sequence[Declaration], *, to: Sequence[Declaration], home: str = HOME) -> list[Manifest]:
-    """What another view adds to the rights of those that need `to`: roles in its namespaces."""
-    before = rights(to, home=home)
-    return [one for one in rights((*to, *more), home=home) if one not in before]
+def additional(more: Iterable[Declaration], *, view: str, home: str = HOME) -> list[Manifest]:
+    """What another view adds: roles of its own, named after it, so that views can come and go alone."""
+    account = ServiceAccount(home, NAME)
+    found = documents(more, service_account=account, theirs=(home,), roles=f"{NAME}-{view}")
+    named = [one for one in found if one["kind"] not in ("ServiceAccount", "Namespace")]
+    return [one for one in named if one["metadata"]["name"] != metrics_reader(f"{NAME}-{view}")]

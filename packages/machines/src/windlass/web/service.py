@@ -23,6 +23,7 @@ from windlass.kube.process.serving import TlsFiles, serve
 from windlass.web.access import REMEMBERED, Access, ClusterAccess, HomeAccess, Visitor
 from windlass.web.app import ClientOf, Page
 from windlass.web.board import Board
+from windlass.web.overview import Overview
 from windlass.web.streams import BEAT, Streams
 from windlass.web.view import View
 
@@ -64,13 +65,16 @@ async def run(
         access = await _access(stack, views, settings, config, user)
         streams = Streams(access, beat=settings.beat)
         boards = {view.name: Board(view.clock) for view in views}
-        page = Page(views, boards, access=access, streams=streams, client=_client_of(config, own=not access.signs_in))
+        client = _client_of(config, own=not access.signs_in)
+        # A single view needs no page that leads to it.
+        over = Overview(views, boards) if len(views) > 1 else None
+        page = Page(views, boards, access=access, streams=streams, client=client, over=over)
         url = await stack.enter_async_context(
             serve(page.application(), host=settings.host, port=settings.port, tls=settings.tls)
         )
         await stack.enter_async_context(_probes(settings, boards))
         serving(f"{url}/?key={access.key}" if isinstance(access, HomeAccess) else url)
-        await _follow(views, boards, until=stop)
+        await _follow(views, boards, until=stop, over=over)
         log.info("stopping")
 
 
@@ -90,10 +94,14 @@ async def _access(
     return ClusterAccess(await stack.enter_async_context(reviews), views, remember=settings.remember)
 
 
-async def _follow(views: Sequence[View], boards: dict[str, Board], *, until: asyncio.Event) -> None:
+async def _follow(
+    views: Sequence[View], boards: dict[str, Board], *, until: asyncio.Event, over: Overview | None
+) -> None:
     """Run all sources. One ends by itself only through a bug, which is raised."""
     stopped = asyncio.create_task(until.wait(), name="until told to stop")
     sources = [asyncio.ensure_future(view.source(boards[view.name])) for view in views]
+    if over:
+        sources.append(asyncio.ensure_future(over.run()))
     try:
         await asyncio.wait([stopped, *sources], return_when=asyncio.FIRST_COMPLETED)
         for source in sources:

@@ -12,7 +12,7 @@ A page fetches the document first, which tells it the status if it is refused, a
 import asyncio
 import contextlib
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -23,6 +23,9 @@ from windlass.web.access import Access, why
 from windlass.web.assets import accepts_gzip
 from windlass.web.board import Board
 from windlass.web.view import Refused, View
+
+Pick = Callable[[], Awaitable[Board]]
+"""Asks whether a page may see what it asks for now, and returns the board that has it. Raises Refused."""
 
 BEAT: Final = 10.0
 """Seconds between signs of life, and between questions whether the page may still see it."""
@@ -69,9 +72,9 @@ class Streams:
             # The API server is away: 503 tells the page that it is not about its rights.
             raise Refused(503 if ruling.status == 500 else ruling.status, why(ruling))
 
-    async def document(self, request: web.Request, view: View, board: Board) -> web.Response:
-        """What changed since the stamp of the query; without one, all of it."""
-        await self.allow(request, view)
+    async def document(self, request: web.Request, name: str, pick: Pick) -> web.Response:
+        """What changed since the stamp of the query; without one, all of it. `name`: of the view."""
+        board = await pick()
         if not board.shown:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(board.newer_than(board.stamp), FIRST)
@@ -79,12 +82,12 @@ class Streams:
         body, headers = board.since(since), {"X-Windlass-Now": board.now_text()}
         if len(body) >= _PACKED_FROM and accepts_gzip(request):
             headers["Content-Encoding"] = "gzip"
-            body = self._pack(view.name, board.stamp, since, body)
+            body = self._pack(name, board.stamp, since, body)
         return web.Response(body=body, content_type="application/json", headers=headers)
 
-    async def follow(self, request: web.Request, view: View, board: Board) -> web.StreamResponse:
-        """The changes from now on."""
-        await self.allow(request, view)
+    async def follow(self, request: web.Request, pick: Pick) -> web.StreamResponse:
+        """The changes from now on. The board is picked again at each sign of life."""
+        await pick()
         if len(self._open) >= MOST:
             raise Refused(503, f"{MOST} pages are open already: try again later")
         user = self._access.visitor(request).user
@@ -96,7 +99,7 @@ class Streams:
             with contextlib.suppress(OSError, TimeoutError):
                 await response.prepare(request)
                 try:
-                    await self._send_changes(request, response, view, board)
+                    await self._send_changes(request, response, pick)
                 except Refused as refused:
                     await _send(response, "end", {"status": refused.status, "why": str(refused)})
                 except asyncio.CancelledError:
@@ -105,12 +108,13 @@ class Streams:
                     await _send(response, "end", {"status": 503, "why": "the server is stopping"})
         return response
 
-    async def _send_changes(self, request: web.Request, response: web.StreamResponse, view: View, board: Board) -> None:
+    async def _send_changes(self, request: web.Request, response: web.StreamResponse, pick: Pick) -> None:
         seen, loop = request.query.get("since", ""), asyncio.get_running_loop()
+        board = await pick()
         next_beat = loop.time()
         while True:
             if loop.time() >= next_beat:
-                await self.allow(request, view)
+                board = await pick()
                 await _send(response, "beat", {"now": board.now_text()})
                 next_beat = loop.time() + self._beat
             if board.stamp != seen:

@@ -1,8 +1,13 @@
 """Declares a view as a value: what one capability shows on the page.
 
-The page loads the view's script `NAME.js`, which draws the parts that the source publishes. Two parts are the frame's:
-`troubles`, a list of texts that say why the document is old or lacks something, and `stale`, a text that is there while
-nobody keeps the document up to date.
+The page loads the view's script `NAME.js`, which draws the parts that the source publishes. Four parts are the frame's:
+
+| part | what |
+|---|---|
+| `troubles` | a list of texts that say why the document is old or lacks something |
+| `stale` | a text that is there while nobody keeps the document up to date |
+| `runs` | whether the controller runs (`windlass.web.running.Alive`), for the first page |
+| `brief` | the line of the first page, and what needs somebody (`windlass.web.brief`) |
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,6 +27,10 @@ TROUBLES: Final = "troubles"
 """The key of the part with troubles."""
 STALE: Final = "stale"
 """The key of the part that says why the document is not current."""
+RUNS: Final = "runs"
+"""The key of the part that says whether the controller runs."""
+BRIEF: Final = "brief"
+"""The key of the part for the first page."""
 
 
 class Refused(Exception):

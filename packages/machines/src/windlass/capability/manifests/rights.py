@@ -47,14 +47,15 @@ def documents(
     service_account: ServiceAccount,
     theirs: Collection[str] = (),
     acts_as: ServiceAccount | None = None,
+    roles: str = "",
 ) -> list[Manifest]:
     """Namespace, ServiceAccount, roles and bindings, in the order in which they can be applied.
 
     `theirs`: namespaces that belong to the cluster. They are never among the documents, because deleting our manifests
     must never delete them. `acts_as`: the account that `windlass run --as` names. It gets the rights then, and
-    `service_account` may impersonate it.
+    `service_account` may impersonate it. `roles`: the name of the roles; empty: that of the account.
     """
-    name = service_account.name
+    name = roles or service_account.name
     result: list[Manifest] = []
     if service_account.namespace not in theirs:
         result.append(_namespace(service_account.namespace))
@@ -62,7 +63,7 @@ def documents(
         {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
-            "metadata": {"name": name, "namespace": service_account.namespace},
+            "metadata": {"name": service_account.name, "namespace": service_account.namespace},
         }
     )
     for namespace, allowed in rules(permissions).items():

@@ -12,17 +12,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from windlass.api.authorization import ResourceAttributes
+from windlass.api.coordination import Lease
 from windlass.kube.control.permissions import Permission, permission
-from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE, Namespaces
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, LEASE_NAME, MACHINE_API_NAMESPACE, Namespaces
 from windlass.machine_sync.inspection.description import Ambiguous, as_tree, look
 from windlass.machine_sync.inspection.listing import BothSides, Listing
 from windlass.machine_sync.inspection.live_rows import LiveRows
 from windlass.machine_sync.overview import KINDS, AnyKind, AnyRow
+from windlass.machine_sync.view.brief import in_short
 from windlass.web.board import Board
-from windlass.web.view import TROUBLES, Offer, Refused, View
+from windlass.web.running import Controller, Holder, Liveness
+from windlass.web.view import BRIEF, RUNS, TROUBLES, Offer, Refused, View
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -63,7 +64,13 @@ def rule(places: Namespaces) -> tuple[ResourceAttributes, ...]:
 
 def needs(places: Namespaces) -> tuple[Permission, ...]:
     """What following takes."""
-    return tuple(permission(kind, "list", "watch", namespace=namespace) for kind, namespace in _sides(places))
+    followed = (permission(kind, "list", "watch", namespace=namespace) for kind, namespace in _sides(places))
+    return (*followed, permission(Lease, "get", namespace=places.cluster_api, names=(LEASE_NAME,)))
+
+
+def controller(places: Namespaces) -> Controller:
+    """Machine sync by its Lease, for which OpenShift's own migration controllers compete, too."""
+    return Controller("Machine sync", (Holder(places.cluster_api, LEASE_NAME),))
 
 
 def _sides(places: Namespaces) -> list[tuple[Any, str]]:
@@ -82,6 +89,8 @@ def _list(kind: Any, namespace: str) -> ResourceAttributes:
 
 async def _follow(client: "Client", places: Namespaces, board: Board) -> None:
     troubles: dict[str, str] = {}
+    rows: dict[str, AnyRow] = {}
+    liveness, looked = Liveness(client, controller(places), now=client.server_clock.now), asyncio.Event()
 
     def report(resource: str, why: str) -> None:
         troubles[resource] = f"{resource} cannot be watched, so that side may be old or missing: {why}" if why else ""
@@ -93,16 +102,30 @@ async def _follow(client: "Client", places: Namespaces, board: Board) -> None:
         for run in live_rows.runs:
             tasks.create_task(run())
         tasks.create_task(_show_nothing(board))
+        tasks.create_task(liveness.run(looked))
+        tasks.create_task(_show_whether_it_runs(liveness, looked, board))
         async for changed in live_rows.changes():
             gone = {_key(row) for row in changed if row.gone}
-            board.change({_key(row): msgspec.to_builtins(row) for row in changed if not row.gone}, gone)
+            fresh = {_key(row): row for row in changed if not row.gone}
+            rows = {key: row for key, row in (rows | fresh).items() if key not in gone}
+            board.change({**fresh, BRIEF: in_short(rows.values())}, gone)
             await asyncio.sleep(BREATH)
 
 
 async def _show_nothing(board: Board) -> None:
     await asyncio.sleep(FIRST)
     if not board.shown:
-        board.show({TROUBLES: []})
+        board.show({TROUBLES: [], BRIEF: in_short(())})
+
+
+async def _show_whether_it_runs(liveness: Liveness, looked: asyncio.Event, board: Board) -> None:
+    while True:
+        await looked.wait()
+        looked.clear()
+        # What runs is no document: until there is one, its page has nothing to show.
+        while not board.shown:
+            await board.newer_than(board.stamp)
+        board.change({RUNS: liveness.alive})
 
 
 def _nothing(kind: AnyKind) -> BothSides:

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from windlass.api.machineconfiguration import MachineConfigPool
 from windlass.demo import stage
-from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE
+from windlass.os_build.constants import BUILDER_CONFIG, CONTAINERFILES, LAYERING, NAMESPACE, OWN_LEASE
 from windlass.os_build.demo.scene import POOLS, Process, Pushed, Scene, leftovers, processes
 from windlass.os_build.installation import HOME, NAME, installation
 from windlass.os_build.request import BUILDER_TYPE, PULL_SECRET, PULLSPEC, PUSH_SECRET
-from windlass.os_build.service import OWN_LEASE
 from windlass.testing import crds
 from windlass.testing.binaries import (
     CORE_PARTS,

@@ -42,9 +42,11 @@ from windlass.update_status.record import Record, record_of
 from windlass.update_status.report import Report
 from windlass.update_status.text.records import newest_first, yes_or_no
 from windlass.update_status.times import Moment, of_datetime, rfc3339
+from windlass.update_status.view.brief import in_short
 from windlass.update_status.view.troubles import PASSING, changed, troubles
 from windlass.web.board import Board
-from windlass.web.view import STALE, TROUBLES, Offer, View
+from windlass.web.running import Alive, Runs
+from windlass.web.view import BRIEF, RUNS, STALE, TROUBLES, Offer, View
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -137,6 +139,7 @@ def parts(report: Report, records: Sequence[Record], *, now: Moment) -> dict[str
     if begun := [record for record in newest if record.state != REFUSED]:
         found |= _took(begun[0])
     found["history"] = [_line(record) for record in newest]
+    found[BRIEF] = in_short(found)
     return found
 
 
@@ -294,6 +297,7 @@ class _Following:
         records = [record_of(found.object) for found in looked if isinstance(found, Present)]
         silent = self._silence(now)
         shown = {**parts(report, records, now=now), TROUBLES: self._troubles(status, silent)}
+        shown[RUNS] = Alive(Runs.STOPPED if silent else Runs.RUNS, silent)
         if silent:
             shown[STALE] = silent
         return shown if status is None else {**shown, "changed": {"at": changed(status)}}

@@ -108,11 +108,11 @@ export function long(text, most = 240) {
 }
 
 // Draws a long text into an element; if it was open, it stays open.
-export function setLong(element, text) {
+export function setLong(element, text, most) {
   if (element.dataset.whole === text) return;
   const open = element.querySelector("details")?.open ?? false;
   element.dataset.whole = text;
-  element.replaceChildren(long(text));
+  element.replaceChildren(long(text, most));
   const details = element.querySelector("details");
   if (details) details.open = open;
 }

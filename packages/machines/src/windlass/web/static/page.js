@@ -72,7 +72,7 @@ async function open(name, { push = true } = {}) {
   drawNavigation(view);
   document.title = `${view.title} – Windlass`;
   const { mount } = await import(`./${view.name}.js`);
-  const drawn = mount({ details: (query) => ask(`/api/views/${view.name}/details?${new URLSearchParams(query)}`) });
+  const drawn = mount({ details: (query) => ask(`/api/views/${view.name}/details?${new URLSearchParams(query)}`), open });
   const mine = (follower = new Follower(view.name, {
     onChange: (keys) => follower === mine && change(drawn, view, keys),
     onState: (...news) => follower === mine && changeState(...news),

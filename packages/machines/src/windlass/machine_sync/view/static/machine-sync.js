@@ -1,5 +1,6 @@
 // Machines and MachineSets of both APIs: authority, phases, whether the sides agree; and one of them in full.
 
+import { conditions, Details, events } from "./dialog.js";
 import { arrange, compare, count, h, setLong, setText } from "./dom.js";
 import { badge } from "./pieces.js";
 import { Table } from "./table.js";
@@ -40,11 +41,12 @@ function words(row) {
 }
 
 export function mount({ details }) {
-  const dialog = new Details(details);
+  const dialog = new Details(details, described);
+  const open = ({ kind, name }) => dialog.open(`${kind}/${name}`, `${kind} ${name}`, { kind, name });
   const search = h("input", { type: "search", id: "search", placeholder: "Name, phase, Node, reason" });
   const strays = h("input", { type: "checkbox", id: "strays" });
   const summary = h("p", { class: "line", role: "status" });
-  const kinds = KINDS.map(([kind, title]) => new Kind(kind, title, (row) => dialog.open(row)));
+  const kinds = KINDS.map(([kind, title]) => new Kind(kind, title, open));
   const nothing = h("p", { class: "muted" }, "There are no machines in either API.");
   const element = h(
     "div",
@@ -190,50 +192,6 @@ function reasons(row) {
   return !said || said.status === "True" ? "" : [said.reason, said.message].filter(Boolean).join(": ");
 }
 
-// One object in full: a dialog, read with the rights of whoever opens it, and again when the object changes.
-class Details {
-  #ask;
-  #body = h("div", { class: "details" });
-  #title = h("h2", { id: "details-title" });
-  #key = "";
-  #asked = 0;
-
-  constructor(ask) {
-    this.#ask = ask;
-    const close = h("button", { type: "button", onclick: () => this.element.close() }, "Close");
-    this.element = h("dialog", { "aria-labelledby": "details-title" }, h("header", {}, this.#title, close), this.#body);
-    this.element.addEventListener("close", () => (this.#key = ""));
-  }
-
-  open(row) {
-    this.#key = `${row.kind}/${row.name}`;
-    setText(this.#title, `${row.kind} ${row.name}`);
-    this.#body.replaceChildren(h("p", { class: "muted" }, "Reading…"));
-    if (!this.element.open) this.element.showModal();
-    this.#read(row);
-  }
-
-  changed(parts, keys) {
-    if (!this.#key || !keys.has(this.#key)) return;
-    const row = parts.get(this.#key);
-    if (row) this.#read(row);
-    else this.#body.prepend(h("p", { class: "error" }, "It does not exist any more."));
-  }
-
-  async #read(row) {
-    const asked = ++this.#asked;
-    let answer;
-    try {
-      answer = await this.#ask({ kind: row.kind, name: row.name });
-    } catch {
-      answer = { ok: false, body: { error: "the server cannot be reached" } };
-    }
-    if (asked !== this.#asked || this.#key !== `${row.kind}/${row.name}`) return;
-    if (!answer.ok) return this.#body.replaceChildren(h("p", { class: "error", role: "alert" }, answer.body.error));
-    this.#body.replaceChildren(...described(answer.body));
-  }
-}
-
 function described(sight) {
   return [
     ...sight.unavailable.map(({ what, message: why }) => h("p", { class: "error" }, `${what} cannot be read: ${why}`)),
@@ -298,37 +256,5 @@ function side(title, found) {
   if (found.deleting) facts.unshift(h("div", {}, h("dt", {}, "Deleting for"), h("dd", {}, age(found.deleting))));
   section.append(h("dl", { class: "known" }, facts));
   if (found.conditions.length) section.append(conditions(title, found.conditions));
-  return section;
-}
-
-function conditions(title, found) {
-  const tones = { True: "good", False: "warn" };
-  const table = new Table(
-    [
-      { title: "Condition", text: (one) => (one.of ? `${one.of}.${one.type}` : one.type), class: "name" },
-      { title: "Status", node: (one) => badge(one.status || "none", tones[one.status] ?? "calm"), class: "state" },
-      { title: "Since", node: (one) => age(one.since), class: "since" },
-      { title: "Message", update: (cell, one) => setLong(cell, [one.reason, one.message].filter(Boolean).join(": ")), class: "text" },
-    ],
-    { caption: `Conditions: ${title}` },
-  );
-  table.draw(found.map((one, place) => [place, one]));
-  return table.element;
-}
-
-function events(found) {
-  const section = h("section", {}, h("h3", {}, "Last Events"));
-  if (!found.length) section.append(h("p", { class: "muted" }, "none"));
-  const table = new Table(
-    [
-      { title: "Reason", text: (one) => one.reason, class: "name" },
-      { title: "Type", node: (one) => badge(one.type || "Event", one.type === "Warning" ? "warn" : "calm"), class: "state" },
-      { title: "Seen", node: (one) => age(one.last, { suffix: " ago" }), class: "since" },
-      { title: "Message", update: (cell, one) => setLong(cell, one.message), class: "text" },
-    ],
-    { caption: "Last Events" },
-  );
-  table.draw(found.map((one, place) => [place, one]));
-  if (found.length) section.append(table.element);
   return section;
 }
