@@ -126,6 +126,7 @@ def test_programs_get_all_of_the_report(files: Files, form: str, capsys: pytest.
     operators = plane.pop("operators")
     assert tree == {
         "time": "2024-02-27T15:20:00.000368975Z",
+        "headline": {"text": "Updating to 4.15.1: 1 of 2 operators updated", "why": "", "tone": "busy"},
         "updating": True,
         "topology": None,
         "pools": [],

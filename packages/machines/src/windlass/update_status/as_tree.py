@@ -12,6 +12,7 @@ from typing import Any, get_args, get_type_hints
 from msgspec import Struct, structs
 
 from windlass.update_status.estimate import progress
+from windlass.update_status.headline import headline
 from windlass.update_status.report import ControlPlane, Informed, Level, Node, Pool, Reference, Report
 from windlass.update_status.times import SECOND, ZERO, Duration, Moment, rfc3339_nano
 
@@ -20,6 +21,7 @@ def tree(report: Report, *, now: Moment) -> dict[str, Any]:
     """The report as it is at `now`."""
     return {
         "time": _time(now),
+        "headline": _plain(headline(report, now=now)),
         "updating": report.updating,
         "topology": "SingleReplica" if report.single_node else None,
         "controlPlane": _control_plane(report.control_plane, now),

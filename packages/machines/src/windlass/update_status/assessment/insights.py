@@ -29,13 +29,23 @@ TOLERATED: Final[Duration] = 5 * MINUTE
 UNAVAILABLE_TOO_LONG: Final[Duration] = 20 * MINUTE
 DEGRADED_TOO_LONG: Final[Duration] = 40 * MINUTE
 
-
 _UNCLEAR: Final = "has no Failing condition"
+_FAILING: Final = "failing to proceed with the update"
 
 
 def is_of_the_present(summary: str) -> bool:
     """Whether it is a lack in ClusterVersion's own reports: when it began cannot be known, and `oc` says now."""
     return summary.startswith("Cluster Version ") and summary.endswith(_UNCLEAR)
+
+
+def says_failing(insight: Insight) -> bool:
+    """Whether it tells of the condition Failing of ClusterVersion, which may be Unknown."""
+    return any(one.resource == "clusterversions" for one in insight.resources) and _FAILING in insight.summary
+
+
+def is_failing(insight: Insight) -> bool:
+    """Whether it says that the Cluster Version Operator fails: not that it may, or that an operator takes long."""
+    return says_failing(insight) and f"is {_FAILING}" in insight.summary and insight.impact is Impact.UPDATE_STALLED
 
 
 def find_insights(report: Report, sources: Sources, of_pools: tuple[Insight, ...], *, now: Moment) -> Report:
@@ -91,7 +101,7 @@ def _of_cluster_version(version: ClusterVersion, now: Moment) -> Iterator[Insigh
         yield Insight(
             level=Level.WARNING,
             impact=Impact.UPDATE_SPEED if failing.reason == SLOW else Impact.UPDATE_STALLED,
-            summary=f"Cluster Version {name} {verb} failing to proceed with the update ({failing.reason})",
+            summary=f"Cluster Version {name} {verb} {_FAILING} ({failing.reason})",
             description=failing.message,
             reference=DEGRADED_DOCS,
             started=known_moment(failing.last_transition_time),
