@@ -10,7 +10,7 @@ export PYTHONUNBUFFERED := 1
 # Where it is set, each process compiles every module again, and tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: pin-images demo demo-os-build test check lowest explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes cross-compile clean help
+.PHONY: pin-images demo demo-os-build test check lowest explore mutate lint types bench generate check-generated install-builder install-browser install-openstack install-planes pictures cross-compile clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -71,6 +71,9 @@ pin-images: .venv/ready ## write the digests that images of tags have now in the
 
 install-openstack: .venv/ready ## install the OpenStack that tests use into the cache (they do it themselves otherwise)
 	$(RUN)python -m windlass.testing.cloud
+
+pictures: .venv/ready ## take the pictures of docs/web in Chromium (NAMES="openstack" chooses)
+	@$(RUN)python -m tests.api.web.pictures $(NAMES)
 
 cross-compile: .venv/ready ## prove that the control plane builds for the platforms this machine is not
 	$(RUN)python -m windlass.testing.binaries --target linux/arm64 --target darwin/arm64 --into dist/cross

@@ -3867,7 +3867,7 @@ _SHOWING_IN_BROWSERS = (
     *_in(
         "web/streams.py",
         "web/test_cluster.py",
-        ("                await self.allow(request, view)\n                await _send", "                await _send"),
+        ("                board = await pick()\n                await _send", "                await _send"),
         ("503 if ruling.status == 500 else ruling.status", "401 if ruling.status == 500 else ruling.status"),
         ("list(self._open.values()).count(user) >= MOST_OF_ONE", "len(self._open) >= MOST_OF_ONE"),
         ("list(self._open.values()).count(user) >= MOST_OF_ONE", "False"),
@@ -3887,6 +3887,41 @@ _SHOWING_IN_BROWSERS = (
         "web/test_cluster.py",
         ("        if not same_origin(request):\n", "        if False:\n"),
         ("        await self._streams.allow(request, view)\n        if view.details", "        if view.details"),
+    ),
+    *_in(
+        "web/overview/__init__.py",
+        "web/test_cluster.py",
+        ("                if view.name in chosen\n", ""),
+    ),
+    *_in(
+        "web/app.py",
+        "web/test_cluster.py",
+        ("found = [name for name, ruling in rulings.items() if ruling.allowed]", "found = [*rulings]"),
+        ("if ruling.status in (429, 500)]:", "if False]:"),
+    ),
+    *_in(
+        "web/running.py",
+        "web/test_running.py",
+        ("if holder in held:\n            return Alive(Runs.OTHER", "if False:\n            return Alive(Runs.OTHER"),
+        ("held[holder].startswith(OURS)", "True"),
+        ('if now < end else ""', ""),
+    ),
+    *_in(
+        "web/brief.py",
+        "web/test_brief.py",
+        ("for need in found[:MOST]]", "for need in found]"),
+    ),
+    *_in(
+        "openstack/view/document.py",
+        "openstack/view/test_document.py",
+        ("found |= worst[:MOST_TROUBLES]", "found |= worst"),
+        ('.replace(each.name, "")', ""),
+    ),
+    *_in(
+        "openstack/view/standing.py",
+        "openstack/view/test_standing.py",
+        ('shortened(message or "", LONGEST)', "message"),
+        ("progress.reason in _BY_PEOPLE", "True"),
     ),
     *_in(
         "update_status/view/troubles.py",

@@ -14,10 +14,11 @@ from typing import Any, Final
 from msgspec import Struct
 from playwright.async_api import async_playwright
 
-from tests.api.web.live import LARGE, document_of
+from tests.api.web.live import LARGE, document_of, reading
 from tests.api.web.shown import UPDATE, documents, views
 from tests.browser import CHROMIUM, FLAGS
 from tests.unit.web.serving import serving
+from windlass.update_status.times import rfc3339
 
 INTO: Final = Path(__file__).parents[3] / "docs" / "web"
 QUALITY: Final = 88
@@ -49,7 +50,11 @@ PICTURES: Final = {
 
 async def take(browser: Any, name: str, picture: Picture) -> Path:
     """Returns the file."""
-    shown = {**documents(), "update-status": {**document_of(picture.update), "troubles": []}}
+    shown = documents()
+    if picture.view == "update-status":
+        # Its ages are those of the recording.
+        clock = {"clock": {"now": rfc3339(reading(picture.update).now)}}
+        shown["update-status"] = {**document_of(picture.update), "troubles": [], **clock}
     async with serving(*views(shown)) as link:
         context = await browser.new_context(
             color_scheme=picture.scheme,
@@ -62,7 +67,7 @@ async def take(browser: Any, name: str, picture: Picture) -> Path:
         base, _, key = link.partition("/?")
         await page.goto(link)
         await page.goto(f"{base}/{picture.view}?{key}")
-        await page.locator("#state", has_text="Live").or_(page.locator("#state", has_text="Not current")).wait_for()
+        await page.locator("#state", has_text="Recorded" if picture.view == "update-status" else "Live").wait_for()
         await page.locator("main h1").wait_for()
         await page.locator("main [aria-busy]").wait_for(state="detached")
         if picture.opens:

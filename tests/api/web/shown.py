@@ -2,8 +2,10 @@
 
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from tests.api.web.live import document_of
-from tests.unit.web.examples import RUNNING, STOPPED, clouds_document, pools_document
+from tests.unit.web.examples import RUNNING, STOPPED, ago, clouds_document, pools_document
 from tests.unit.web.serving import a_view
 from windlass.machine_sync.view import machines
 from windlass.machine_sync.view.brief import in_short
@@ -59,15 +61,22 @@ SAID: Final = brief(
 def documents() -> dict[str, dict[str, Any]]:
     """By the name of the view."""
     rows = {f"{row['kind']}/{row['name']}": row for row in ROWS}
+    of_update = document_of(UPDATE)
     return {
-        update.NAME: {**document_of(UPDATE), "troubles": [], "runs": RUNNING},
+        update.NAME: {**of_update, "troubles": [], "runs": RUNNING, "brief": _of_today(of_update["brief"])},
         machines.NAME: {"troubles": [], "brief": SAID, "runs": RUNNING, **rows},
         clouds.NAME: clouds_document(),
         pools.NAME: pools_document(),
     }
 
 
-NO_BUILDS: Final = Alive(Runs.STOPPED, "OS build does not run: there is no Lease windlass-os-build/windlass-os-build")
+def _of_today(said: dict[str, Any]) -> dict[str, Any]:
+    """The update was recorded years ago."""
+    return {**said, "needs": [replace(need, since=ago(minutes=20)) for need in said["needs"]]}
+
+
+NO_LEASE: Final = "OS build does not run here: there is no Lease windlass-os-build/windlass-os-build"
+NO_BUILDS: Final = Alive(Runs.ABSENT, NO_LEASE)
 
 
 def empty() -> dict[str, dict[str, Any]]:

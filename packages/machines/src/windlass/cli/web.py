@@ -80,7 +80,8 @@ def command(
     probes: tuple[str, int] | None,
     **values: Any,
 ) -> int:
-    """Serve a web page that shows how the update of the cluster goes, and the machines of both APIs, live.
+    """Serve a web page that shows, live, what runs and what needs attention: the update of the cluster, the machines
+    of both APIs, machines on OpenStack, and images of the OS.
 
     Without TLS it is for you alone: it listens on this machine, reads with your kubeconfig, and the link that is
     printed is the key to it. The update is that of the UpdateStatus, which Update status keeps.

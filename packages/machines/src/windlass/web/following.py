@@ -121,10 +121,13 @@ async def follow(
             alive=liveness.alive if liveness else Alive(),
         )
         told = [text for name, pulse in pulses.items() if (text := _trouble(kinds[name], pulse))]
+        there = any(kept.rows.values())
+        if there and kept.alive.state is Runs.ABSENT:
+            told.append(f"Perhaps nobody keeps up to date what is shown: {kept.alive.text}")
         shown = {**document(kept), TROUBLES: [*told, *_unreadable(kinds, sinks)]}
         if kept.alive.state is not Runs.UNTOLD:
             shown[RUNS] = kept.alive
-        if kept.alive.state is Runs.STOPPED and any(kept.rows.values()):
+        if there and kept.alive.state is Runs.STOPPED:
             shown[STALE] = f"{kept.alive.text}. What is shown may be old"
         board.show(shown)
 

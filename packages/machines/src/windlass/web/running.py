@@ -6,7 +6,8 @@
 | one of ours is held by Windlass | `runs` |
 | one of ours is held by another program, which does the same work | `other` |
 | one cannot be read | `unknown` |
-| else | `stopped` |
+| none of ours is there: it never ran here, runs in another namespace, or without leader election | `absent` |
+| else: nobody holds the first of them | `stopped` |
 
 Times are compared by the clock of the API server. The holder writes them by its own clock, so a Lease counts as expired
 only `SLACK` seconds after its end.
@@ -41,6 +42,7 @@ class Runs(StrEnum):
     OTHER = "other"
     STOPPED = "stopped"
     UNKNOWN = "unknown"
+    ABSENT = "absent"
     UNTOLD = ""
 
 
@@ -97,7 +99,7 @@ def alive(controller: Controller, found: Found, *, now: datetime) -> Alive:
     first = controller.own[0]
     lease = found.get(first)
     if not isinstance(lease, Lease):
-        return Alive(Runs.STOPPED, f"{controller.name} does not run: there is no Lease {first}")
+        return Alive(Runs.ABSENT, f"{controller.name} does not run here, as far as is known: there is no Lease {first}")
     since = f" since {lease.spec.renew_time}" if lease.spec.renew_time else ""
     return Alive(Runs.STOPPED, f"{controller.name} does not run: nobody holds Lease {first}{since}")
 

@@ -102,7 +102,7 @@ function drawNothing(element, known, parts) {
     unserved.length
       ? h("p", {}, "The cluster does not serve ", unserved.map((name) => KINDS[name]).join(", "), ". Install them with ", h("code", {}, "kubectl apply -k deploy/openstack/crds"), ".")
       : h("p", {}, "There are none yet. They appear when somebody creates an OpenStackCluster or an OpenStackServer; ", h("code", {}, "windlass plan openstack -f FILE"), " checks one before it is created."),
-    runs && runs.state !== "runs" ? h("p", {}, `${runs.text}. `, runs.state === "stopped" ? [h("code", {}, "kubectl apply -k deploy/openstack"), " installs it."] : null) : "",
+    runs && runs.state !== "runs" ? h("p", {}, `${runs.text}. `, ["stopped", "absent"].includes(runs.state) ? [h("code", {}, "kubectl apply -k deploy/openstack"), " installs it."] : null) : "",
   );
 }
 

@@ -57,7 +57,7 @@ function drawNothing(element, known, parts, others) {
     unserved.length
       ? h("p", {}, "The cluster does not serve MachineConfigPools: OpenShift's Machine Config Operator brings them.")
       : h("p", {}, others.length ? `No pool asks for one yet (${others.join(", ")}). A pool is opted in by ` : "There is no pool yet. A pool is opted in by ", h("code", {}, OPT_IN), ", or by a MachineOSConfig that names it."),
-    runs && runs.state !== "runs" ? h("p", {}, `${runs.text}. `, runs.state === "stopped" ? [h("code", {}, "kubectl apply -k deploy/os-build"), " installs it."] : null) : "",
+    runs && runs.state !== "runs" ? h("p", {}, `${runs.text}. `, ["stopped", "absent"].includes(runs.state) ? [h("code", {}, "kubectl apply -k deploy/os-build"), " installs it."] : null) : "",
   );
 }
 

@@ -85,7 +85,7 @@ function drawLine(element, view, open) {
 function doing({ runs, stale, shown }) {
   if (stale) return ["does not run", "bad"];
   if (runs?.state === "runs") return ["runs", "good"];
-  if (runs?.state === "stopped") return ["does not run", "calm"];
+  if (["stopped", "absent"].includes(runs?.state)) return ["does not run", "calm"];
   if (runs?.state === "other") return ["another program", "calm"];
   if (runs?.state === "unknown") return ["not known", "warn"];
   return [shown ? "" : "reading", "calm"];
