@@ -173,7 +173,7 @@ async def test_the_update_is_followed_without_a_reload(
 ) -> None:
     await keep(admin, report("4.16.1"))
     may_see_update(plane, "ann")
-    page = await sign_in(tab, base, token_of(plane, "ann"))
+    page = await sign_in(tab, base, token_of(plane, "ann"), "/update-status")
     await page.get_by_role("heading", name="Updating to 4.16.1").wait_for()
     await until_live(page)
     await beat(admin, "2026-01-01T00:00:00Z")
@@ -190,7 +190,7 @@ async def test_a_page_that_is_open_closes_with_the_right(
 ) -> None:
     await keep(admin, report("4.16.1"))
     binding = may_see_update(plane, "bob")
-    page = await sign_in(tab, base, token_of(plane, "bob"))
+    page = await sign_in(tab, base, token_of(plane, "bob"), "/update-status")
     await page.get_by_role("heading", name="Updating to").wait_for()
     await asyncio.to_thread(plane.rest.request, "DELETE", binding)
     await page.get_by_role("heading", name="You may not see this").wait_for()
@@ -214,7 +214,7 @@ async def test_whoever_may_see_nothing_is_told_so_and_a_wrong_token_too(
 async def test_signing_out_leaves_nothing(tab: OpenTab, base: str, plane: BlockingAccess, admin: Client) -> None:
     await keep(admin, report("4.16.1"))
     may_see_update(plane, "ann")
-    page = await sign_in(tab, base, token_of(plane, "ann"))
+    page = await sign_in(tab, base, token_of(plane, "ann"), "/update-status")
     await page.get_by_role("heading", name="Updating to").wait_for()
     await page.get_by_role("button", name="Sign out").click()
     await page.get_by_role("heading", name="Sign in").wait_for()
