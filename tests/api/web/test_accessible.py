@@ -66,6 +66,15 @@ async def test_axe_finds_nothing_where_there_is_nothing_to_show(tab: OpenTab, sc
             assert await page.evaluate(WIDE) == [], name
 
 
+@pytest.mark.parametrize("name", ["openstack", "os-build"])
+async def test_a_view_that_has_not_been_read_does_not_say_that_there_is_nothing(tab: OpenTab, name: str) -> None:
+    async with serving(*views({name: {"troubles": ["the API server does not answer"]}})) as link:
+        page = await tab(link)
+        await page.get_by_text("The cluster is being read.").wait_for()
+        assert "There " not in await page.inner_text("main")
+        assert await violations(page) == []
+
+
 async def test_axe_would_find_something(tab: OpenTab) -> None:
     """A page with a fault that people would meet is no page without violations."""
     async with serving(*views(documents())) as link:

@@ -95,6 +95,7 @@ async def test_the_first_page_tells_nothing_of_a_view_that_somebody_may_not_see(
     async with served.as_holder("t-bob") as bob, served.as_holder("t-ann") as ann:
         assert await seen_on_the_first_page(bob) == {"view/others"}
         assert await seen_on_the_first_page(ann) == {"view/things", "view/others"}
+        assert await status(ann, "/api/views/overview/details") == 404
 
 
 async def test_the_first_page_follows_rights_that_end(served: Served) -> None:

@@ -241,6 +241,8 @@ class Page:
 
     async def _details(self, request: web.Request) -> web.Response:
         view = self._view(request)
+        if view is overview.VIEW:
+            raise Refused(404, f"{view.title} has no details: ask the view")
         await self._streams.allow(request, view)
         if view.details is None:
             raise Refused(404, f"{view.title} has no details")

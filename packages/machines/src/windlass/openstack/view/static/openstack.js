@@ -95,6 +95,8 @@ function words(row) {
 function drawNothing(element, known, parts) {
   element.hidden = known;
   if (known) return;
+  // Until the first lists are complete, what there is is not known.
+  if (!parts.has("brief")) return element.replaceChildren(h("p", {}, "The cluster is being read."));
   const unserved = parts.get("unserved") ?? [];
   const runs = parts.get("runs");
   element.replaceChildren(

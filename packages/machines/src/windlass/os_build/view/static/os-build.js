@@ -50,6 +50,8 @@ export function mount({ details }) {
 function drawNothing(element, known, parts, others) {
   element.hidden = known;
   if (known) return;
+  // Until the first lists are complete, what there is is not known.
+  if (!parts.has("brief")) return element.replaceChildren(h("p", {}, "The cluster is being read."));
   const unserved = parts.get("unserved") ?? [];
   const runs = parts.get("runs");
   element.replaceChildren(
