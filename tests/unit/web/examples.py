@@ -22,9 +22,8 @@ from windlass.openstack.view import clouds
 from windlass.openstack.view.document import document as of_clouds
 from windlass.os_build.view import pools
 from windlass.os_build.view.document import document as of_pools
-from windlass.web.following import Followed, Kept
+from windlass.web.following import Followed, Kept, framed
 from windlass.web.running import Alive, Runs
-from windlass.web.view import RUNS, STALE, TROUBLES
 
 GROUP = "machineconfiguration.openshift.io"
 FULL = (
@@ -234,7 +233,7 @@ def clouds_objects(machines: int = 6) -> list[dict[str, Any]]:
 
 def clouds_document(objects: Iterable[Mapping[str, Any]] | None = None, *, alive: Alive = RUNNING) -> dict[str, Any]:
     found = kept(clouds.kinds(), clouds_objects() if objects is None else objects, alive=alive)
-    return framed(of_clouds(found), found)
+    return framed(of_clouds(found), found.alive, [])
 
 
 # Images of the OS
@@ -320,11 +319,4 @@ def pools_objects() -> list[dict[str, Any]]:
 
 def pools_document(objects: Iterable[Mapping[str, Any]] | None = None, *, alive: Alive = RUNNING) -> dict[str, Any]:
     found = kept(pools.KINDS, pools_objects() if objects is None else objects, alive=alive)
-    return framed(of_pools(found), found)
-
-
-def framed(document: dict[str, Any], found: Kept) -> dict[str, Any]:
-    """With the parts of the frame."""
-    stopped = found.alive.state is Runs.STOPPED and any(found.rows.values())
-    stale = {STALE: found.alive.text} if stopped else {}
-    return {**document, TROUBLES: [], RUNS: found.alive, **stale}
+    return framed(of_pools(found), found.alive, [])

@@ -10,7 +10,7 @@ kinds that are installed later. The frame's parts `troubles`, `runs` and `stale`
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Generic
 
 from msgspec import Struct
@@ -121,15 +121,7 @@ async def follow(
             alive=liveness.alive if liveness else Alive(),
         )
         told = [text for name, pulse in pulses.items() if (text := _trouble(kinds[name], pulse))]
-        there = any(kept.rows.values())
-        if there and kept.alive.state is Runs.ABSENT:
-            told.append(f"Perhaps nobody keeps up to date what is shown: {kept.alive.text}")
-        shown = {**document(kept), TROUBLES: [*told, *_unreadable(kinds, sinks)]}
-        if kept.alive.state is not Runs.UNTOLD:
-            shown[RUNS] = kept.alive
-        if there and kept.alive.state is Runs.STOPPED:
-            shown[STALE] = f"{kept.alive.text}. What is shown may be old"
-        board.show(shown)
+        board.show(framed(document(kept), kept.alive, [*told, *_unreadable(kinds, sinks)]))
 
     async with asyncio.TaskGroup() as tasks:
         for name, reflector in reflectors.items():
@@ -142,6 +134,20 @@ async def follow(
                 await asyncio.wait_for(changed.wait(), LOOK if board.shown else BREATH)
             await asyncio.sleep(BREATH)
             changed.clear()
+
+
+def framed(document: Mapping[str, Any], alive: Alive, troubles: Sequence[str]) -> dict[str, Any]:
+    """The document with the parts of the frame. Pure. That nobody keeps objects up to date matters if some are shown:
+    the keys of their parts have a slash."""
+    shown: dict[str, Any] = {**document, TROUBLES: [*troubles]}
+    there = any("/" in key for key in document)
+    if alive.state is not Runs.UNTOLD:
+        shown[RUNS] = alive
+    if there and alive.state is Runs.STOPPED:
+        shown[STALE] = f"{alive.text}. What is shown may be old"
+    if there and alive.state is Runs.ABSENT:
+        shown[TROUBLES] = [*troubles, f"Perhaps nobody keeps up to date what is shown: {alive.text}"]
+    return shown
 
 
 def _place(key: NamespacedName) -> tuple[str, str]:
