@@ -45,7 +45,7 @@ def _measure(directory: Path, count: int) -> list[Table]:
         for what, builder, flags in (
             ("Jobs", "Job", ()),
             ("Jobs with a claim", "Job", ("--builder-cache-claim=bases",)),
-            ("on this machine, vfs", "local", ()),
+            ("on this machine, vfs", "local", ("--local-storage-driver=vfs",)),
             ("on this machine, overlay", "local", ("--local-storage-driver=overlay",)),
         ):
             place.configure(builder=builder)

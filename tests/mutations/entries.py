@@ -4441,6 +4441,12 @@ _OWNING = (
 
 _SIGNING_IMAGES = (
     *_in(
+        "os_build/backends/local/storage.py",
+        "os_build/backends/local/test_builds.py",
+        ("        if ended.code == 0 and not ended.overdue:\n", "        if True:\n"),
+        ("    if buildah.driver != AUTO:\n", "    if False:\n"),
+    ),
+    *_in(
         "os_build/pool/materials.py",
         "os_build/pool/test_architecture_stories.py",
         (', ("extensions", context.extensions)):', ",):"),

@@ -133,7 +133,7 @@ async def test_a_push_has_the_credentials_that_were_renewed_while_the_image_was_
     async with workshop.open() as builds:
         await builds.start(request)
         folder = workshop.folder / "builds" / request.name
-        await until(lambda: list(workshop.folder.glob("slots/*/root/vfs-containers/containers.json")) != [])
+        await until(lambda: list(workshop.folder.glob("slots/*/root/*-containers/containers.json")) != [])
         auths = workshop.auths("pusher")
         builds.renew(RenewCredentials(name=request.name, pull=auths, push=auths, secrets="newer"))
         assert (folder / "push.json").stat().st_mode & 0o777 == 0o600
@@ -180,9 +180,10 @@ async def test_a_process_that_a_step_puts_into_the_background_does_not_outlive_t
         assert workshop.sleeping() == []
 
 
-async def test_a_store_keeps_the_base_of_its_last_build_and_nothing_else(workshop: Workshop) -> None:
+@pytest.mark.parametrize("driver", ["auto", "vfs"])
+async def test_a_store_keeps_the_base_of_its_last_build_and_nothing_else(workshop: Workshop, driver: str) -> None:
     other = push_base(workshop.registry, "os/other", "v2").partition("@")[0] + ":v2"
-    async with workshop.open() as builds:
+    async with workshop.open(driver=driver) as builds:
         await workshop.build(builds, workshop.request("ENV a=b\nFROM configs\nENV c=d"))
         await until(lambda: workshop.images() == [[workshop.base]])
         await workshop.build(builds, workshop.request("ENV a=b", base=other))

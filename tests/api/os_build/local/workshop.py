@@ -33,7 +33,8 @@ class Workshop:
 
     def open(self, *, slots: int = 1, **options: Any) -> Builds:
         """Its builds. Of the options of `Buildah`, those that differ from plain HTTP and impatience."""
-        buildah = Buildah(**{"tls_verify": False, "retries": 1, "delay": 0.1} | options)
+        usual: dict[str, Any] = {"driver": "auto", "tls_verify": False, "retries": 1, "delay": 0.1}
+        buildah = Buildah(**usual | options)
         return Builds(self.folder, slots=slots, buildah=buildah, changed=self.changes.append)
 
     def request(
@@ -110,10 +111,10 @@ class Workshop:
         """The names of the images of each slot."""
         return [
             sorted(name for image in json.loads(file.read_text()) for name in image.get("names") or ["none"])
-            for file in sorted(self.folder.glob("slots/*/root/vfs-images/images.json"))
+            for file in sorted(self.folder.glob("slots/*/root/*-images/images.json"))
         ]
 
     def containers(self) -> list[str]:
         """The working containers of all slots."""
-        files = self.folder.glob("slots/*/root/vfs-containers/containers.json")
+        files = self.folder.glob("slots/*/root/*-containers/containers.json")
         return [container["id"] for file in files for container in json.loads(file.read_text())]

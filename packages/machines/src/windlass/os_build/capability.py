@@ -70,10 +70,11 @@ def _options(function: Any) -> Any:
         ),
         click.option(
             "--local-storage-driver",
-            type=click.Choice(["vfs", "overlay"]),
-            default="vfs",
+            type=click.Choice(["auto", "overlay", "vfs"]),
+            default="auto",
             show_default=True,
-            help="Of the stores of images of those builds: vfs works everywhere, overlay is faster with large images.",
+            help="Of the stores of images of those builds: vfs works everywhere, overlay is faster with large images; "
+            "auto tries overlay, and takes vfs else.",
         ),
         click.option(
             "--machine-os-configs",
@@ -120,7 +121,7 @@ def _install(
     keep_images: int | None = None,
     local_builds: Path | None = None,
     local_slots: int = 2,
-    local_storage_driver: str = "vfs",
+    local_storage_driver: str = "auto",
     machine_os_configs: bool = False,
     max_builds: int = 10,
     registry_ca: Path | None = None,

@@ -11,12 +11,12 @@ from windlass.os_build.pool.snapshot import Settings
 class LocalSettings(Struct, frozen=True, kw_only=True):
     """Builds on this machine: in `folder`, `slots` at a time.
 
-    driver  of the stores of images: vfs or overlay
+    driver  of the stores of images: vfs, overlay, or auto, which is overlay where that works
     """
 
     folder: Path
     slots: int = 2
-    driver: str = "vfs"
+    driver: str = "auto"
 
 
 class OsBuildSettings(Struct, frozen=True, kw_only=True):

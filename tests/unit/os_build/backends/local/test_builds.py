@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from tests.unit.os_build.backends.conformance import order
 from tests.waiting import until
 from windlass.kube.control.plan import Call
@@ -17,12 +19,12 @@ HANGS = 'case "$*" in *" build "*) sleep 10 ;; *) echo "[]" ;; esac'
 NO_DIGEST = 'case "$*" in *" push "*) echo none >"$DIGEST" ;; *) echo "[]" ;; esac'
 
 
-def opened(folder: Path, script: str) -> Builds:
+def opened(folder: Path, script: str, *, driver: str = "vfs") -> Builds:
     program = folder / "buildah"
     find = 'for word; do [ "$before" = --digestfile ] && DIGEST=$word; before=$word; done'
     program.write_text(f"#!/bin/sh\n{find}\n{script}\n")
     program.chmod(0o755)
-    return Builds(folder / "builds", slots=1, buildah=Buildah(program=str(program)))
+    return Builds(folder / "builds", slots=1, buildah=Buildah(program=str(program), driver=driver))
 
 
 UNREADABLE = f"""case "$*" in
@@ -82,3 +84,49 @@ async def test_while_builds_wait_a_store_is_tidied_after_each_fourth_of_them_and
         await until(lambda: all(builds.states(pool)[0].is_over for pool in pools))
         await until(lambda: (tmp_path / "commands").read_text().split()[-1] == "rmi")
     assert "".join(word[0] for word in (tmp_path / "commands").read_text().split()) == "bbbbrbbr"
+
+
+NO_OVERLAY = f"""case "$*" in
+  *" overlay build "*) echo "kernel does not support overlay fs" >&2; exit 125 ;;
+  *" build "*) mkdir -p "$2/vfs-images"; echo '[]' >"$2/vfs-images/images.json" ;;
+  *" push "*) echo sha256:{"0" * 64} >"$DIGEST" ;;
+esac"""
+ANY_DRIVER = f"""case "$*" in
+  *" overlay build "*) mkdir -p "$2/overlay-images"; echo '[]' >"$2/overlay-images/images.json" ;;
+  *" push "*) echo sha256:{"0" * 64} >"$DIGEST" ;;
+esac"""
+
+
+def stores(folder: Path) -> list[str]:
+    return sorted(each.name for each in (folder / "builds" / "slots").iterdir())
+
+
+async def test_images_are_stored_by_overlay_where_that_works_and_nothing_is_left_of_the_attempt(tmp_path: Path) -> None:
+    async with opened(tmp_path, ANY_DRIVER, driver="auto") as builds:
+        assert (await started(builds, Phase.SUCCEEDED)).digest
+        assert stores(tmp_path) == ["0-overlay"]
+    assert not (tmp_path / "builds" / "attempt").exists()
+
+
+async def test_where_overlay_does_not_work_images_are_stored_by_vfs_and_that_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path, NO_OVERLAY, driver="auto") as builds:
+        assert (await started(builds, Phase.SUCCEEDED)).digest
+        assert stores(tmp_path) == ["0"]
+    [said] = [each for each in caplog.records if each.name.endswith("local.storage")]
+    assert (said.levelname, "overlay does not work here" in said.getMessage()) == ("WARNING", True)
+    assert "kernel does not support overlay fs" in str(said.__dict__)
+
+
+async def test_a_driver_that_is_named_is_not_tried_first(tmp_path: Path) -> None:
+    async with opened(tmp_path, NO_OVERLAY, driver="overlay") as builds:
+        assert (await started(builds, Phase.FAILED)).failed is not None
+
+
+async def test_the_stores_of_another_driver_are_removed(tmp_path: Path) -> None:
+    async with opened(tmp_path, QUEUED) as builds:
+        assert (await started(builds, Phase.SUCCEEDED)).digest
+        assert stores(tmp_path) == ["0"]
+    async with opened(tmp_path, ANY_DRIVER, driver="overlay"):
+        assert stores(tmp_path) == []

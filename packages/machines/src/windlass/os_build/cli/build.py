@@ -51,10 +51,11 @@ def _lent(name: str, at: str) -> Callable[[Any], Any]:
 )
 @click.option(
     "--storage-driver",
-    type=click.Choice(["vfs", "overlay"]),
-    default="vfs",
+    type=click.Choice(["auto", "overlay", "vfs"]),
+    default="auto",
     show_default=True,
-    help="How images are stored: overlay needs far less disk, but does not work in every container.",
+    help="How images are stored: overlay needs far less time and disk, but does not work in every container; auto "
+    "tries it, and takes vfs else.",
 )
 @click.option("--build-timeout", type=Duration(), default="30m", show_default=True, help="How long building may take.")
 @click.option("--push-timeout", type=Duration(), default="10m", show_default=True, help="How long pushing may take.")

@@ -14,6 +14,9 @@ The last packet of a command is its exit status, negative for a signal. Nothing 
 put into the background become children of this one (a child subreaper of Linux), and are killed. If this process is
 killed, the kernel kills the command. LOCK is a descriptor that is open until this process ends. `ps` shows FOLDER.
 
+Mounts of root are in a mount namespace of their own, and go with this process: buildah leaves one for each store that
+uses overlay, and all that it has when it is killed.
+
 Little of the standard library, and nothing of windlass: it is run with `-I -S` to start fast.
 """
 
@@ -33,10 +36,13 @@ _OWNER_CHECK_SECONDS = 1.0
 """Seconds between checks that the owner lives: a child that it forked may keep the socket open for ever."""
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_CLONE_NEWNS = 0x00020000
+_MS_REC, _MS_SLAVE = 0x4000, 1 << 19
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """This process stops by its socket: a signal to it must not orphan the command."""
 
-_prctl = ctypes.CDLL(None).prctl
+_libc = ctypes.CDLL(None)
+_prctl = _libc.prctl
 
 
 class Keeper:
@@ -192,11 +198,18 @@ def _descendants(ancestor: int) -> list[int]:
     return found[1:]
 
 
+def _keep_mounts() -> None:
+    """Hide later mounts from other processes. Without the right to do that, buildah itself does so."""
+    if _libc.unshare(_CLONE_NEWNS) == 0:
+        _libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_SLAVE), None)
+
+
 def main() -> None:
     """Serve the owner that the command line names."""
     owner, lock, grace, _ = sys.argv[1:]
     os.set_inheritable(int(lock), False)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    _keep_mounts()
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     try:

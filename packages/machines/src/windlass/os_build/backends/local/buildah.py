@@ -56,7 +56,8 @@ class Buildah(Struct, frozen=True, kw_only=True):
     """How buildah is called.
 
     program         its name or path
-    driver          of its stores: vfs works everywhere; overlay needs far less disk, and a kernel that lets it mount
+    driver          of its stores: vfs works everywhere; overlay needs far less disk, and a kernel that lets it mount;
+                    auto is for `storage.chosen` to decide
     tls_verify      False allows plain HTTP and any certificate of all registries
     insecure        the hosts of registries for which that is allowed. Buildah knows no hosts: a build that uses one of
                     these trusts the others, too

@@ -38,6 +38,7 @@ from windlass.os_build.backends.local.buildah import PACKAGES, Buildah, environm
 from windlass.os_build.backends.local.process import Keeper, Place
 from windlass.os_build.backends.local.records import Folder, Kills, empty, locked, swept
 from windlass.os_build.backends.local.requests import RenewCredentials, StartBuild
+from windlass.os_build.backends.local.storage import VFS, chosen
 from windlass.os_build.builder import BuildState, Cause, Failed, Phase
 from windlass.os_build.pullspec import DIGEST
 from windlass.os_build.request import BackendName
@@ -187,6 +188,7 @@ class Builds:
                 (self._path / inner).mkdir(mode=0o700, exist_ok=True)
             self._kills = Kills(self._path / "kills.json")
             self._over = {state.name: state for state in swept(self._path / "builds", trash=self._path / "trash")}
+            self._buildah = await chosen(self._buildah, self._path / "attempt", lock=self._lock)
             await self._open_slots(stack)
             await asyncio.to_thread(empty, self._path / "trash")
             self._stack = stack.pop_all()
@@ -207,7 +209,9 @@ class Builds:
 
     async def _open_slots(self, stack: contextlib.AsyncExitStack) -> None:
         parent = self._path / "slots"
-        slots = [Slot(parent / str(number), self._buildah, lock=self._lock) for number in range(self._count)]
+        # A store of another driver is of no use.
+        end = "" if self._buildah.driver == VFS else f"-{self._buildah.driver}"
+        slots = [Slot(parent / f"{number}{end}", self._buildah, lock=self._lock) for number in range(self._count)]
         for odd in {*parent.iterdir()} - {slot.folder for slot in slots}:
             odd.rename(self._path / "trash" / f"slot-{odd.name}")
         for slot in slots:
