@@ -4441,6 +4441,13 @@ _OWNING = (
 
 _SIGNING_IMAGES = (
     *_in(
+        "os_build/inputs/lint.py",
+        "os_build/inputs/test_lint.py",
+        ("last = line, _origin(base, bases)", "last = line, base"),
+        ("            bases[name[1].lower()] = last[1]\n", "            pass\n"),
+        ('    if origin == CONFIGS or "$" in origin:\n', "    if origin == CONFIGS:\n"),
+    ),
+    *_in(
         "os_build/backends/local/storage.py",
         "os_build/backends/local/test_builds.py",
         ("        if ended.code == 0 and not ended.overdue:\n", "        if True:\n"),

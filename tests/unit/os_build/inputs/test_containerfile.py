@@ -96,7 +96,7 @@ def test_nothing_is_mounted_if_nothing_is_installed(images: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("apply_by", ApplyBy)
-@pytest.mark.parametrize("user", ["", "\n# none\n", USER, "RUN true\n", "FROM other\n"])
+@pytest.mark.parametrize("user", ["", "\n# none\n", USER, "RUN true\n", "FROM other AS tools\nFROM configs\n"])
 def test_every_rendered_containerfile_passes_the_lint(user: str, apply_by: ApplyBy) -> None:
     assert lint_user_part(context(machine_config(), request(user), apply_by=apply_by).containerfile) == ()
 

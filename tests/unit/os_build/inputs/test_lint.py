@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.containerfiles import ROWS, Row
 from tests.explore import examples
-from windlass.os_build.inputs.lint import Finding, lint_user_part
+from windlass.os_build.inputs.lint import Finding, lint_stages, lint_user_part
 
 ARGUMENTS = {
     "a base image": ["FROM"],
@@ -104,6 +104,44 @@ def test_another_escape_is_named_where_something_is_wrong() -> None:
     directive, wrong = lint_user_part("# syntax=docker/dockerfile:1\n# escape=`\nRUN a `\nb")
     assert (directive.line, wrong.line) == (2, 4)
     assert directive.text.endswith("this text does not begin the Containerfile: use \\")
+
+
+CONFIGURED = {
+    "nothing": "",
+    "no FROM": "RUN true\n",
+    "the stage itself": "FROM configs AS final\nRUN true\n",
+    "in capitals": "from Configs as Final\n",
+    "for a platform": "FROM --platform=linux/amd64 configs\n",
+    "another stage before it": "FROM golang AS build\nRUN make\nFROM configs\nCOPY --from=build /x /x\n",
+    "by a stage that continues it": "FROM configs AS one\nFROM golang AS build\nFROM One AS final\n",
+    "a variable may stand for it": "ARG BASE=configs\nFROM $BASE\n",
+    "a FROM in a heredoc": "RUN <<EOF\nFROM scratch\nEOF\n",
+}
+UNCONFIGURED = {
+    "nothing at all": ("FROM scratch\nLABEL a=b\n", 1, "scratch"),
+    "another image": (
+        "FROM configs AS final\nRUN true\n\nFROM quay.io/org/os:v1 AS last\nRUN true\n",
+        4,
+        "quay.io/org/os:v1",
+    ),
+    "by a stage of another image": ("FROM golang AS build\nFROM configs AS final\nFROM build\n", 3, "golang"),
+    "a stage that only has its name": ("FROM scratch AS configs\nFROM configs AS final\n", 2, "scratch"),
+    "the stage before the configuration": ("FROM extract AS final\n", 1, "extract"),
+}
+
+
+@pytest.mark.parametrize("text", CONFIGURED.values(), ids=CONFIGURED)
+def test_an_image_that_continues_the_configuration_is_right(text: str) -> None:
+    assert lint_stages(text) == ()
+
+
+@pytest.mark.parametrize(("text", "line", "base"), UNCONFIGURED.values(), ids=UNCONFIGURED)
+def test_an_image_without_the_configuration_is_never_built(text: str, line: int, base: str) -> None:
+    [found] = lint_stages(text)
+    assert found.line == line
+    assert (
+        f"continues {base} and so lacks the pool's configuration: begin the last stage with FROM configs" in found.text
+    )
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS])

@@ -7,7 +7,7 @@ from windlass.os_build.credentials import Auths, Login
 from windlass.os_build.registry import Registry
 from windlass.os_build.sbom.attach import MARK, SPDX
 from windlass.os_build.sbom.carrier import COUNTS, AttachContents, ContentsCarrier, Document, IsAttached
-from windlass.os_build.signing.carrier import KeyData, SignImage
+from windlass.os_build.signing.carrier import KeyData, SignaturesCarrier, SignImage
 
 DIGEST = f"sha256:{'0' * 64}"
 HAS_ONE = Says(200, body=json.dumps({"manifests": [{"artifactType": SPDX, "annotations": {MARK: "1"}}]}))
@@ -18,6 +18,13 @@ def request(server: ScriptedRegistry, versions: str = "1") -> AttachContents:
     image = f"{server.target}@{DIGEST}"
     document = Document(b"contents that are long")
     return AttachContents(image=image, versions=versions, document=document, secret="mco/push", auths=auths)
+
+
+def signing(like: AttachContents, name: str) -> SignImage:
+    key = KeyData({name: "s3cret"})
+    return SignImage(
+        image=like.image, versions="1", key=key, key_secret="mco/signing", secret=like.secret, auths=like.auths
+    )
 
 
 async def test_a_failure_counts_for_a_while_and_for_these_secrets() -> None:
@@ -62,17 +69,18 @@ async def test_the_memory_of_attempts_is_bounded() -> None:
     assert kept == [*range(2, 1002)]
 
 
+async def test_a_key_that_cannot_be_used_is_told_with_the_command_for_its_secret() -> None:
+    async with ScriptedRegistry(Says(403)) as server, Registry(insecure=["127.0.0.1"]) as registry:
+        asked = signing(request(server), "cosign.pub")
+        why = await SignaturesCarrier(registry).send(asked)
+        assert server.asked == []
+    assert why.startswith("Secret mco/signing: cosign.key is missing or empty")
+    assert "`cosign generate-key-pair k8s://mco/signing`" in why
+
+
 def test_nothing_secret_of_an_attachment_is_shown() -> None:
     asked = request(ScriptedRegistry(Says(403)))
-    signing = SignImage(
-        image=asked.image,
-        versions="1",
-        key=KeyData({"cosign.key": "s3cret"}),
-        key_secret="mco/signing",
-        secret=asked.secret,
-        auths=asked.auths,
-    )
-    for each in (asked, signing):
+    for each in (asked, signing(asked, "cosign.key")):
         shown = f"{each!r} {each.diff()}"
         assert "mco/push" in shown
         assert "s3cret" not in shown

@@ -26,7 +26,7 @@ from windlass.os_build import constants
 from windlass.os_build.cli.given import Choices
 from windlass.os_build.environment import CONTROLLER_CONFIG, Egress, certificates_in, egress_of
 from windlass.os_build.inputs.context import ApplyBy, Context, rendered
-from windlass.os_build.inputs.lint import lint_user_part
+from windlass.os_build.inputs.lint import lint_stages, lint_user_part
 from windlass.os_build.machine_os import request as machine_os
 from windlass.os_build.pullspec import Target
 from windlass.os_build.request import PULL_SECRET, PULLSPEC, PUSH_SECRET, RENDERED, Given, Problem, Request, requested
@@ -186,7 +186,7 @@ def _user_part(file: Path) -> str:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise Wrong(f"{file}: not UTF-8 text: {error.reason}") from None
-    if found := lint_user_part(text):
+    if found := lint_user_part(text) or lint_stages(text):
         raise Wrong("; ".join(f"{file}:{each.line}: {each.text}" for each in found))
     return text
 

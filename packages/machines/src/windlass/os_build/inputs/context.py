@@ -23,7 +23,7 @@ from windlass.os_build.inputs.containerfile import (
 from windlass.os_build.inputs.containers import container_files
 from windlass.os_build.inputs.contents import decoded, is_remote
 from windlass.os_build.inputs.extensions import Wanted
-from windlass.os_build.inputs.lint import lint_user_part
+from windlass.os_build.inputs.lint import lint_stages, lint_user_part
 from windlass.os_build.inputs.machine_config import File, Invalid, Rendered, Systemd, located, printable, read
 from windlass.os_build.inputs.tree import archive, root_nodes
 from windlass.os_build.request import Problem, Request
@@ -171,7 +171,7 @@ def _check_contents(config: Rendered) -> None:
 
 
 def _user_part_problem(request: Request) -> Problem | None:
-    found = lint_user_part(request.containerfile)
+    found = lint_user_part(request.containerfile) or lint_stages(request.containerfile)
     if not found:
         return None
     shown = "; ".join(f"line {each.line}: {printable(each.text)}" for each in found[:_SHOWN])

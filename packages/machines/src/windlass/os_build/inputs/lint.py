@@ -14,6 +14,8 @@ from typing import Final
 
 from msgspec import Struct
 
+CONFIGS: Final = "configs"
+"""The stage before the user's part, which has the configuration."""
 _PATHS: Final = "source and destination paths"
 _REQUIRED: Final[Mapping[str, str]] = {
     "ADD": _PATHS,
@@ -59,6 +61,29 @@ def lint_user_part(text: str) -> tuple[Finding, ...]:
         what = "the directive `escape` has no effect, because this text does not begin the Containerfile: use \\"
         found.insert(0, Finding(line, what))
     return tuple(found)
+
+
+def lint_stages(text: str) -> tuple[Finding, ...]:
+    """An image whose last stage does not continue `configs` lacks the configuration, and nodes would boot it."""
+    bases: dict[str, str] = {}
+    last = 0, CONFIGS
+    for line, word, rest in _instructions(text):
+        if word != "FROM":
+            continue
+        base, *name = _FLAGS.sub("", rest, count=1).split()[:3] or [""]
+        last = line, _origin(base, bases)
+        if len(name) == 2 and name[0].upper() == "AS":
+            bases[name[1].lower()] = last[1]
+    line, origin = last
+    if origin == CONFIGS or "$" in origin:
+        return ()
+    why = f"the image is that of the last stage, which continues {origin[:200]} and so lacks the pool's configuration"
+    return (Finding(line, f"{why}: begin the last stage with FROM {CONFIGS} AS final"),)
+
+
+def _origin(base: str, bases: Mapping[str, str]) -> str:
+    """What a stage continues in the end, by the stages before it."""
+    return bases.get(base.lower(), CONFIGS if base.lower() == CONFIGS else base)
 
 
 def _wrong(text: str) -> Iterator[Finding]:

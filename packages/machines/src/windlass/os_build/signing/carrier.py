@@ -57,13 +57,14 @@ class SignaturesCarrier(Outcomes[IsSigned, SignImage]):
 
     async def send(self, request: SignImage, /) -> str:
         from windlass.os_build.signing.attach import sign
-        from windlass.os_build.signing.key import WrongKey, read_key
+        from windlass.os_build.signing.key import SECRET, WrongKey, read_key
 
         try:
             key = await asyncio.to_thread(read_key, request.key.data)
             await sign(request.where(self._registries), request.digest, key)
         except WrongKey as wrong:
-            return self.failed(request, f"Secret {request.key_secret}: {wrong}", seconds=_WRONG_KEY)
+            why = str(wrong).replace(SECRET, request.key_secret)
+            return self.failed(request, f"Secret {request.key_secret}: {why}", seconds=_WRONG_KEY)
         except Trouble as trouble:
             return self.failed(request, str(trouble), seconds=COUNTS[trouble.why])
         return self.done(request)

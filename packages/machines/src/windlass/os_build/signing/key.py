@@ -30,7 +30,9 @@ _ALGORITHM: Final = ec.ECDSA(hashes.SHA256())
 _COSIGN: Final = ("ENCRYPTED SIGSTORE PRIVATE KEY", "ENCRYPTED COSIGN PRIVATE KEY")
 _MOST_MEMORY: Final = 2**28
 """Bytes that scrypt may take: cosign's own parameters take 64 MiB."""
-_REMEDY: Final = "make one with `cosign generate-key-pair k8s://NAMESPACE/NAME`"
+SECRET: Final = "NAMESPACE/NAME"
+"""Stands for the Secret in what is said of a key."""
+_REMEDY: Final = f"make one with `cosign generate-key-pair k8s://{SECRET}`"
 
 
 class WrongKey(ValueError):
