@@ -87,6 +87,20 @@ async def test_a_failure_that_may_pass_says_when_attempts_begin_anew_as_the_cond
     assert problem.text.endswith(f"It is built again at {rfc3339(NOW + timedelta(minutes=30))}.")
 
 
+async def test_a_failure_that_is_tried_again_is_a_problem_until_then() -> None:
+    cluster = Cluster()
+    unreachable = (
+        "Error: initializing source docker://r.example.com/os:v1: received unexpected HTTP status: 503 Service"
+    )
+    await cluster.end(Built(reason="DockerBuildFailed", message="played", log=unreachable))
+    sight = await seen(cluster)
+    assert isinstance(sight.situation, of.Retrying)
+    [problem] = problems(sight)
+    assert problem.reason == "RegistryUnavailable"
+    assert problem.text.startswith("Attempt 2 of 4 begins at ")
+    assert "Check that the builder reaches the registry" in problem.text
+
+
 async def test_a_pool_that_asks_for_another_image_keeps_the_one_it_has() -> None:
     cluster = Cluster()
     await cluster.end(Built(digest=DIGEST))

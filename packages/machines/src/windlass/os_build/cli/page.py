@@ -80,6 +80,8 @@ def problems(sight: PoolInspection) -> list[Problem]:
             request = sight.facts.request.on(build.architecture)
             text = failure_text(failed, request, attempt=build.attempt, attempts=ATTEMPTS, again=again)
             found = [Problem(str(build.failed.cause), text)]
+        case of.Retrying(build) | of.Lost(build) if build.failed is not None:
+            found = [Problem(str(build.failed.cause), sight.row.message)]
         case of.HeldBack(condition, message):
             found = [Problem("PoolDegraded", f"no build starts while {condition} is True: {message or 'no message'}")]
     if not found and sight.row.reason in _OBSTACLES:
