@@ -8,6 +8,7 @@
 | `machine` | OpenStackMachines: each has an OpenStackServer, and reports to Cluster API |
 | `machine_api` | Machines of OpenShift's Machine API: in the place of its machine and drain controllers |
 | `cluster` | OpenStackClusters: networks, security groups, load balancer and endpoint |
+| `template` | OpenStackMachineTemplates: what a machine of one offers, for the autoscaler |
 | `pool` | OpenStackFloatingIPPools: floating IPs for IPAddressClaims |
 | `floating` | OpenStackServers get their floating IP from a pool, of any provider |
 | `identity` | Secrets with credentials, held while they are needed |

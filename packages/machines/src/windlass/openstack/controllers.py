@@ -17,6 +17,7 @@ from windlass.openstack.machine_api.controller import machine_api_controller
 from windlass.openstack.pool.controller import pool_controller
 from windlass.openstack.refused import with_refusals
 from windlass.openstack.server.controller import server_controller
+from windlass.openstack.template.controller import template_controller
 
 _EACH: Final = "*"
 """Stands for each of several namespaces. No namespace has this name, so none that is named is taken for it."""
@@ -31,6 +32,7 @@ def makers(clouds: Clouds, namespaces: Sequence[str] = (), *, machine_api: str =
         partial(cluster_controller, clouds=clouds),
         partial(pool_controller, clouds=clouds),
         partial(floating_controller, clouds=clouds, machine_api=machine_api),
+        partial(template_controller, clouds=clouds),
         identity_controller,
     )
 

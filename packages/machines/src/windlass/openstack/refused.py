@@ -10,7 +10,7 @@
 Webhooks and policies name resources, and the status is a subresource: it is written although the object itself is not.
 The refusal stays told until the write passes: while a plan has other writes, it leaves the conditions as they are.
 
-Secrets have no conditions. The refusal of their finalizer is an Event.
+Secrets and templates have no conditions. The refusal of a write to one is an Event.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,6 +42,7 @@ from windlass.openstack.pool import controller as pools
 from windlass.openstack.server import conditions as of_server
 from windlass.openstack.server import controller as servers
 from windlass.openstack.status import DELETING, FLOATING_READY, POOL_PARTS, PROGRESSING, Reason
+from windlass.openstack.template import controller as templates
 
 
 class _Write(Protocol):
@@ -124,6 +125,10 @@ def _of_secret(seen: Any) -> Any:
     return target(seen.secret) if isinstance(seen.secret, Present) else None
 
 
+def _of_template(seen: Any) -> Any:
+    return target(seen.template) if isinstance(seen.template, Present) else None
+
+
 REPORTERS: Final[dict[str, RefusalReporter[Any]]] = {
     servers.NAME: OnObject(found=lambda seen: seen.server, write=_plain(of_server.write)),
     machines.NAME: OnObject(found=lambda seen: seen.machine, write=_of_machine),
@@ -134,6 +139,7 @@ REPORTERS: Final[dict[str, RefusalReporter[Any]]] = {
     ),
     machine_api.NAME: OnObject(found=lambda seen: seen.machine, write=_plain(of_machine_api.write), deletion=""),
     identities.NAME: ByEvent(EVENT_SOURCE, _of_secret),
+    templates.NAME: ByEvent(EVENT_SOURCE, _of_template),
 }
 """Where each controller tells."""
 

@@ -104,15 +104,20 @@ class Volume(_Named, frozen=True, gc=False):
 
 
 class Image(_Named, frozen=True, gc=False):
+    """`os_type`: the operating system, as who made the image says."""
+
     status: str = ""
     tags: list[str] = field(default_factory=list)
+    os_type: str = ""
 
 
 class Flavor(_Named, frozen=True, gc=False):
-    """`ram` in MiB."""
+    """`ram` in MiB, `disk` and `ephemeral` in GiB."""
 
     vcpus: int = 0
     ram: int = 0
+    disk: int = 0
+    ephemeral: int = field(default=0, name="OS-FLV-EXT-DATA:ephemeral")
 
 
 class Network(_InNeutron, frozen=True, gc=False):

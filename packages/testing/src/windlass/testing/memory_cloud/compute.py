@@ -134,6 +134,10 @@ def _create_server_group(cloud: Services, project: str, asked: Any) -> Answer:
     return 200, {"server_group": cloud.server_groups[which]}
 
 
+def _flavor(found: Tree) -> Tree:
+    return {**found, "OS-FLV-EXT-DATA:ephemeral": found["ephemeral"]}
+
+
 def _list_zones(cloud: Services, project: str, asked: Any) -> Answer:
     off = cloud.unavailable_zones
     zones = [{"zoneName": each, "zoneState": {"available": each not in off}} for each in cloud.zones]
@@ -159,7 +163,7 @@ ROUTES: Final[Routes] = (
     ("POST", "/servers", _create_server),
     ("DELETE", "/servers/([^/]+)", _delete_server),
     ("POST", "/servers/([^/]+)/metadata", _mark_server),
-    ("GET", "/flavors/detail", lambda cloud, *_: (200, {"flavors": [*cloud.flavors.values()]})),
+    ("GET", "/flavors/detail", lambda cloud, *_: (200, {"flavors": [*map(_flavor, cloud.flavors.values())]})),
     ("GET", "/os-keypairs", lambda cloud, *_: (200, {"keypairs": [*cloud.keypairs.values()]})),
     ("GET", "/os-server-groups", lambda cloud, *_: (200, {"server_groups": [*cloud.server_groups.values()]})),
     ("POST", "/os-server-groups", _create_server_group),
