@@ -1,5 +1,6 @@
 """`windlass plan openstack -f FILE --os-cloud NAME`: what is told before anything is created; the cloud is a model."""
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -248,3 +249,22 @@ async def test_machines_of_the_machine_api_are_planned_in_its_namespace_only(che
     assert "theirs" not in check.out
     note = "1 Machine in namespace evil left out: with --machine-api, Machines in mapi are served; "
     assert f"note: {note}--machine-api-namespace says otherwise" in check.err
+
+
+def as_v1beta1(tree: Tree) -> Tree:
+    """As most manifests are: references name a version."""
+    if tree["apiVersion"] != CORE:
+        return tree
+    text = yaml.safe_dump(tree).replace(CORE, "cluster.x-k8s.io/v1beta1")
+    return dict(yaml.safe_load(text.replace(f"apiGroup: {INFRA.partition('/')[0]}", f"apiVersion: {INFRA}")))
+
+
+async def test_manifests_of_the_earlier_version_of_cluster_api_are_planned_alike(check: Check) -> None:
+    assert await check(*machines(2)) is Exit.CHANGES
+    expected = check.out
+    old = list(map(as_v1beta1, machines(2)))
+    assert {each["apiVersion"] for each in old} == {INFRA, "cluster.x-k8s.io/v1beta1"}
+    assert await check(*old) is Exit.CHANGES
+    random = re.compile(r"20\d\d-\d\d-\S+Z|[0-9a-f]{8}-[0-9a-f-]{27}\S*|\b[0-9a-f]{16,}\b")
+    assert random.sub("(new)", check.out) == random.sub("(new)", expected)
+    assert "create port (OpenStack)" in expected

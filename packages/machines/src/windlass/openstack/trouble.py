@@ -29,6 +29,7 @@ from windlass.kube.clock import rfc3339
 from windlass.kube.conditions import FALSE, TRUE, Conditional, Status, condition, find
 from windlass.kube.errors import Failure
 from windlass.kube.retry_after import bounded
+from windlass.openstack.cloud.classify import METADATA
 from windlass.openstack.cloud.failures import (
     CloudFailure,
     Denied,
@@ -132,6 +133,8 @@ def trouble_of(
         case Missing() | Rejected(fault=("Invalid key_name provided." | "Invalid key_name provided")):
             reason, limits = Reason.DEPENDENCY_FAILED, delays.dependency
         case Rejected():
+            if METADATA in text:
+                text = f"{text}. One of them is the mark of Windlass: remove one from serverMetadata"
             return invalid(text, part=part, delays=delays)
         case InConflict():
             limits = delays.conflict

@@ -34,6 +34,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     home        the namespace of a kind, for a document that has none
     defaults    the CRDs' defaults of fields that decisions depend on
     elsewhere   the note about a subject in another namespace: why it is left out, and what to do
+    older       earlier apiVersions, and what makes an object of today of one of these
     """
 
     kinds: tuple[type[KubernetesObject], ...]
@@ -43,6 +44,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     home: Callable[[type[KubernetesObject]], str] = lambda _: "default"
     defaults: Mapping[type[KubernetesObject], Sequence[Default]] = {}
     elsewhere: str = ""
+    older: Mapping[str, Callable[[Tree], Tree]] = {}
 
 
 class Given(Struct, frozen=True):
@@ -101,7 +103,8 @@ def take_in(documents: Iterable[Document], scope: Scope) -> Given:
 
 def _tree(document: Document, kind: type[KubernetesObject], scope: Scope) -> Tree:
     """The whole object. ValueError says what is wrong with it."""
-    if document.api_version != kind.RESOURCE.api_version:
+    convert = scope.older.get(document.api_version)
+    if document.api_version != kind.RESOURCE.api_version and convert is None:
         served = kind.RESOURCE.api_version
         raise ValueError(f"apiVersion {document.api_version} is not supported, only {served}: get it in that version")
     if not document.name:
@@ -109,6 +112,7 @@ def _tree(document: Document, kind: type[KubernetesObject], scope: Scope) -> Tre
     try:
         document.decode(_Identified)
         tree = document.decode(Tree)
+        tree = convert(tree) if convert is not None else tree
     except Undecodable as problem:
         raise ValueError(str(problem)) from None
     metadata = without_nulls(tree["metadata"])
@@ -119,7 +123,7 @@ def _tree(document: Document, kind: type[KubernetesObject], scope: Scope) -> Tre
     metadata.setdefault("generation", 1)
     for path, field, value in scope.defaults.get(kind, ()):
         tree = _filled(tree, path, field, value)
-    return {"apiVersion": document.api_version, "kind": document.kind, **tree, "metadata": metadata}
+    return {**tree, "apiVersion": kind.RESOURCE.api_version, "kind": document.kind, "metadata": metadata}
 
 
 def _filled(tree: Any, path: Sequence[str], field: str, value: Any) -> Any:

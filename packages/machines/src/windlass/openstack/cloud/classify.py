@@ -6,6 +6,7 @@
 | 429; 413 and 503 with Retry-After | Throttled |
 | 403, 409, 413 whose text speaks of a quota | OverQuota |
 | 401 after a new token | Unauthenticated |
+| 403 whose text speaks of too many metadata items | Rejected |
 | 403 | Denied |
 | 404 | Missing |
 | 409 | InConflict |
@@ -17,7 +18,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from windlass.kube.foreign import Malformed, read_json
 from windlass.kube.retry_after import retry_after
@@ -28,6 +29,8 @@ from windlass.openstack.cloud.wire import Answer, Http
 _QUOTA = re.compile(
     r"quota|VolumeLimitExceeded|VolumeSizeExceedsAvailableQuota|maximum number of .* exceeded", re.IGNORECASE
 )
+METADATA: Final = "Maximum number of metadata items"
+"""How Nova says that a server would have more than it takes. It is no matter of rights."""
 _RESOURCES = (
     re.compile(r"Quota exceeded for resources: \[([^\]]*)\]"),
     re.compile(r"Quota exceeded for ([\w, ]+): Requested"),
@@ -68,6 +71,8 @@ def _kind(request: Http, code: int, text: str, pause: float | None) -> type[fail
             return failures.Throttled
         case 401:
             return failures.Unauthenticated
+        case 403 if METADATA in text:
+            return failures.Rejected
         case 403:
             return failures.Denied
         case 404:

@@ -26,6 +26,7 @@ from windlass.openstack.cloud.query import Query
 from windlass.openstack.cloud.resources import Flavor
 from windlass.openstack.identity.controller import NAME as IDENTITY
 from windlass.openstack.metrics import COUNTED
+from windlass.openstack.planning.older_versions import OLD, of_today
 from windlass.openstack.planning.stand_ins import READ, StandIns
 from windlass.openstack.status import READY, Reason
 
@@ -145,6 +146,7 @@ def planner(
         subjects=subjects,
         filled=subjects,
         home=lambda kind: machine_api if kind is Machine else "default",
+        older={OLD: of_today},
     )
     plain = plain_planner(lambda reader: controllers(reader, clouds), scope=scope)
 
