@@ -2352,6 +2352,37 @@ _IN_THE_CLOUD = (
         ('context().get("controller", "create")', '"openstack-server"'),
     ),
     *_in(
+        "openstack/instance/address_pairs.py",
+        "openstack/instance/test_address_pairs.py",
+        ("or not any(_is(each, one) for one in before)", ""),
+        ("if any(_is(each, one) for one in wanted) or not any", "if not any"),
+        ("if not any(_is(each, one) for each in kept))]", ")]"),
+        ("if found is None or port.id or ", "if found is None or "),
+        ("named if port.port_security is not False else ()", "named"),
+        (" and mac.lower() in", " or mac.lower() in"),
+    ),
+    *_in(
+        "openstack/server/inventory.py",
+        "openstack/server/test_stories.py",
+        ("if by.changes or answer.value", "if answer.value"),
+    ),
+    *_in(
+        "openstack/cluster/vip_subnet.py",
+        "openstack/cluster/test_vip_subnet.py",
+        ("if chosen is not None and (is_ipv4(chosen) or not floats) else None", ""),
+        ("subnets[0] if not floats and (listed or first is None) else first", "subnets[0]"),
+    ),
+    *_in(
+        "openstack/cluster/network.py",
+        "openstack/cluster/test_network.py",
+        ("if isinstance(each, Zone) and each.state.available", "if isinstance(each, Zone)"),
+    ),
+    *_in(
+        "openstack/server/image.py",
+        "openstack/server/test_image.py",
+        ("said.status == TRUE and status.id:", "status.id:"),
+    ),
+    *_in(
         "openstack/instance/match.py",
         "openstack/instance",
         (
