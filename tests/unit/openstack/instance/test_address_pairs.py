@@ -55,19 +55,32 @@ def sent(resolved: Resolved, wanted: InstanceSpec, port: Port | None) -> list[An
     return [list(each.pairs) for each in changes(resolved, wanted, [port], project="p", mark="m")]
 
 
-def test_a_port_gets_the_difference_once_and_then_the_choices_have_it() -> None:
+def test_a_change_is_stored_before_it_is_sent_and_forgotten_when_the_port_has_it() -> None:
     port = Port(id="p1", name="w-0", allowed_address_pairs=told(A))
-    assert sent(choices(A), spec(B), port) == [[B]]
-    assert sent(choices(A), spec(B), Port(id="p1", allowed_address_pairs=told(B))) == []
-    assert with_pairs(choices(A), spec(B)) == choices(B)
+    assert sent(choices(A), spec(B), port) == [], "B is not stored"
+    both = with_pairs(choices(A), spec(B))
+    assert both == choices(A, B)
+    assert sent(both, spec(B), port) == [[B]]
+    has = Port(id="p1", allowed_address_pairs=told(B))
+    assert sent(both, spec(B), has) == []
+    assert with_pairs(both, spec(B)) == choices(B)
+    assert with_pairs(choices(B), spec(B)) == choices(B)
+
+
+def test_a_change_in_the_midst_of_another_one_loses_no_pair() -> None:
+    stored = with_pairs(choices(), spec(A, B))
+    port = Port(id="p1", allowed_address_pairs=told(A, B))  # it was sent, and the choices were not stored again
+    assert sent(stored, spec(B), port) == [told(B)]
 
 
 @pytest.mark.parametrize(
     ("resolved", "wanted", "port"),
     [
-        pytest.param(choices(A), spec(A), Port(id="p1", allowed_address_pairs=told(C)), id="the spec is as it was"),
+        pytest.param(choices(A), spec(A), Port(id="p1", allowed_address_pairs=told(A, C)), id="one of somebody else"),
         pytest.param(choices(A), spec(B), None, id="there is no port"),
-        pytest.param(choices(A), spec(B, ports=2), Port(id="p1"), id="choices of another number of ports"),
+        pytest.param(
+            choices(A), spec(B, ports=2), Port(id="p1", allowed_address_pairs=told(A)), id="another number of ports"
+        ),
         pytest.param(choices(port_security=False), spec(B), Port(id="p1"), id="no port security"),
         pytest.param(choices(id="p1"), spec(B), Port(id="p1"), id="a port of somebody else"),
     ],

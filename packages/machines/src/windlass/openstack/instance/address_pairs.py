@@ -6,7 +6,13 @@
 | in the choices that were stored, and not in the spec any more | it is removed |
 | on the port, and in neither | it stays: others add pairs too, as OpenShift does for egress IPs |
 
-The stored choices say what was sent last, so they are written again when the port has what the spec wants.
+The stored choices have all pairs that may have been sent, so none is lost when the spec changes once more meanwhile:
+
+| stored choices | next |
+|---|---|
+| lack a pair of the spec | it is stored with them, before anything is sent |
+| have all of them | the port gets the difference |
+| the same, and the port has it | only those of the spec stay stored |
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +31,14 @@ Pairs: TypeAlias = Sequence[Pair]
 
 
 def with_pairs(resolved: Resolved, spec: InstanceSpec) -> Resolved:
-    """The choices with the pairs of the spec; unchanged if they have them."""
-    ports = tuple(replace(port, address_pairs=tuple(wanted)) for port, wanted in _wanted(resolved, spec))
+    """The choices to be stored when no request is left to be sent; unchanged if there is nothing to store."""
+    ports = tuple(replace(port, address_pairs=_stored(port, wanted)) for port, wanted in _wanted(resolved, spec))
     return resolved if ports == resolved.ports else replace(resolved, ports=ports)
+
+
+def _stored(port: ResolvedPort, wanted: Pairs) -> tuple[Pair, ...]:
+    new = [each for each in wanted if each not in port.address_pairs]
+    return (*port.address_pairs, *new) if new else tuple(wanted)
 
 
 def changes(
@@ -35,7 +46,7 @@ def changes(
 ) -> Iterator[SetAddressPairs]:
     """The requests to the `ports` that exist, in the order of the spec."""
     for (port, wanted), found in zip(_wanted(resolved, spec), ports, strict=True):
-        if found is None or port.id or list(wanted) == list(port.address_pairs):
+        if found is None or port.id or any(each not in port.address_pairs for each in wanted):
             continue
         has = found.allowed_address_pairs or []
         after = merged(has, before=port.address_pairs, wanted=wanted)

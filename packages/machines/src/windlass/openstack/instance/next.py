@@ -57,8 +57,10 @@ def next_step(
     extensions: frozenset[str] = frozenset(),
     user_data: str = "",
     formers: frozenset[str] = frozenset(),
+    pairs: bool = False,
 ) -> Step:
-    """The next step. `project` is the key of the project that is asked; `user_data` is base64.
+    """The next step. `project` is the key of the project that is asked; `user_data` is base64. `pairs`: the address
+    pairs of ports follow the spec.
 
     `recorded`: what the owner's status has; its ports are in the order of the spec. `intent` says that the owner, its
     mark and `resolved` are persisted. `formers`: the marks that the owner replaces by its own.
@@ -76,8 +78,9 @@ def next_step(
     if server is None and (wrong := _wrong(spec, resolved, user_data)):
         return Stuck("InvalidConfiguration", wrong)
     build = _Build(spec, resolved, inventory, found, project, intent, extensions, user_data)
-    pairs = changes(resolved, spec, found.ports, project=project, mark=intent.mark) if server is not None else ()
-    tidy = (*surplus, *build.tags(), *pairs)
+    follows = pairs and server is not None
+    changed = changes(resolved, spec, found.ports, project=project, mark=intent.mark) if follows else ()
+    tidy = (*surplus, *build.tags(), *changed)
     if server is not None:
         return Send(tidy, "what differs from the spec") if tidy else Standing(server)
     if stuck := build.stuck():

@@ -129,6 +129,7 @@ def step_of(seen: ServerSnapshot, found: Present[OpenStackServer], cloud: Server
         extensions=cloud.extensions,
         user_data=user_data,
         formers=cloud.formers,
+        pairs=True,
     )
 
 

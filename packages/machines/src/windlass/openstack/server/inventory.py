@@ -29,7 +29,7 @@ class Looked(Struct, frozen=True, kw_only=True):
     `recorded`: what it names. `services`: beside compute and network. `facts`: who else has the mark of its annotation.
     `owners` and `recorders`: who else has what. `handed_over`: the mark of the owner that has given its server up, or
     why that is awaited. `adopts`: whether the server of this inventory is to become its own, given that former mark.
-    `changes`: a part that exists is to be changed, which others change too.
+    `changes`: by this inventory, a part is to be changed that others change too.
     """
 
     recorded: Recorded
@@ -39,7 +39,7 @@ class Looked(Struct, frozen=True, kw_only=True):
     recorders: Recorders
     handed_over: Callable[[ServerInventory], tuple[str, str]]
     adopts: Callable[[ServerInventory, str], bool]
-    changes: bool = False
+    changes: Callable[[ServerInventory], bool] = lambda _: False
 
 
 def look(
@@ -76,7 +76,7 @@ def look(
         answer = seen.need(Look(of, had, services, fresh=bool(volumes) and not listed))
         if not isinstance(answer, InProject):
             return answer
-    if by.changes or answer.value.is_look_due(now, seconds=timing.lost):
+    if by.changes(answer.value) or answer.value.is_look_due(now, seconds=timing.lost):
         answer = seen.need(Look(of, had, services, fresh=True))
         if not isinstance(answer, InProject):
             return answer

@@ -24,6 +24,8 @@ from windlass.openstack.cloud.marks import mark_of as mark_on
 from windlass.openstack.cloud.query import Answers
 from windlass.openstack.cloud.requests import CreateServer
 from windlass.openstack.collected import named_owner, other_owner
+from windlass.openstack.instance.address_pairs import changes
+from windlass.openstack.instance.match import match
 from windlass.openstack.instance.next import needs_extensions
 from windlass.openstack.instance.resolve import queries, resolve
 from windlass.openstack.instance.spec import InstanceSpec, Problem, Resolved
@@ -42,7 +44,6 @@ from windlass.openstack.server.snapshot import (
     Timing,
     adopted,
     adopts,
-    current,
     has_recorded,
     made,
     may_have_namesakes,
@@ -121,7 +122,7 @@ def _look(
         Looked(
             recorded=recorded(found),
             services=(VOLUMES,) if uses_volumes(found) else (),
-            changes=builds and current(found) != made(found).resolved,
+            changes=lambda inventory: builds and _changes(found, inventory, of.mark),
             facts=seen.facts,
             owners=_owners(seen),
             recorders=Recorders(kinds, seen.mirrors),
@@ -132,6 +133,15 @@ def _look(
         now=now,
         timing=timing,
     )
+
+
+def _changes(found: Present[OpenStackServer], inventory: ServerInventory, mark: str) -> bool:
+    """Its ports get other address pairs. The list may lack those that others have added since."""
+    whole = made(found)
+    if not isinstance(whole.spec, InstanceSpec) or whole.resolved is None or not recorded(found).server:
+        return False
+    ports = match(whole.resolved, inventory, recorded=recorded(found), mark=mark).ports
+    return any(changes(whole.resolved, whole.spec, ports, project="", mark=mark))
 
 
 def _with_the_look(
