@@ -65,7 +65,7 @@ class TestMachineApi:
         assert tree["status"]["conditions"][0]["severity"] == "Info"
         node = world.node()
         assert node is not None
-        instance = AWS.instance("uid-1")
+        instance = AWS.instance("w-0", "uid-1")
         assert node["spec"]["providerID"] == tree["spec"]["providerID"] == f"aws:///us-east-1a/{instance}"
         assert tree["status"]["nodeRef"] == {"kind": "Node", "name": "worker-1", "uid": node["metadata"]["uid"]}
         assert tree["status"]["providerStatus"] == {"instanceId": instance, "instanceState": "running"}

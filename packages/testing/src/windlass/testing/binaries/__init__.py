@@ -24,6 +24,7 @@ from windlass.testing.binaries.obtain import Assets, fill, obtain
 from windlass.testing.binaries.parts import (
     CLUSTER_API,
     CLUSTER_API_AWS,
+    CLUSTER_API_GCP,
     CLUSTER_API_OPENSTACK,
     CLUSTER_API_OPENSTACK_TYPES,
     CONTAINERS_IMAGE,
@@ -46,6 +47,7 @@ from windlass.testing.binaries.progress import Report, to_stderr
 __all__ = [
     "CLUSTER_API",
     "CLUSTER_API_AWS",
+    "CLUSTER_API_GCP",
     "CLUSTER_API_OPENSTACK",
     "CLUSTER_API_OPENSTACK_TYPES",
     "CONTAINERS_IMAGE",

@@ -130,6 +130,17 @@ CLUSTER_API_AWS = Part(
         for plural in ("awsclusters", "awsclustertemplates", "awsmachines", "awsmachinetemplates")
     ),
 )
+CLUSTER_API_GCP = Part(
+    name="cluster-api-provider-gcp",
+    module="sigs.k8s.io/cluster-api-provider-gcp",
+    version="v1.13.1",
+    crds="config/crd/bases",
+    # Kinds of GKE are left out, as those of EKS are.
+    crd_files=tuple(
+        f"infrastructure.cluster.x-k8s.io_{plural}.yaml"
+        for plural in ("gcpclusters", "gcpmachines", "gcpmachinetemplates")
+    ),
+)
 CLUSTER_API_OPENSTACK = Part(
     name="cluster-api-provider-openstack",
     module="sigs.k8s.io/cluster-api-provider-openstack",
@@ -237,7 +248,7 @@ CONTAINERS_IMAGE = Part(
     ),
 )
 
-PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API)
+PARTS = (ETCD, KUBERNETES, CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_GCP, CLUSTER_API_OPENSTACK, OPENSHIFT_API)
 """What a plane may need; built the first time, about 6 minutes on two cores."""
 CORE_PARTS = (ETCD, KUBERNETES)
 """Enough for a plane without Cluster API."""

@@ -8,6 +8,7 @@
 |---|---|
 | cluster.x-k8s.io and the other groups of Cluster API core | the module `sigs.k8s.io/cluster-api` |
 | infrastructure.cluster.x-k8s.io, AWS kinds | the module `sigs.k8s.io/cluster-api-provider-aws/v2` |
+| infrastructure.cluster.x-k8s.io, GCP kinds | the module `sigs.k8s.io/cluster-api-provider-gcp` |
 | infrastructure.cluster.x-k8s.io, OpenStack kinds | the module `sigs.k8s.io/cluster-api-provider-openstack` |
 | infrastructure.cluster.x-k8s.io, Power VS kinds; build.openshift.io | `windlass.testing.crds.ours` |
 | the other groups below openshift.io | the module `github.com/openshift/api`, all feature gates on |
@@ -24,7 +25,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windlass.testing.binaries import CLUSTER_API, CLUSTER_API_AWS, CLUSTER_API_OPENSTACK, OPENSHIFT_API, Part, obtain
+from windlass.testing.binaries import (
+    CLUSTER_API,
+    CLUSTER_API_AWS,
+    CLUSTER_API_GCP,
+    CLUSTER_API_OPENSTACK,
+    OPENSHIFT_API,
+    Part,
+    obtain,
+)
 from windlass.testing.crds import openstack, ours
 from windlass.testing.plane.manifests import read_manifests
 
@@ -63,7 +72,8 @@ _MODULES = (
     _Module(CLUSTER_API, CLUSTER_API_CORE, {"cluster.x-k8s.io/v1beta2": "v1beta2"}),
     # AWSMachine v1beta2 follows contract v1beta1: its status has `ready`, and no `initialization`.
     _Module(CLUSTER_API_AWS, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta2"}),
-    # Cluster API core takes `status.ready` of OpenStack's kinds, as of those of AWS.
+    # Cluster API core takes `status.ready` of the kinds of GCP and OpenStack, as of those of AWS.
+    _Module(CLUSTER_API_GCP, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta1"}),
     _Module(CLUSTER_API_OPENSTACK, (INFRASTRUCTURE,), {"cluster.x-k8s.io/v1beta1": "v1beta1"}),
     _Module(OPENSHIFT_API, (*UPDATES, "machine.openshift.io")),
 )

@@ -34,7 +34,7 @@ const (
 type cloud struct {
 	client    client.Client
 	namespace string
-	aws       bool
+	platform  string
 }
 
 func (c *cloud) Exists(ctx context.Context, m *machinev1.Machine) (bool, error) {
@@ -63,9 +63,13 @@ func (c *cloud) Update(ctx context.Context, m *machinev1.Machine) error {
 	}
 	instance := c.instance(m)
 	providerID, state, named := "openstack:///"+instance, "ACTIVE", corev1.NodeAddress{Type: corev1.NodeHostName, Address: m.Name}
-	if c.aws {
+	switch c.platform {
+	case "AWS":
 		dns := fmt.Sprintf("ip-%s.ec2.internal", strings.ReplaceAll(address(instance), ".", "-"))
 		providerID, state, named = "aws:///us-east-1a/"+instance, "running", corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: dns}
+	case "GCP":
+		dns := instance + ".us-east4-a.c.project.internal"
+		providerID, state, named = "gce://project/us-east4-a/"+instance, "RUNNING", corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: dns}
 	}
 	before := client.MergeFrom(m.DeepCopy())
 	m.Spec.ProviderID = &providerID
@@ -75,7 +79,7 @@ func (c *cloud) Update(ctx context.Context, m *machinev1.Machine) error {
 	}
 	before = client.MergeFrom(m.DeepCopy())
 	m.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address(instance)}, named}
-	if c.aws {
+	if c.platform != "OpenStack" {
 		said := map[string]any{}
 		if m.Status.ProviderStatus != nil {
 			if err := json.Unmarshal(m.Status.ProviderStatus.Raw, &said); err != nil {
@@ -105,8 +109,8 @@ func (c *cloud) Delete(ctx context.Context, m *machinev1.Machine) error {
 
 // hold makes the instance this side's. To take what the other side has not let go of is recorded as just that.
 func (c *cloud) hold(ctx context.Context, m *machinev1.Machine) error {
-	// The provider of AWS says when it stands still. That of OpenStack cannot, so there it is waited for.
-	if !c.aws {
+	// The provider of AWS says when it stands still. The others cannot, so there it is waited for.
+	if c.platform != "AWS" {
 		if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 			record, err := c.record(ctx, m)
 			return record == nil || record.Data["holder"] != "ClusterAPI", err
@@ -159,11 +163,14 @@ func (c *cloud) instance(m *machinev1.Machine) string {
 	if m.Spec.ProviderID != nil && *m.Spec.ProviderID != "" {
 		return path.Base(*m.Spec.ProviderID)
 	}
-	if !c.aws {
-		return string(m.UID)
+	switch c.platform {
+	case "AWS":
+		digest := sha256.Sum256([]byte(m.UID))
+		return "i-" + hex.EncodeToString(digest[:])[:17]
+	case "GCP":
+		return m.Name
 	}
-	digest := sha256.Sum256([]byte(m.UID))
-	return "i-" + hex.EncodeToString(digest[:])[:17]
+	return string(m.UID)
 }
 
 // register plays the kubelet of the instance.

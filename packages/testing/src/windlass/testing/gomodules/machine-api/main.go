@@ -28,7 +28,7 @@ func main() {
 	klog.InitFlags(nil)
 	namespace := flag.String("namespace", "openshift-machine-api", "where the Machines are")
 	records := flag.String("cloud", "openshift-cluster-api", "where the records of instances are")
-	platform := flag.String("platform", "OpenStack", "whose instances are played: OpenStack or AWS")
+	platform := flag.String("platform", "OpenStack", "whose instances are played: OpenStack, AWS or GCP")
 	machines := flag.Bool("machines", true, "run the controllers of machines and drains; false: another program does")
 	port := flag.Int("webhook-port", 0, "port on loopback of the webhooks; 0: none")
 	certificates := flag.String("webhook-cert-dir", "", "folder with tls.crt and tls.key of the webhooks")
@@ -41,7 +41,7 @@ func main() {
 	must(0, configv1.Install(scheme))
 	config := ctrl.GetConfigOrDie()
 	// Not cached: what the cloud has just written it must read.
-	played := &cloud{client: must(client.New(config, client.Options{Scheme: scheme})), namespace: *records, aws: *platform == "AWS"}
+	played := &cloud{client: must(client.New(config, client.Options{Scheme: scheme})), namespace: *records, platform: *platform}
 	options := ctrl.Options{
 		Scheme:  scheme,
 		Metrics: metrics.Options{BindAddress: "0"},

@@ -83,7 +83,7 @@ def infrastructure_machine_simulator(
             # Live: a Machine that is seen too late would cost a second instance.
             found = await reader.see(capi.Machine, owner, namespace=namespace)
             named_by = found.object.spec.provider_id if isinstance(found, Present) else ""
-        instance = instance_named_by(named_by) or platform.instance(machine.metadata.uid)
+        instance = instance_named_by(named_by) or platform.instance(machine.metadata.name, machine.metadata.uid)
         record = await reader.see(InstanceRecord, instance, namespace=cloud)
         if instances.held_by_other(record, _SIDE):
             machine = await reader.see(platform.machine, name, namespace=namespace, live=True)

@@ -82,7 +82,7 @@ def machine_api_simulator(
         if not isinstance(machine, Present):
             return MachineApiSnapshot(platform=platform, machine=machine)
         named_by = machine.object.spec.provider_id or ""
-        instance = instance_named_by(named_by) or platform.instance(machine.metadata.uid)
+        instance = instance_named_by(named_by) or platform.instance(machine.metadata.name, machine.metadata.uid)
         record = await reader.see(InstanceRecord, instance, namespace=cloud)
         if instances.held_by_other(record, _SIDE):
             machine = await reader.see(mapi.Machine, name, namespace=namespace, live=True)

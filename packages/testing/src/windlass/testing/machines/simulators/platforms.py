@@ -1,7 +1,7 @@
 """The platforms that can be simulated: their kinds, and the fields of an instance on each.
 
-All fields of an instance are derived from its ID, and the ID from the uid of the object it was created for. So a
-simulator that is restarted goes on with the same instances, and a side that takes one over reports the same fields.
+All fields of an instance are derived from its ID, and the ID from the object it was created for. So a simulator that
+is restarted goes on with the same instances, and a side that takes one over reports the same fields.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from windlass.api import capa, capo, capo_cluster
+from windlass.api import capa, capg, capo, capo_cluster
 from windlass.api.meta import KubernetesObject
 
 Tree = dict[str, Any]
@@ -19,7 +19,7 @@ Tree = dict[str, Any]
 class SimulatedPlatform(Struct, frozen=True, kw_only=True):
     """One platform.
 
-    `instance(uid)` is the ID of the instance that is made for the object with that uid, `provider_id(instance)` what
+    `instance(name, uid)` is the ID of the instance that is made for that object, `provider_id(instance)` what
     Nodes and Machines call it. `spec(instance)`, `status(instance, name)` are the fields that the provider sets on the
     infrastructure machine `name` once its instance runs; `addresses(instance, name)` those that both APIs show.
     `provider_status(instance)` is what the Machine API says of it beside them. `reports_paused`: the provider has a
@@ -30,7 +30,7 @@ class SimulatedPlatform(Struct, frozen=True, kw_only=True):
     machine: type[KubernetesObject]
     machine_finalizer: str
     reports_paused: bool
-    instance: Callable[[str], str]
+    instance: Callable[[str, str], str]
     instance_state: str
     provider_id: Callable[[str], str]
     addresses: Callable[[str, str], list[Tree]]
@@ -76,12 +76,17 @@ def _aws_addresses(instance: str, _: str) -> list[Tree]:
     return [{"type": "InternalIP", "address": address(instance)}, {"type": "InternalDNS", "address": dns}]
 
 
+def _gcp_addresses(instance: str, _: str) -> list[Tree]:
+    dns = f"{instance}.us-east4-a.c.project.internal"
+    return [{"type": "InternalIP", "address": address(instance)}, {"type": "InternalDNS", "address": dns}]
+
+
 OPENSTACK = SimulatedPlatform(
     name="OpenStack",
     machine=capo.OpenStackMachine,
     machine_finalizer="openstackmachine.infrastructure.cluster.x-k8s.io",
     reports_paused=False,
-    instance=lambda uid: uid,
+    instance=lambda _, uid: uid,
     instance_state="ACTIVE",
     provider_id=lambda instance: f"openstack:///{instance}",
     addresses=_openstack_addresses,
@@ -99,7 +104,7 @@ AWS = SimulatedPlatform(
     machine=capa.AWSMachine,
     machine_finalizer="awsmachine.infrastructure.cluster.x-k8s.io",
     reports_paused=True,
-    instance=lambda uid: f"i-{hashlib.sha256(uid.encode()).hexdigest()[:17]}",
+    instance=lambda _, uid: f"i-{hashlib.sha256(uid.encode()).hexdigest()[:17]}",
     instance_state="running",
     provider_id=_aws_provider_id,
     addresses=_aws_addresses,
@@ -115,5 +120,27 @@ AWS = SimulatedPlatform(
     cluster_status={"ready": True},
 )
 
-PLATFORMS = {platform.name: platform for platform in (OPENSTACK, AWS)}
+# The instance has the name of the machine, in both APIs: whoever comes second finds it.
+GCP = SimulatedPlatform(
+    name="GCP",
+    machine=capg.GCPMachine,
+    machine_finalizer="gcpmachine.infrastructure.cluster.x-k8s.io",
+    reports_paused=False,
+    instance=lambda name, _: name,
+    instance_state="RUNNING",
+    provider_id=lambda instance: f"gce://project/us-east4-a/{instance}",
+    addresses=_gcp_addresses,
+    spec=lambda instance: {"providerID": f"gce://project/us-east4-a/{instance}"},
+    status=lambda instance, name: {
+        "ready": True,
+        "instanceState": "RUNNING",
+        "addresses": _gcp_addresses(instance, name),
+    },
+    provider_status=lambda instance: {"instanceId": instance, "instanceState": "RUNNING"},
+    cluster=capg.GCPCluster,
+    cluster_finalizer="gcpcluster.infrastructure.cluster.x-k8s.io",
+    cluster_status={"ready": True},
+)
+
+PLATFORMS = {platform.name: platform for platform in (OPENSTACK, AWS, GCP)}
 """By the name that `Infrastructure.status.platformStatus.type` has."""
