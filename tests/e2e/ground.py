@@ -75,11 +75,18 @@ PROVIDER_SPECS: Mapping[str, Tree] = {
         "tags": [{"name": "kubernetes.io/cluster/c", "value": "owned"}],
         "userDataSecret": {"name": "worker-user-data"},
     },
+    "GCP": {
+        **EXAMPLES["GCP"].provider_spec,
+        "credentialsSecret": {"name": "gcp-cloud-credentials"},
+        "labels": {"team": "docks"},
+        "tags": ["c-worker"],
+    },
 }
 """What a user of the Machine API would write on each platform."""
 
 INFRA_SPECS: Mapping[str, Mapping[str, Any]] = {
     "OpenStack": EXAMPLES["OpenStack"].infra_spec,
+    "GCP": EXAMPLES["GCP"].infra_spec,
     "AWS": {
         "ami": {"id": "ami-0123456789abcdef0"},
         "instanceType": "m6i.large",

@@ -891,7 +891,7 @@ _MIRRORING = (
         ("        or (key in platform.infra_machine_mutable and not covers(", "        or (False and not covers("),
     ),
     *_in(
-        "machine_sync/platforms/__init__.py",
+        "machine_sync/platforms/openstack/__init__.py",
         "machine_sync/test_upgrade.py",
         ("    conversion=2,\n", ""),
     ),
@@ -4584,6 +4584,86 @@ _REMOVING_IMAGES = (
     ),
 )
 
+_ON_GOOGLE_CLOUD = (
+    *_in(
+        "machine_sync/platforms/gcp/disks.py",
+        "machine_sync/conversion/test_gcp.py",
+        ("if len(boots) != 1:", "if not boots:"),
+        ("device_type=disk.type or STANDARD", "device_type=disk.type or None"),
+        ("if key is not None and key != root.key:", "if key is not None and root.key is None:"),
+        ("if key is not None and disk.encryption_key != root_key:", "if key is not None and root_key is None:"),
+        ("if disk.labels and disk.labels != config.labels:", "if disk.labels and not config.labels:"),
+        ("(of_image and size == 0)", "size == 0"),
+        ("ADDITIONAL_SIZE if disk.size is None else disk.size", "disk.size or ADDITIONAL_SIZE"),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/keys.py",
+        "machine_sync/conversion/test_gcp.py",
+        ("{kms.project_id or project}", "{project}"),
+        (" or key.supplied_key is not None", ""),
+        ("parts = _NAME.fullmatch(name)", "parts = _NAME.match(name)"),
+        ("not _ACCEPTED_ACCOUNT.search(account)", "not account"),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/images.py",
+        "machine_sync/conversion/test_gcp.py",
+        ("return _OF_WEBHOOK.fullmatch(image) is not None", "return False"),
+        ("(None, full) if is_family(full) else (full or None, None)", "(full or None, None)"),
+        ("image = given or family", "image = family or given"),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/labels_and_tags.py",
+        "machine_sync/conversion/test_gcp.py",
+        ("if inherited.get(key) != value}", "if key not in inherited}"),
+        ("return {**merged, cluster_label(cluster): OWNED} if cluster else merged", "return merged"),
+        ("not (key == own and value == OWNED)", "key != own"),
+        ("[tag for tag in dict.fromkeys(tags) if tag not in implied]", "list(dict.fromkeys(tags))"),
+        ("'control-plane' if control_plane else 'node'", "'node'"),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/cluster.py",
+        "machine_sync/conversion/test_gcp.py",
+        ("cluster.network.host_project or cluster.project", "cluster.project"),
+        ("interface.project_id or config.project_id or cluster.spec.project", "interface.project_id or project"),
+        ("if is_control_plane(machine) and (", "if ("),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/accelerators.py",
+        "machine_sync/conversion/test_gcp.py",
+        ("count=gpu.count or 1", "count=gpu.count"),
+        ("        return TERMINATE\n    if policy", "        return policy\n    if policy"),
+        ('place["project"] not in (None, project)', 'place["project"] != project'),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/losses.py",
+        "machine_sync/conversion/test_gcp.py",
+        (" and not may_stop:", ":"),
+        ("        if value == DISABLED:\n", "        if value == SPOT:\n"),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/comparison.py",
+        "machine_sync/conversion/test_gcp.py",
+        ('        elif is_of_webhook(image):\n            canonical["image"] = ""\n', ""),
+        ('if isinstance(kms, dict) and not kms.get("projectID"):', "if isinstance(kms, dict):"),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/__init__.py",
+        "machine_sync/conversion/test_gcp.py",
+        ('("userDataSecret", "restartPolicy", "shieldedInstanceConfig")', '("userDataSecret", "restartPolicy")'),
+    ),
+    *_in(
+        "machine_sync/platforms/gcp/to_machine_api.py",
+        "machine_sync/conversion/test_gcp.py",
+        ('zone.rpartition("-")[0] != region', "not zone.startswith(region)"),
+        ("spec.preemptible and not is_spot", "spec.preemptible"),
+    ),
+    *_in(
+        "machine_sync/activation.py",
+        "machine_sync/test_activation.py",
+        ("if isinstance(infra_cluster, NotServedKind):", "if infra_cluster is None:"),
+    ),
+)
+
 MUTATIONS: tuple[Mutation, ...] = (
     *_WRITING,
     *_CALLING,
@@ -4610,4 +4690,5 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_SHOWING_IN_BROWSERS,
     *_ASKING_INFORMERS,
     *_INSTALLING,
+    *_ON_GOOGLE_CLOUD,
 )

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from windlass.machine_sync.platforms import PLATFORMS, Platform
-from windlass.testing.machines.simulators.platforms import AWS, OPENSTACK, SimulatedPlatform
+from windlass.testing.machines.simulators.platforms import AWS, GCP, OPENSTACK, SimulatedPlatform
 
 from ...unit.machine_sync.trees import PROVIDER_SPEC
 
@@ -23,10 +23,14 @@ class Example(Struct, frozen=True, kw_only=True):
     provider_spec: Mapping[str, Any]
     provider_id: str
     """How provider IDs begin; the rest names an instance."""
+    machine_spec: Mapping[str, Any] = {}
+    """What its Machines of Cluster API say, beside what all do."""
     described: Mapping[str, Any] = {}
     """What the cluster says about its platform, beside its type."""
     size: str
     """The field that says how large the machine is, in the spec of the infra machine and in the provider spec."""
+    size_in_machine_api: str = ""
+    """Its name in the provider spec, if that is another one."""
 
     @property
     def name(self) -> str:
@@ -34,7 +38,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
     def provider_size(self, mirror: Tree) -> str:
         """The `size` that the mirror's provider spec says."""
-        found: str = mirror["spec"]["providerSpec"]["value"][self.size]
+        found: str = mirror["spec"]["providerSpec"]["value"][self.size_in_machine_api or self.size]
         return found
 
 
@@ -76,5 +80,41 @@ EXAMPLES = {
         provider_id="aws:///us-east-1a/i-",
         described={"aws": {"region": "us-east-1"}},
         size="instanceType",
+    ),
+    "GCP": Example(
+        platform=PLATFORMS["GCP"],
+        simulated=GCP,
+        infra_spec={
+            "instanceType": "n2-standard-4",
+            "subnet": "sub",
+            "image": "projects/coreos/global/images/rhcos-1",
+            "rootDeviceSize": 128,
+        },
+        cluster_spec={"project": "project", "region": "us-east4"},
+        provider_spec={
+            "apiVersion": "machine.openshift.io/v1beta1",
+            "kind": "GCPMachineProviderSpec",
+            "disks": [
+                {
+                    "autoDelete": True,
+                    "boot": True,
+                    "sizeGb": 128,
+                    "type": "pd-ssd",
+                    "image": "projects/coreos/global/images/rhcos-1",
+                }
+            ],
+            "networkInterfaces": [{"network": "default", "subnetwork": "sub"}],
+            "serviceAccounts": [{"email": "default", "scopes": ["https://www.googleapis.com/auth/cloud-platform"]}],
+            "machineType": "n2-standard-4",
+            "region": "us-east4",
+            "zone": "us-east4-a",
+            "projectID": "project",
+            "userDataSecret": {"name": "worker-user-data"},
+        },
+        provider_id="gce://project/us-east4-a/",
+        machine_spec={"failureDomain": "us-east4-a"},
+        described={"gcp": {"projectID": "project", "region": "us-east4"}},
+        size="instanceType",
+        size_in_machine_api="machineType",
     ),
 }

@@ -82,7 +82,7 @@ def describe_cluster(plane: BlockingAccess, *, platform: str) -> None:
         {"apiVersion": group, "kind": "DNS", "metadata": {"name": "cluster"}, "spec": {"baseDomain": "example.com"}},
         {"apiVersion": group, "kind": "Infrastructure", "metadata": {"name": "cluster"}, "spec": {}},
     )
-    described = {"type": platform, **({"aws": {"region": "us-east-1"}} if platform == "AWS" else {})}
+    described = {"type": platform, **EXAMPLES[platform].described}
     status = {"status": {"infrastructureName": CLUSTER, "platformStatus": described}}
     path = f"/apis/{group}/infrastructures/cluster/status"
     plane.rest.request("PATCH", path, status, content_type=MERGE_PATCH)
@@ -230,6 +230,7 @@ class Stage:
             "clusterName": CLUSTER,
             "bootstrap": {"dataSecretName": "worker-user-data"},
             "infrastructureRef": {"apiGroup": infra.group, "kind": infra.kind, "name": name},
+            **self.example.machine_spec,
         }
 
     async def adoptable(self, name: str, *, authority: str = "ClusterAPI", **metadata: Any) -> Tree:

@@ -71,7 +71,7 @@ def test_a_platform_that_is_left_out_is_not_granted() -> None:
         rules = [rule for one in rbac.documents(**chosen) for rule in one.get("rules", ())]
         return {resource for rule in rules for resource in rule.get("resources", ())}
 
-    assert resources() - resources(platforms=["OpenStack"]) == {
+    assert resources() - resources(platforms=["OpenStack", "GCP"]) == {
         *("awsclusters", "awsmachines", "awsmachines/status", "awsmachinetemplates")
     }
 
@@ -94,4 +94,4 @@ def test_the_namespace_of_the_machine_api_counts_for_openstack_where_it_serves_t
 def test_a_platform_that_is_not_served_is_a_usage_error(name: str) -> None:
     result = CliRunner().invoke(cli, ["manifests", "rbac", "machine-sync", "--platform", name])
     assert result.exit_code != 0
-    assert "machine-sync serves AWS and OpenStack" in result.output
+    assert "machine-sync serves AWS, GCP and OpenStack" in result.output

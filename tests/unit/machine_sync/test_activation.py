@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
+from windlass.api import capg
 from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.api.meta import KubernetesObject, ObjectMeta
 from windlass.kube.control.permissions import rules
@@ -20,6 +21,7 @@ from windlass.machine_sync.activation import (
     Idle,
     Run,
     activation_permissions,
+    needed_cluster,
     verdict,
 )
 from windlass.testing.clock import VirtualLoop
@@ -54,7 +56,11 @@ GATE, OPENSTACK, VERSION = gate(entry()), platform("OpenStack"), version("4.22.0
 
 
 def decided(
-    *, gate: Tree | Seen[Any] = GATE, infrastructure: Tree | Seen[Any] = OPENSTACK, version: Tree | Seen[Any] = VERSION
+    *,
+    gate: Tree | Seen[Any] = GATE,
+    infrastructure: Tree | Seen[Any] = OPENSTACK,
+    version: Tree | Seen[Any] = VERSION,
+    infra_cluster: Seen[Any] | None = None,
 ) -> Run | Idle:
     def look(kind: type[Any], found: Tree | Seen[Any]) -> Seen[Any]:
         return seen(Object.of(kind, found)) if isinstance(found, dict) else found
@@ -63,11 +69,12 @@ def decided(
         gate=look(FeatureGate, gate),
         infrastructure=look(Infrastructure, infrastructure),
         version=look(ClusterVersion, version),
+        infra_cluster=infra_cluster,
     )
 
 
 class TestVerdict:
-    @pytest.mark.parametrize("name", ["AWS", "OpenStack"])
+    @pytest.mark.parametrize("name", ["AWS", "GCP", "OpenStack"])
     def test_an_enabled_gate_on_a_platform_that_is_served_runs(self, name: str) -> None:
         assert decided(infrastructure=platform(name)) == Run(name)
 
@@ -125,6 +132,20 @@ class TestVerdict:
     def test_what_cannot_be_read_is_a_reason_to_idle(self, field: str, missing: Any, why: str) -> None:
         reason: Any = {"gate": "FeatureGate", "infrastructure": "Platform"}[field]
         assert decided(**{field: missing}) == Idle(why, reason)
+
+    def test_google_cloud_idles_where_nobody_serves_its_kind_of_cluster(self) -> None:
+        found = decided(infrastructure=platform("GCP"), infra_cluster=NotServedKind("gcpclusters: no CRD"))
+        why = "platform GCP needs Cluster API's provider, and its kind of cluster is not there: gcpclusters: no CRD"
+        assert found == Idle(why, "Platform")
+        assert decided(infrastructure=platform("GCP"), infra_cluster=Absent()) == Run("GCP")
+
+    def test_only_google_cloud_needs_its_kind_of_cluster(self) -> None:
+        def needed(name: str) -> Any:
+            return needed_cluster(seen(Object.of(Infrastructure, platform(name))))
+
+        assert needed("GCP") == (capg.GCPCluster, "")
+        assert [needed(name) for name in ("AWS", "OpenStack", "PowerVS", "VSphere")] == [None] * 4
+        assert needed_cluster(Absent()) is None
 
     def test_verdicts_read_as_sentences(self) -> None:
         assert str(decided()) == "Machine sync runs: platform OpenStack"

@@ -39,9 +39,9 @@ KINDS: tuple[type[Any], ...] = (
 AUTHORITIES = pytest.mark.parametrize("authority", [MACHINE_API, CLUSTER_API])
 
 
-def earlier_part(machine: mapi.Machine, value: Any, infrastructure: Any) -> InfraMachinePart:
+def earlier_part(machine: mapi.Machine, value: Any, infrastructure: Any, cluster: Any) -> InfraMachinePart:
     """What an earlier conversion made of the same provider spec: another flavor, and a key."""
-    part = OPENSTACK.infra_machine_part(machine, value, infrastructure)
+    part = OPENSTACK.infra_machine_part(machine, value, infrastructure, cluster)
     return replace(part, spec=replace(part.spec, flavor=f"earlier-{part.spec.flavor}", ssh_key_name="earlier"))
 
 

@@ -12,7 +12,7 @@ from windlass.machine_sync.conversion.machine_set_to_cluster_api import cluster_
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.conversion.provider_spec import PATH
 from windlass.machine_sync.conversion.result import Conversion
-from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
+from windlass.machine_sync.platforms import AWS, GCP, OPENSTACK, POWERVS, Platform
 
 from .vectors import decode, plain
 
@@ -42,19 +42,25 @@ class Subject(NamedTuple):
 
 TAINTED: Tree = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
 TAINTED_THERE: Tree = {"taints": [{"key": "k", "effect": "NoSchedule", "propagation": "Always"}]}
-CLUSTER = {"AWS": {"spec": {"region": "r"}}}
+CLUSTER: dict[str, Tree] = {"AWS": {"spec": {"region": "r"}}, "GCP": {"spec": {"project": "p", "region": "r"}}}
+PLACE = {"AWS": {"aws": {"region": "r"}}, "GCP": {"gcp": {"region": "r", "projectID": "p"}}}
+MACHINE: dict[str, Tree] = {"GCP": {"spec": {"failureDomain": "r-a", "clusterName": "c"}}}
 INFRASTRUCTURES = {
     platform.name: msgspec.convert(
         {
             "status": {
                 "infrastructureName": "c",
-                "platformStatus": {"type": platform.name, **({"aws": {"region": "r"}} if platform is AWS else {})},
+                "platformStatus": {"type": platform.name, **PLACE.get(platform.name, {})},
             }
         },
         Infrastructure,
     )
-    for platform in (AWS, OPENSTACK, POWERVS)
+    for platform in (AWS, GCP, OPENSTACK, POWERVS)
 }
+KMS = {"name": "k", "keyRing": "r", "projectID": "p", "location": "l"}
+KEY = {"keyType": "Managed", "managedKey": {"kmsKeyName": "projects/p/locations/l/keyRings/r/cryptoKeys/k"}}
+ACCOUNT = "a@p.iam.gserviceaccount.com"
+OF_CLUSTER = {"kubernetes-io-cluster-c": "owned"}
 
 INFRA_SPECS: dict[str, tuple[Tree, ...]] = {
     "AWS": (
@@ -62,6 +68,39 @@ INFRA_SPECS: dict[str, tuple[Tree, ...]] = {
         {"ami": {"id": "a"}, "hostAffinity": "host", "hostID": "h-01234567"},
         {"ami": {"id": "a"}, "hostAffinity": "host", "dynamicHostAllocation": {}},
         {"ami": {"id": "a"}, "rootVolume": {"size": 9}, "nonRootVolumes": [{"deviceName": "d", "size": 9}]},
+    ),
+    "GCP": tuple(
+        {
+            "instanceType": "t",
+            "subnet": "s",
+            "image": "projects/p/global/images/i",
+            "ipForwarding": "Disabled",
+            "additionalLabels": OF_CLUSTER,
+            "rootDeviceType": "pd-ssd",
+            "serviceAccounts": {"email": "e", "scopes": ["s"]},
+            **more,
+        }
+        for more in (
+            {},
+            {"additionalDisks": [{"deviceType": "pd-ssd", "size": 128}]},
+            {
+                "rootDiskEncryptionKey": {**KEY, "kmsKeyServiceAccount": ACCOUNT},
+                "additionalDisks": [
+                    {
+                        "deviceType": "pd-ssd",
+                        "size": 128,
+                        "encryptionKey": {**KEY, "kmsKeyServiceAccount": ACCOUNT},
+                    }
+                ],
+            },
+            {"additionalMetadata": [{"key": "k"}], "additionalNetworkTags": ["t"]},
+            {"resourceManagerTags": [{"parentID": "p", "key": "k", "value": "v"}]},
+            {
+                "guestAccelerators": [{"count": 2, "type": "zones/r-a/acceleratorTypes/g"}],
+                "onHostMaintenance": "Terminate",
+            },
+            {"shieldedInstanceConfig": {"secureBoot": "Enabled", "integrityMonitoring": "Disabled"}},
+        )
     ),
     "OpenStack": tuple(
         {"image": {"filter": {"name": "i"}}, **more}
@@ -96,6 +135,33 @@ PROVIDER_SPECS: dict[str, tuple[Tree, ...]] = {
             ({}, {"blockDevices": [{"deviceName": "d", "ebs": {"volumeSize": 9}}], "iamInstanceProfile": {"id": "p"}}),
         )
     ),
+    "GCP": tuple(
+        {
+            "kind": "GCPMachineProviderSpec",
+            "apiVersion": "machine.openshift.io/v1beta1",
+            "disks": [
+                {"boot": True, "autoDelete": True, "image": "projects/p/global/images/i", "type": "pd-ssd"},
+                *data,
+            ],
+            "networkInterfaces": [{"network": "default", "subnetwork": "s"}],
+            "serviceAccounts": [{"email": "e", "scopes": ["s"]}],
+            "credentialsSecret": {"name": "gcp-cloud-credentials"},
+            "tags": ["c-node", "c"],
+            "machineType": "t",
+            "region": "r",
+            "zone": "r-a",
+            "projectID": "p",
+            **more,
+        }
+        for data, more in (
+            ([], {}),
+            ([{"autoDelete": True, "sizeGb": 128, "type": "pd-ssd"}], {}),
+            ([], {"gcpMetadata": [{"key": "k", "value": None}], "labels": {"k": "v"}}),
+            ([], {"resourceManagerTags": [{"parentID": "p", "key": "k", "value": "v"}]}),
+            ([], {"gpus": [{"count": 2, "type": "g"}], "onHostMaintenance": "Terminate"}),
+            ([], {"shieldedInstanceConfig": {"secureBoot": "Enabled", "integrityMonitoring": "Disabled"}}),
+        )
+    ),
     "OpenStack": tuple(
         {"image": "i", "flavor": "f", "cloudName": "o", "cloudsSecret": {"name": "s"}, **more}
         for more in (
@@ -122,10 +188,12 @@ def infra_spec(platform: Platform) -> Subject:
     kind: Any = platform.infra_machine
 
     def travel(spec: Tree) -> Trip:
-        there = platform.to_machine_api(capi.Machine(), decode(kind, {"spec": spec}), cluster_of(platform))
+        there = platform.to_machine_api(machine_of(platform), decode(kind, {"spec": spec}), cluster_of(platform))
         if there.machine is None:
             return Trip(there, None, None)
-        back = platform.to_cluster_api(there.machine, INFRASTRUCTURES[platform.name])
+        back = platform.to_cluster_api(
+            there.machine, INFRASTRUCTURES[platform.name], infra_cluster=cluster_of(platform)
+        )
         return Trip(there, back, _spec_of(back.infra_machine))
 
     return Subject(kind.RESOURCE.kind, type(kind().spec), "spec", travel, INFRA_SPECS[platform.name])
@@ -134,7 +202,7 @@ def infra_spec(platform: Platform) -> Subject:
 def provider_spec(platform: Platform) -> Subject:
     def travel(spec: Tree) -> Trip:
         machine = msgspec.convert({"spec": {"providerSpec": {"value": spec}}}, mapi.Machine)
-        there = platform.to_cluster_api(machine, INFRASTRUCTURES[platform.name])
+        there = platform.to_cluster_api(machine, INFRASTRUCTURES[platform.name], infra_cluster=cluster_of(platform))
         if there.machine is None:
             return Trip(there, None, None)
         back = platform.to_machine_api(there.machine, there.infra_machine, cluster_of(platform))
@@ -147,6 +215,10 @@ def provider_spec(platform: Platform) -> Subject:
 
 def _spec_of(made: Any) -> Tree | None:
     return None if made is None else plain(made.spec)
+
+
+def machine_of(platform: Platform) -> capi.Machine:
+    return msgspec.convert(MACHINE.get(platform.name, {}), capi.Machine)
 
 
 def cluster_of(platform: Platform) -> Any:
@@ -195,8 +267,8 @@ def set_of_machine_api(spec: Tree) -> Trip:
 
 
 SUBJECTS = (
-    *(infra_spec(platform) for platform in (AWS, OPENSTACK, POWERVS)),
-    *(provider_spec(platform) for platform in (AWS, OPENSTACK, POWERVS)),
+    *(infra_spec(platform) for platform in (AWS, GCP, OPENSTACK, POWERVS)),
+    *(provider_spec(platform) for platform in (AWS, GCP, OPENSTACK, POWERVS)),
     Subject("Machine of Cluster API", capi.MachineSpec, "spec", machine_of_cluster_api, ({}, TAINTED_THERE)),
     Subject("Machine of the Machine API", mapi.MachineSpec, "spec", machine_of_machine_api, ({}, TAINTED)),
     Subject(

@@ -351,5 +351,5 @@ def test_the_platform_is_that_of_the_parts_or_the_cluster() -> None:
     assert machine_set_to_cluster_api(mapi.MachineSet(), None).error == unsupported
     mixed = machine_set_to_machine_api(capi.MachineSet(), capa.AWSMachineTemplate(), capo_cluster.OpenStackCluster())
     assert mixed.error == "unexpected InfraCluster type, expected AWSCluster, got OpenStackCluster"
-    swapped = machine_set_to_machine_api(capi.MachineSet(), capa.AWSMachine(), capa.AWSCluster())  # type: ignore[arg-type]
+    swapped = machine_set_to_machine_api(capi.MachineSet(), capa.AWSMachine(), capa.AWSCluster())
     assert swapped.error == "unexpected InfraMachineTemplate type, expected AWSMachineTemplate, got AWSMachine"

@@ -73,7 +73,7 @@ def provider_part(
 
 
 def infra_machine_part(
-    machine: mapi.Machine, config: ToyProviderSpec, infrastructure: Infrastructure | None
+    machine: mapi.Machine, config: ToyProviderSpec, infrastructure: Infrastructure | None, cluster: ToyCluster | None
 ) -> InfraMachinePart:
     found = Findings()
     if config.size == "huge":

@@ -6,10 +6,11 @@ import importlib
 import pytest
 
 from windlass.api import capa, capi, capibm, capo, capo_cluster
-from windlass.machine_sync.conversion import InfraCluster, InfraMachine, to_machine_api
+from windlass.api.meta import KubernetesObject
+from windlass.machine_sync.conversion import to_machine_api
 from windlass.machine_sync.platforms import PLATFORMS, platform_of_kind, platform_of_type
 
-PARTS: list[tuple[InfraMachine, InfraCluster]] = [
+PARTS: list[tuple[KubernetesObject, KubernetesObject]] = [
     (capa.AWSMachine(), capa.AWSCluster()),
     (capo.OpenStackMachine(), capo_cluster.OpenStackCluster()),
     (capibm.IBMPowerVSMachine(), capibm.IBMPowerVSCluster()),
@@ -17,7 +18,7 @@ PARTS: list[tuple[InfraMachine, InfraCluster]] = [
 
 
 @pytest.mark.parametrize(("infra_machine", "infra_cluster"), PARTS)
-def test_each_missing_part_is_the_same_error(infra_machine: InfraMachine, infra_cluster: InfraCluster) -> None:
+def test_each_missing_part_is_the_same_error(infra_machine: KubernetesObject, infra_cluster: KubernetesObject) -> None:
     machine, cluster = type(infra_machine).__name__, type(infra_cluster).__name__
     expected = f"provided Machine, {machine} and {cluster} can not be nil"
     reference = capi.MachineSpec(infrastructure_ref=capi.ContractReference(kind=machine))
@@ -35,7 +36,7 @@ def test_without_any_hint_the_platform_is_an_error() -> None:
 def test_parts_of_two_platforms_are_an_error() -> None:
     mixed = to_machine_api(capi.Machine(), capa.AWSMachine(), capo_cluster.OpenStackCluster())
     assert mixed.error == "unexpected InfraCluster type, expected AWSCluster, got OpenStackCluster"
-    swapped = to_machine_api(capi.Machine(), capa.AWSCluster(), capa.AWSMachine())  # type: ignore[arg-type]
+    swapped = to_machine_api(capi.Machine(), capa.AWSCluster(), capa.AWSMachine())
     assert swapped.error == "unexpected InfraMachine type, expected AWSMachine, got AWSCluster"
 
 

@@ -189,7 +189,7 @@ def test_each_machine_fails_or_succeeds_by_itself() -> None:
         "Machine/broken": ("spec.version: expected str, got int (in YAML, quote it) (input:2)",),
         "Machine/unknown": (
             'spec.infrastructureRef.kind: "MetalMachine" is not supported, '
-            "only AWSMachine, OpenStackMachine, IBMPowerVSMachine",
+            "only AWSMachine, GCPMachine, OpenStackMachine, IBMPowerVSMachine",
         ),
         "Machine/poisoned": ("OpenStackMachine/poisoned-infra: spec.flavor: expected str | null, got array (input:8)",),
         "Machine/good": (),
@@ -265,7 +265,7 @@ def test_a_set_must_refer_to_a_template() -> None:
     bad["spec"]["template"]["spec"]["infrastructureRef"]["kind"] = "OpenStackMachine"
     assert outcome(bad, infra_cluster()).errors == (
         'spec.template.spec.infrastructureRef.kind: "OpenStackMachine" is not supported, '
-        "only AWSMachineTemplate, OpenStackMachineTemplate, IBMPowerVSMachineTemplate",
+        "only AWSMachineTemplate, GCPMachineTemplate, OpenStackMachineTemplate, IBMPowerVSMachineTemplate",
     )
     [error] = outcome({"kind": "MachineSet", "metadata": {"name": "ms"}, "spec": {}}).errors
     assert error.startswith("apiVersion: missing, and no Cluster API MachineSet by its content; ")

@@ -71,8 +71,8 @@ def test_a_platform_that_nobody_says_or_knows_is_an_error() -> None:
     [error] = outcome(bare, infrastructure(None)).errors
     assert error.startswith("the Infrastructure has no status.platformStatus.type, and the provider spec no kind")
     assert kinds(outcome(bare, infrastructure())) == ["Machine", "OpenStackMachine"]
-    [error] = outcome(machine(), infrastructure("GCP")).errors
-    assert error == 'the Infrastructure has platform "GCP", supported are AWS, OpenStack, PowerVS'
+    [error] = outcome(machine(), infrastructure("Azure")).errors
+    assert error == 'the Infrastructure has platform "Azure", supported are AWS, GCP, OpenStack, PowerVS'
 
 
 def test_machines_of_cluster_api_are_ignored_and_of_other_versions_errors() -> None:

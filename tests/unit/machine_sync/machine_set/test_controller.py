@@ -47,11 +47,11 @@ def test_a_template_of_nobody_wakes_nobody() -> None:
     assert woken(capo.OpenStackMachineTemplate, template("mine", made_for=None)) == []
 
 
-def test_an_infra_cluster_wakes_the_sets_in_it() -> None:
-    assert woken(capo_cluster.OpenStackCluster, INFRA_CLUSTER, cluster_api=CAPI_SET) == ["ms"]
-    assert (
-        woken(capo_cluster.OpenStackCluster, changed(INFRA_CLUSTER, metadata__name="other"), cluster_api=CAPI_SET) == []
-    )
+def test_an_infra_cluster_wakes_the_sets_in_it_and_those_that_may_have_no_mirror_because_of_it() -> None:
+    alone = {"machine_api": None, "cluster_api": CAPI_SET}
+    assert woken(capo_cluster.OpenStackCluster, INFRA_CLUSTER, **alone) == ["ms"]
+    assert woken(capo_cluster.OpenStackCluster, changed(INFRA_CLUSTER, metadata__name="other"), **alone) == []
+    assert woken(capo_cluster.OpenStackCluster, INFRA_CLUSTER) == ["ms"]
 
 
 def test_the_end_of_a_machine_wakes_the_set_that_it_held_and_nothing_else_of_it_does() -> None:

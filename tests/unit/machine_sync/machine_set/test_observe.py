@@ -75,13 +75,13 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
         {"machine_api": None, "cluster_api": CAPI_SET},
         {*NOT_CONVERTED, *NOT_REFERRED_TO},
     ),
-    "to be mirrored in Cluster API": ({"templates": (MADE,)}, NOT_REFERRED_TO),
-    "behind the Machine API": ({"cluster_api": CAPI_SET, "templates": (MADE,)}, NOT_REFERRED_TO),
+    "to be mirrored in Cluster API": ({"templates": (MADE,)}, {"template"}),
+    "behind the Machine API": ({"cluster_api": CAPI_SET, "templates": (MADE,)}, {"template"}),
     "behind Cluster API": (
         {"machine_api": BEHIND_CLUSTER_API, "cluster_api": CAPI_SET, "templates": (MADE,)},
         {"cluster"},
     ),
-    "the first of Cluster API": ({"machine_api": BEHIND_CLUSTER_API}, NOT_REFERRED_TO),
+    "the first of Cluster API": ({"machine_api": BEHIND_CLUSTER_API}, {"template"}),
     "deleted in the Machine API": (
         {
             "machine_api": GOING,
@@ -114,7 +114,7 @@ CASES: Final[dict[str, tuple[Tree, set[str]]]] = {
     ),
     "on its way to Cluster API": (
         {"machine_api": changed(MIGRATING, spec__authoritativeAPI="ClusterAPI"), "cluster_api": CAPI_SET},
-        NOT_REFERRED_TO,
+        {"template"},
     ),
     "on its way to the Machine API": ({"machine_api": MIGRATING, "cluster_api": CAPI_SET}, {"cluster"}),
 }

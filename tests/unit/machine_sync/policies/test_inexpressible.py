@@ -21,6 +21,7 @@ from windlass.api.meta import without_nulls
 from windlass.machine_sync.conversion.machine_to_machine_api import ProviderPart
 from windlass.machine_sync.platforms import AWS, OPENSTACK, POWERVS, Platform
 from windlass.machine_sync.platforms.openstack.ports import network_places
+from windlass.machine_sync.platforms.samples import NO_SAMPLES, Form
 from windlass.machine_sync.policies.inexpressible import (
     Field,
     fields,
@@ -28,7 +29,6 @@ from windlass.machine_sync.policies.inexpressible import (
     machine_prober,
     machine_set_prober,
 )
-from windlass.machine_sync.policies.samples import NO_SAMPLES, Form
 
 Tree = dict[str, Any]
 

@@ -54,4 +54,4 @@ def test_a_platform_can_be_left_out() -> None:
 def test_a_platform_that_is_not_served_is_a_usage_error() -> None:
     result = CliRunner().invoke(cli, ["manifests", "policies", "machine-sync", "--platform=PowerVS"])
     assert result.exit_code != 0
-    assert "machine-sync serves AWS and OpenStack" in result.output
+    assert "machine-sync serves AWS, GCP and OpenStack" in result.output

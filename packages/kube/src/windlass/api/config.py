@@ -30,6 +30,26 @@ class OpenStackPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_onl
     load_balancer: OpenStackPlatformLoadBalancer | None = None
 
 
+class GCPResourceLabel(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    key: str = always(str)
+    value: str = always(str)
+
+
+class GCPResourceTag(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    parent_id: str = always(str, name="parentID")
+    key: str = always(str)
+    value: str = always(str)
+
+
+class GCPPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Labels and tags are those of all resources of the cluster."""
+
+    project_id: str = always(str, name="projectID")
+    region: str = always(str)
+    resource_labels: list[GCPResourceLabel] = field(default_factory=list)
+    resource_tags: list[GCPResourceTag] = field(default_factory=list)
+
+
 class PowerVSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     region: str = always(str)
     zone: str = always(str)
@@ -37,10 +57,11 @@ class PowerVSPlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=
 
 
 class PlatformStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
-    """Where the cluster runs: `type` (AWS, OpenStack, PowerVS, None, ...) says which of the others is set."""
+    """Where the cluster runs: `type` (AWS, GCP, OpenStack, PowerVS, None, ...) says which of the others is set."""
 
     type: str = always(str)
     aws: AWSPlatformStatus | None = None
+    gcp: GCPPlatformStatus | None = None
     openstack: OpenStackPlatformStatus | None = None
     powervs: PowerVSPlatformStatus | None = None
 

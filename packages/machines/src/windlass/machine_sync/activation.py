@@ -9,7 +9,8 @@ serves the platform. Otherwise it idles: the process is ready, waits, and report
 | no entry of status.featureGates for the desired version, and more or fewer than one entry | idle |
 | MachineAPIMigration not among the enabled gates of that entry | idle |
 | Infrastructure `cluster` missing, or without a platform type | idle |
-| platform is not AWS or OpenStack | idle |
+| platform is not `SERVED` | idle |
+| platform needs its cluster kind (`platform_list`), and the API server does not serve that | idle |
 | else | run |
 
 Source: github.com/openshift/api config/v1 (the entry is per release, and during an update there are two).
@@ -31,11 +32,10 @@ from windlass.kube.control.permissions import Permission, permission
 from windlass.kube.control.seen import NotServedKind, Present, Seen, Unreadable, seen
 from windlass.kube.logger import Logger
 from windlass.kube.process.pool import CachePool
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
+from windlass.machine_sync.platform_list import LISTED, SERVED
 
 FEATURE_GATE = "MachineAPIMigration"
-
-SERVED = ("AWS", "OpenStack")
-"""Platforms whose machines are synchronized. PowerVS has conversions, but idles, as in OpenShift's own controller."""
 
 
 class Run(Struct, frozen=True):
@@ -62,9 +62,16 @@ class Idle(Struct, frozen=True):
 
 
 def verdict(
-    *, infrastructure: Seen[Infrastructure], gate: Seen[FeatureGate], version: Seen[ClusterVersion]
+    *,
+    infrastructure: Seen[Infrastructure],
+    gate: Seen[FeatureGate],
+    version: Seen[ClusterVersion],
+    infra_cluster: Seen[Any] | None = None,
 ) -> Run | Idle:
-    """The verdict, from the three objects that decide (Infrastructure and FeatureGate `cluster`, ClusterVersion)."""
+    """The verdict, from the three objects that decide (Infrastructure and FeatureGate `cluster`, ClusterVersion).
+
+    `infra_cluster` is the object that `needed_cluster` names; None if it names none.
+    """
     if not isinstance(gate, Present):
         return Idle(_cannot_read("FeatureGate cluster", gate), "FeatureGate")
     entry = _entry(gate.object, version)
@@ -83,7 +90,20 @@ def verdict(
         )
     if status.type not in SERVED:
         return Idle(f"not implemented for platform {status.type}, nothing to do", "Platform")
+    if isinstance(infra_cluster, NotServedKind):
+        why = f"platform {status.type} needs Cluster API's provider, and its kind of cluster is not there"
+        return Idle(f"{why}: {infra_cluster.why}", "Platform")
     return Run(status.type)
+
+
+def needed_cluster(infrastructure: Seen[Infrastructure]) -> tuple[type[KubernetesObject], str] | None:
+    """The kind and the name of the infra cluster, if Machine sync runs only where its kind is served."""
+    if not isinstance(infrastructure, Present):
+        return None
+    status = infrastructure.object.status
+    listed = LISTED.get(status.platform_status.type) if status.platform_status is not None else None
+    kind = listed.cluster_kind if listed is not None else None
+    return (kind(), status.infrastructure_name) if kind is not None else None
 
 
 def _entry(gate: FeatureGate, version: Seen[ClusterVersion]) -> FeatureGateDetails | str:
@@ -113,9 +133,10 @@ def activation_permissions() -> tuple[Permission, ...]:
 
 
 class Activation:
-    """Follows the three objects and calls `start(platform)` and `stop()` as the verdict changes.
+    """Follows the objects that decide, and calls `start(platform)` and `stop()` as the verdict changes.
 
-    A change of platform is a stop and a start. `latest` is the last verdict, None before the first.
+    A change of platform is a stop and a start. `latest` is the last verdict, None before the first. `namespace` is that
+    of Cluster API, in which the infra cluster is.
     """
 
     def __init__(
@@ -124,7 +145,9 @@ class Activation:
         *,
         start: Callable[[str], Awaitable[None]],
         stop: Callable[[], Awaitable[None]],
+        namespace: str = CLUSTER_API_NAMESPACE,
     ) -> None:
+        self._namespace = namespace
         self.latest: Run | Idle | None = None
         self._pool = pool
         self._caches: dict[type[KubernetesObject], Cache[Any]] = {}
@@ -135,13 +158,11 @@ class Activation:
 
     async def run(self) -> None:
         """Follow until cancelled. The caches are the pool's, which its owner closes."""
-        for kind in WATCHED:
-            self._caches[kind] = self._pool.acquire(Watch(kind, lambda found: (found.name,)))
-            self._caches[kind].subscribe(lambda _: self._changed.set())
-        for cache in self._caches.values():
-            await cache.wait_settled()
+        await self._settled(*(Watch(kind, lambda found: (found.name,)) for kind in WATCHED))
         while True:
             self._changed.clear()
+            if (needed := needed_cluster(self._look(Infrastructure, "cluster"))) and needed[0] not in self._caches:
+                await self._settled(Watch(needed[0], lambda found: (found.name,), namespace=self._namespace))
             await self._follow(self._ask())
             await self._changed.wait()
 
@@ -149,9 +170,19 @@ class Activation:
         """For readiness: until there is a verdict, it is unknown whether this process works."""
         return {"activation": "" if self.latest else "the feature gate has not been read yet"}
 
+    async def _settled(self, *watches: Watch[Any]) -> None:
+        for watch in watches:
+            self._caches[watch.kind] = self._pool.acquire(watch)
+            self._caches[watch.kind].subscribe(lambda _: self._changed.set(), returned=self._changed.set)
+        for watch in watches:
+            await self._caches[watch.kind].wait_settled()
+
     def _ask(self) -> Run | Idle:
+        infrastructure = self._look(Infrastructure, "cluster")
+        needed = needed_cluster(infrastructure)
         return verdict(
-            infrastructure=self._look(Infrastructure, "cluster"),
+            infrastructure=infrastructure,
+            infra_cluster=self._look(*needed) if needed else None,
             gate=self._look(FeatureGate, "cluster"),
             version=self._look(ClusterVersion, "version"),
         )

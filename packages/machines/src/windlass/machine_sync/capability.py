@@ -9,6 +9,7 @@ from windlass.capability.capability import Capability
 from windlass.capability.conventions.settings import Settings
 from windlass.machine_sync.cli import names, sides
 from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE, MACHINE_API_NAMESPACE
+from windlass.machine_sync.platform_list import SERVED, named
 
 if TYPE_CHECKING:
     from windlass.capability.installation import Installation
@@ -20,7 +21,7 @@ platform_option = click.option(
     "platforms",
     multiple=True,
     metavar="NAME",
-    help="Only for the kinds of this platform (AWS, OpenStack); may be repeated. [default: all]",
+    help=f"Only for the kinds of this platform ({', '.join(SERVED)}); may be repeated. [default: all]",
 )
 
 
@@ -42,12 +43,11 @@ def _install(
     platforms: tuple[str, ...] = (),
     takes_taints: bool = False,
 ) -> "Installation":
-    from windlass.machine_sync.activation import SERVED
     from windlass.machine_sync.constants import Namespaces
     from windlass.machine_sync.installation import installation
 
     if odd := sorted(set(platforms) - set(SERVED)):
-        raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {' and '.join(SERVED)}")
+        raise click.UsageError(f"--platform {', '.join(odd)}: machine-sync serves {named(SERVED)}")
     places = Namespaces(machine_api_namespace, cluster_api_namespace)
     return installation(home=home, namespaces=places, platforms=platforms or SERVED, takes_taints=takes_taints)
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from windlass.capability.installation import HOME, Installation, account
 from windlass.capability.manifests.rights import ServiceAccount
 from windlass.kube.control.permissions import Declaration
-from windlass.machine_sync.activation import SERVED
 from windlass.machine_sync.constants import NAME, Namespaces
+from windlass.machine_sync.platform_list import SERVED
 
 if TYPE_CHECKING:
     from windlass.capability.manifests.policy import Policy

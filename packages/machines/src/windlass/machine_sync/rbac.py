@@ -17,9 +17,10 @@ from windlass.capability.installation import HOME, account, permissions_of
 from windlass.capability.manifests import Manifest, rights
 from windlass.capability.manifests.rights import ServiceAccount, Unread
 from windlass.kube.control.permissions import Declaration
-from windlass.machine_sync.activation import SERVED, activation_permissions
+from windlass.machine_sync.activation import activation_permissions
 from windlass.machine_sync.constants import LEASE_NAME, NAME, Namespaces
 from windlass.machine_sync.controllers import controllers
+from windlass.machine_sync.platform_list import SERVED
 from windlass.machine_sync.platforms import PLATFORMS
 
 DEFAULT_NAMESPACES: Final = Namespaces()

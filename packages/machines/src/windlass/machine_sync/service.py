@@ -83,4 +83,4 @@ def _activation(
 
     running: list[str] = []
 
-    return Activation(manager.pool, start=start, stop=stop)
+    return Activation(manager.pool, start=start, stop=stop, namespace=namespaces.cluster_api)

@@ -76,8 +76,8 @@ def command(sources: tuple[str, ...], *, target: str, status: bool, output: str,
     """Convert Machines and MachineSets from one API to the other, or OpenStack's objects between the versions of
     Cluster API's provider, without a cluster.
 
-    To machine-api: give Cluster API's Machines and MachineSets together with what they refer to, their AWSMachine,
-    OpenStackMachine or IBMPowerVSMachine (for a set, the template of those), and the cluster object of the platform.
+    To machine-api: give Cluster API's Machines and MachineSets together with what they refer to, their infrastructure
+    machine such as an AWSMachine (for a set, the template of those), and the cluster object of the platform.
 
     To cluster-api: give the Machine API's Machines and MachineSets together with the cluster's Infrastructure. The
     result has two objects for each: the second is its infrastructure machine or template.

@@ -67,8 +67,9 @@ from msgspec import UNSET, UnsetType
 
 # A module import, not `from ... import`: `platforms` imports submodules of this package, and either can be first.
 import windlass.machine_sync.platforms as _platforms
-from windlass.api import capa, capi, capibm, capo, capo_cluster, mapi
+from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
+from windlass.api.meta import KubernetesObject
 from windlass.machine_sync.conversion.field_errors import aggregate
 from windlass.machine_sync.conversion.machine_set_to_cluster_api import (
     ConvertedSetToClusterAPI,
@@ -81,18 +82,11 @@ from windlass.machine_sync.conversion.machine_set_to_machine_api import (
 from windlass.machine_sync.conversion.machine_to_cluster_api import ConvertedToClusterAPI
 from windlass.machine_sync.conversion.machine_to_machine_api import ConvertedToMachineAPI
 
-InfraMachine = capa.AWSMachine | capo.OpenStackMachine | capibm.IBMPowerVSMachine
-InfraTemplate = capa.AWSMachineTemplate | capo.OpenStackMachineTemplate | capibm.IBMPowerVSMachineTemplate
-InfraCluster = capa.AWSCluster | capo_cluster.OpenStackCluster | capibm.IBMPowerVSCluster
-
 __all__ = [
     "ConvertedSetToClusterAPI",
     "ConvertedSetToMachineAPI",
     "ConvertedToClusterAPI",
     "ConvertedToMachineAPI",
-    "InfraCluster",
-    "InfraMachine",
-    "InfraTemplate",
     "aggregate",
     "machine_set_to_cluster_api",
     "machine_set_to_machine_api",
@@ -103,8 +97,8 @@ __all__ = [
 
 def to_machine_api(
     machine: capi.Machine | None,
-    infra_machine: InfraMachine | None,
-    infra_cluster: InfraCluster | None,
+    infra_machine: KubernetesObject | None,
+    infra_cluster: KubernetesObject | None,
     *,
     infrastructure: Infrastructure | None = None,
 ) -> ConvertedToMachineAPI:
@@ -127,8 +121,8 @@ def to_machine_api(
 
 def machine_set_to_machine_api(
     machine_set: capi.MachineSet | None,
-    infra_template: InfraTemplate | None,
-    infra_cluster: InfraCluster | None,
+    infra_template: KubernetesObject | None,
+    infra_cluster: KubernetesObject | None,
     *,
     infrastructure: Infrastructure | None = None,
 ) -> ConvertedSetToMachineAPI:
@@ -152,7 +146,7 @@ def to_cluster_api(
     machine: mapi.Machine | None,
     infrastructure: Infrastructure | None,
     *,
-    infra_cluster: InfraCluster | UnsetType | None = UNSET,
+    infra_cluster: KubernetesObject | UnsetType | None = UNSET,
 ) -> ConvertedToClusterAPI:
     """The Cluster API Machine and infra machine for `machine`; never raises.
 
@@ -166,13 +160,19 @@ def to_cluster_api(
 
 
 def machine_set_to_cluster_api(
-    machine_set: mapi.MachineSet | None, infrastructure: Infrastructure | None
+    machine_set: mapi.MachineSet | None,
+    infrastructure: Infrastructure | None,
+    *,
+    infra_cluster: KubernetesObject | UnsetType | None = UNSET,
 ) -> ConvertedSetToClusterAPI:
-    """The Cluster API MachineSet and infra template for `machine_set`; never raises."""
+    """The Cluster API MachineSet and infra template for `machine_set`; never raises.
+
+    `infra_cluster` is that of `to_cluster_api`.
+    """
     platform = platform_of_infrastructure(infrastructure)
     if platform is None:
         return ConvertedSetToClusterAPI(errors=("error determining InfraMachineTemplate type, platform not supported",))
-    return cluster_api_machine_set(platform, machine_set, infrastructure)
+    return cluster_api_machine_set(platform, machine_set, infrastructure, infra_cluster=infra_cluster)
 
 
 def platform_of_infrastructure(infrastructure: Infrastructure | None) -> "_platforms.Platform | None":

@@ -5,6 +5,8 @@ The platform converts the machine template of a set like any Machine; the rest i
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UNSET, UnsetType
+
 from windlass.api import capi, mapi
 from windlass.api.config import Infrastructure
 from windlass.api.meta import LabelSelector, ObjectMeta, OwnerReference, SeverityCondition
@@ -62,16 +64,23 @@ class ConvertedSetToClusterAPI(Conversion, frozen=True, gc=False):
 
 
 def cluster_api_machine_set(
-    platform: "Platform", source: mapi.MachineSet | None, infrastructure: Infrastructure | None
+    platform: "Platform",
+    source: mapi.MachineSet | None,
+    infrastructure: Infrastructure | None,
+    *,
+    infra_cluster: Any | UnsetType = UNSET,
 ) -> ConvertedSetToClusterAPI:
-    """The MachineSet of Cluster API for `source`, and its infra template; pure, and never raises."""
+    """The MachineSet of Cluster API for `source`, and its infra template; pure, and never raises.
+
+    If `infra_cluster` is given, even as None, the Machines of the set must fit it too.
+    """
     if source is None:
         return ConvertedSetToClusterAPI(errors=("provided MachineSet can not be nil",))
     template = source.spec.template
     labels = template.metadata.labels
     meta = ObjectMeta(namespace=source.metadata.namespace, labels=labels, owner_references=_OWNERS)
     made = mapi.Machine(metadata=meta, spec=template.spec)
-    converted = platform.to_cluster_api(made, infrastructure)
+    converted = platform.to_cluster_api(made, infrastructure, infra_cluster=infra_cluster)
     cluster = infrastructure.status.infrastructure_name if infrastructure is not None else ""
     own_errors = [] if cluster else [no_infrastructure_name()]
     own_errors += unsupported_names("spec.template.metadata", template.metadata)

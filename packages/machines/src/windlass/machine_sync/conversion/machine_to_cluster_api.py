@@ -4,7 +4,7 @@ A platform converts the provider spec into the spec of its infra machine. The re
 and errors for fields that Cluster API cannot express.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -54,6 +54,8 @@ class ConvertedToClusterAPI(Conversion, frozen=True, gc=False):
 class InfraMachinePart(Struct, frozen=True, gc=False):
     """The platform's part of a Machine, and the spec and status of its infra machine; `status` may be None.
 
+    `labels` are for the Machine of Cluster API.
+
     Errors are reported in this order: those found in the provider spec, `status_errors`, those of the Machine's own
     fields, `provider_id_errors`.
     """
@@ -63,6 +65,7 @@ class InfraMachinePart(Struct, frozen=True, gc=False):
     status: Any = None
     failure_domain: str = ""
     user_data_secret: str = ""
+    labels: Mapping[str, str] = {}
     status_errors: list[FieldError] = []
     provider_id_errors: list[FieldError] = []
 
@@ -110,6 +113,7 @@ def cluster_api_machine(
     labels = {**cluster_api_labels(source.metadata.labels), **nested.labels}
     labels = {
         **(labels if of_a_set(source.metadata.owner_references) else without_tracking(labels)),
+        **infra.labels,
         CLUSTER_NAME_LABEL: cluster,
     }
     annotations = {

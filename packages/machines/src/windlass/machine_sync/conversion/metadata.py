@@ -67,6 +67,14 @@ _TRACKING: Final = frozenset({"app.kubernetes.io/instance", "app.kubernetes.io/m
 _NO_HOOKS: Final = mapi.LifecycleHooks()
 
 
+def is_control_plane(machine: mapi.Machine) -> bool:
+    """Whether the Machine belongs to the control plane, by its role or its owner."""
+    metadata = machine.metadata
+    return metadata.labels.get(ROLE_LABEL) == "master" or any(
+        owner.kind == "ControlPlaneMachineSet" for owner in metadata.owner_references
+    )
+
+
 def machine_api_labels(labels: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The labels of the Machine in the Machine API, and those of its Node (`spec.metadata`).
 

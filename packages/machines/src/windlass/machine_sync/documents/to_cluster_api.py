@@ -8,7 +8,7 @@ the documents, Machines must fit it too. Each Machine and MachineSet succeeds or
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from windlass.api import mapi
 from windlass.api.config import Infrastructure
@@ -50,8 +50,7 @@ def _machine(document: Document, index: DocumentIndex, referred: Referred, notes
     check_content(document, _MACHINE, notes, api=_API, is_one=value is not None)
     infrastructure = _infrastructure(document, index, referred, notes=notes)
     platform = _platform(infrastructure, value, notes)
-    found = index.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
-    cluster = UNSET if found is None else referred.decode(found, platform.infra_cluster)
+    cluster = _cluster(document, index, referred, platform=platform, infrastructure=infrastructure)
     converted = platform.to_cluster_api(machine, infrastructure, infra_cluster=cluster)
     results = () if converted.errors else (converted.machine, converted.infra_machine)
     needed = taints.needs_gate(converted.machine.spec.taints) if converted.machine is not None else ()
@@ -64,11 +63,20 @@ def _machine_set(document: Document, index: DocumentIndex, referred: Referred, n
     value = machine_set.spec.template.spec.provider_spec.value
     check_content(document, _SET, notes, api=_API, is_one=value is not None)
     infrastructure = _infrastructure(document, index, referred, notes=notes)
-    converted = cluster_api_machine_set(_platform(infrastructure, value, notes), machine_set, infrastructure)
+    platform = _platform(infrastructure, value, notes)
+    cluster = _cluster(document, index, referred, platform=platform, infrastructure=infrastructure)
+    converted = cluster_api_machine_set(platform, machine_set, infrastructure, infra_cluster=cluster)
     made = converted.machine_set
     results = () if made is None else (made, converted.infra_template)
     needed = taints.needs_gate(made.spec.template.spec.taints) if made is not None else ()
     return ConversionOutcome(document.title, results, converted.errors, (*converted.remarks, *needed), tuple(notes))
+
+
+def _cluster(
+    document: Document, index: DocumentIndex, referred: Referred, *, platform: Platform, infrastructure: Infrastructure
+) -> Any | UnsetType:
+    found = index.named_cluster(document, platform.infra_cluster, infrastructure.status.infrastructure_name)
+    return UNSET if found is None else referred.decode(found, platform.infra_cluster)
 
 
 def _infrastructure(

@@ -178,7 +178,7 @@ async def _plan(sight: MachineInspection, client: Api, places: Namespaces, *, ha
     """
     cluster_listing = ClusterListing(client)
     try:
-        sight.standing = await standing_of(cluster_listing)
+        sight.standing = await standing_of(cluster_listing, namespace=places.cluster_api)
         platform = replace(sight.standing.platform, takes_taints=has_taints)
         asked = deciders(cluster_listing, platform=platform, namespaces=places)
         decider = next((one for one in asked if one.kind == sight.row.kind), None)

@@ -164,9 +164,8 @@ def status(seen: MachineSnapshot, converted: Any, *, now: datetime) -> Merge | N
         return None
     observed: Mapping[str, Any] = found.tree.get("status") or {}
     desired: dict[str, Any] = tree(converted.status)
-    desired["conditions"] = conditions.merged_v1beta1(
-        observed.get("conditions"), desired.get("conditions") or [], now=now
-    )
+    if merged := conditions.merged_v1beta1(observed.get("conditions"), desired.get("conditions") or [], now=now):
+        desired["conditions"] = merged  # not every platform's infra machines have any
     return Merge(
         target=target(found),
         part="status",

@@ -60,6 +60,10 @@ def machine_set_controller(
     def everything(_: Object[Any]) -> Iterable[str]:
         return [machine_set.name for machine_set in reader.known(mapi.MachineSet, ALL, ALL)]
 
+    def of_infra_cluster(cluster: Object[Any]) -> Iterable[str]:
+        # Sets that have no mirror because they do not fit it name no cluster.
+        return {*everything(cluster), *indexed_by(BY_CLUSTER)(cluster)}
+
     ours, theirs = namespaces.machine_api, namespaces.cluster_api
     indexes = {BY_TEMPLATE: references.infra_template, BY_CLUSTER: references.cluster}
     return Controller(
@@ -78,7 +82,7 @@ def machine_set_controller(
                 )
             ),
             Watch(platform.infra_template, of_template, namespace=theirs, indexes={BY_SET: sets_of}),
-            Watch(platform.infra_cluster, indexed_by(BY_CLUSTER), namespace=theirs, when=spec_differs),
+            Watch(platform.infra_cluster, of_infra_cluster, namespace=theirs, when=spec_differs),
             # The owner of all mirrors: without it conversion fails, until it is created.
             Watch(capi.Cluster, everything, namespace=theirs, when=identity_differs),
             Watch(config.Infrastructure, lambda _: (), cache_only=True),

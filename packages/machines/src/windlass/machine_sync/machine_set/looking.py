@@ -127,7 +127,10 @@ def _from_machine_api(seen: MachineSetSnapshot) -> MachineSetSnapshot:
     infrastructure = seen.see(config.Infrastructure, INFRASTRUCTURE)
     seen = replace(seen, infrastructure=infrastructure)
     name = infrastructure.object.status.infrastructure_name if isinstance(infrastructure, Present) else ""
-    return replace(seen, cluster=seen.see(capi.Cluster, name, confirm=True)) if name else seen
+    if not name:
+        return seen
+    seen = replace(seen, infra_cluster=seen.see(seen.platform.infra_cluster, name))
+    return replace(seen, cluster=seen.see(capi.Cluster, name, confirm=True))
 
 
 def _with_templates(seen: MachineSetSnapshot) -> MachineSetSnapshot:

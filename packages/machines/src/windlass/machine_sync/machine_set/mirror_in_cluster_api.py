@@ -126,7 +126,8 @@ def _made(seen: MachineSetSnapshot, source: Present[mapi.MachineSet], *, paused:
     if not isinstance(seen.infrastructure, Present):
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {_no_infrastructure(seen)}")
     infrastructure = seen.infrastructure.object
-    converted = cluster_api_machine_set(seen.platform, source.object, infrastructure)
+    infra_cluster = seen.infra_cluster.object if isinstance(seen.infra_cluster, Present) else None
+    converted = cluster_api_machine_set(seen.platform, source.object, infrastructure, infra_cluster=infra_cluster)
     if converted.machine_set is None:
         return Fault(Reason.FAILED_TO_CONVERT_TO_CAPI, f"{_CONVERT}: {converted.error}", remedy=_REMEDY)
     name = infrastructure.status.infrastructure_name

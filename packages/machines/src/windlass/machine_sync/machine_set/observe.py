@@ -62,5 +62,6 @@ def _references(platform: Platform, cluster_api: Any, infrastructure: Any) -> li
             (platform.infra_cluster, spec.cluster_name),
         ]
     if isinstance(infrastructure, Present):
-        found.append((capi.Cluster, infrastructure.object.status.infrastructure_name))
+        name = infrastructure.object.status.infrastructure_name
+        found += [(capi.Cluster, name), (platform.infra_cluster, name)]
     return [(kind, name) for kind, name in found if name]

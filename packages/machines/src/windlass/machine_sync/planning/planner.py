@@ -16,7 +16,7 @@ def planner(namespaces: Namespaces, *, takes_taints: bool = False) -> Planner:
     """For machines in `namespaces`; `takes_taints`: see `Platform`."""
 
     async def ground(reader: Reader, *, whole: bool) -> Ground:
-        standing = await standing_of(reader)
+        standing = await standing_of(reader, namespace=namespaces.cluster_api)
         platform = replace(standing.platform, takes_taints=takes_taints)
         deciding = partial(deciders, platform=platform, namespaces=namespaces)
         # A must-gather has no FeatureGate, so its absence means nothing there.

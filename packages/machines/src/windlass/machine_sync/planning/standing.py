@@ -6,7 +6,9 @@ from windlass.api.config import ClusterVersion, FeatureGate, Infrastructure
 from windlass.capability.planning import NoGround
 from windlass.kube.control.seen import NotServedKind, Present, Reader, Seen, Unreadable
 from windlass.kube.errors import Forbidden
-from windlass.machine_sync.activation import FEATURE_GATE, SERVED, Idle, verdict
+from windlass.machine_sync.activation import FEATURE_GATE, Idle, needed_cluster, verdict
+from windlass.machine_sync.constants import CLUSTER_API_NAMESPACE
+from windlass.machine_sync.platform_list import SERVED, named
 from windlass.machine_sync.platforms import PLATFORMS, Platform
 
 
@@ -25,17 +27,22 @@ class Standing(Struct, frozen=True):
     idle: str = ""
 
 
-async def standing_of(reader: Reader) -> Standing:
-    """Read the three objects that decide. Raises NoPlatform, and KubeErrors of reading the Infrastructure."""
+async def standing_of(reader: Reader, *, namespace: str = CLUSTER_API_NAMESPACE) -> Standing:
+    """Read the objects that decide; the infra cluster is in `namespace`.
+
+    Raises NoPlatform, and KubeErrors of reading the Infrastructure.
+    """
     infrastructure = await reader.see(Infrastructure, "cluster")
     platform = _platform(infrastructure)
     try:
         gate = await reader.see(FeatureGate, "cluster")
         version = await reader.see(ClusterVersion, "version")
+        needed = needed_cluster(infrastructure)
+        cluster = await reader.see(*needed, namespace=namespace, confirm=True) if needed else None
     except Forbidden:
         # This does not change the plan, only whether Machine sync would carry it out.
         return Standing(platform, None)
-    found = verdict(infrastructure=infrastructure, gate=gate, version=version)
+    found = verdict(infrastructure=infrastructure, gate=gate, version=version, infra_cluster=cluster)
     return Standing(platform, gate, idle=found.why if isinstance(found, Idle) else "")
 
 
@@ -66,6 +73,6 @@ def _platform(infrastructure: Seen[Infrastructure]) -> Platform:
     if name not in SERVED:
         raise NoPlatform(
             f"Machine sync does not serve platform {name} (status.platformStatus.type of Infrastructure cluster), "
-            f"only {' and '.join(SERVED)}: nothing is ever done there"
+            f"only {named(SERVED)}: nothing is ever done there"
         )
     return PLATFORMS[name]

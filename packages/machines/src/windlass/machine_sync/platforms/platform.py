@@ -22,6 +22,7 @@ from windlass.machine_sync.conversion.machine_to_machine_api import (
 )
 from windlass.machine_sync.conversion.provider_spec import provider_spec
 from windlass.machine_sync.conversion.unmarshal import GoNames
+from windlass.machine_sync.platforms.samples import NO_SAMPLES, Samples
 
 
 def _fits_any_cluster(machine: mapi.Machine, config: Any, infra_cluster: Any) -> list[FieldError]:
@@ -40,7 +41,8 @@ class Platform(Struct, frozen=True, kw_only=True):
 
     * `provider_part(machine, infra machine, infra cluster, infrastructure)`: the platform's part of a Machine API
       Machine; `infrastructure` None: it is not known.
-    * `infra_machine_part(machine, provider spec, infrastructure)`: the platform's part of a Cluster API Machine.
+    * `infra_machine_part(machine, provider spec, infrastructure, infra cluster)`: the platform's part of a Cluster API
+      Machine; the infra cluster is None if it is not known.
     * `cluster_errors(machine, provider spec, infra cluster)`: why a Machine API Machine does not fit the infra
       cluster, which is None if it does not exist.
     * `canonical_provider_spec(tree)`: normalizes a provider spec (a plain JSON tree), so that specs with the same
@@ -60,6 +62,8 @@ class Platform(Struct, frozen=True, kw_only=True):
     `provider_spec_leftovers` are fields of a provider spec that conversion may not know. Where conversion leaves them
     empty, a mirror keeps its own value.
 
+    `samples` are for the policies: valid values of fields that do not accept any.
+
     `takes_taints`: Cluster API propagates the taints of Machines on this cluster, and admits them (`mirroring.taints`).
     """
 
@@ -71,7 +75,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     provider_status: type[Struct] | None = None
     go_names: GoNames
     provider_part: Callable[[capi.Machine, Any, Any, Infrastructure | None], ProviderPart]
-    infra_machine_part: Callable[[mapi.Machine, Any, Infrastructure | None], InfraMachinePart]
+    infra_machine_part: Callable[[mapi.Machine, Any, Infrastructure | None, Any], InfraMachinePart]
     cluster_errors: Callable[[mapi.Machine, Any, Any], list[FieldError]] = _fits_any_cluster
     canonical_provider_spec: Callable[[Any], Any] = _as_it_is
     provider_spec_leftovers: tuple[str, ...] = ()
@@ -81,6 +85,7 @@ class Platform(Struct, frozen=True, kw_only=True):
     infra_machine_reports_pause: bool | None = True
     takes_taints: bool = False
     conversion: int = 1
+    samples: Samples = NO_SAMPLES
 
     def to_machine_api(
         self,
@@ -117,7 +122,7 @@ class Platform(Struct, frozen=True, kw_only=True):
             return ConvertedToClusterAPI(errors=tuple(map(str, read)))
         return cluster_api_machine(
             machine,
-            self.infra_machine_part(machine, config, infrastructure),
+            self.infra_machine_part(machine, config, infrastructure, None if infra_cluster is UNSET else infra_cluster),
             kind=self.infra_machine,
             infrastructure=infrastructure,
             unfit=() if infra_cluster is UNSET else self.cluster_errors(machine, config, infra_cluster),

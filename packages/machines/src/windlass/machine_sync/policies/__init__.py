@@ -32,8 +32,8 @@ from collections.abc import Iterable
 from windlass.capability.manifests import Manifest
 from windlass.capability.manifests.policy import Policy
 from windlass.capability.manifests.rights import ServiceAccount
-from windlass.machine_sync.activation import SERVED
 from windlass.machine_sync.constants import Namespaces
+from windlass.machine_sync.platform_list import SERVED
 from windlass.machine_sync.platforms import PLATFORMS
 from windlass.machine_sync.policies import bookkeeping, creation, mirrors, transition, unsupported
 from windlass.machine_sync.rbac import DEFAULT_NAMESPACES, DEFAULT_SERVICE_ACCOUNT

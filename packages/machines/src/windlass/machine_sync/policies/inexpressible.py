@@ -19,13 +19,21 @@ from windlass.api import capi
 from windlass.kube import decoding
 from windlass.machine_sync.conversion.machine_set_to_machine_api import machine_api_machine_set
 from windlass.machine_sync.platforms import Platform
-from windlass.machine_sync.policies.samples import CORE, NO_SAMPLES, PLATFORMS, Form, Samples
+from windlass.machine_sync.platforms.samples import NO_SAMPLES, Form, Samples
 
 Tree = dict[str, Any]
 Reports = Callable[[Tree], bool]
 """Whether conversion reports anything about a spec."""
 Make = Callable[[Any], Tree]
 """A whole spec around one of its parts."""
+
+_CORE: Final[Tree] = {
+    "bootstrap.configRef": {"kind": "x", "name": "x", "apiGroup": "x"},
+    "deletion.nodeDeletionTimeoutSeconds": 10,
+    "taints": [{"key": "x", "effect": "NoSchedule", "propagation": "Always"}],
+    "taints[].propagation": "Always",
+}
+"""Values of a Machine's fields that do not accept any."""
 
 
 class Step(Struct, frozen=True):
@@ -59,34 +67,42 @@ class Prober(Struct, frozen=True):
 def infra_machine_prober(platform: Platform) -> Prober:
     """For the spec of the platform's infra machine, which is that of its template too."""
     kind: Any = platform.infra_machine
+    samples = platform.samples
     (spec,) = (_bare(one.type) for one in _fields(kind) if one.encode_name == "spec")
     assert isinstance(spec, inspect.StructType)
 
     def reports(tree: Tree) -> bool:
         machine = kind(spec=decoding.convert(tree, spec.cls))
-        converted = platform.to_machine_api(capi.Machine(), machine, platform.infra_cluster())
+        around = decoding.convert({"spec": samples.machine}, capi.Machine)
+        converted = platform.to_machine_api(around, machine, _cluster(platform))
         return bool(converted.errors or converted.remarks)
 
-    return Prober(spec.cls, reports, PLATFORMS.get(platform.name, NO_SAMPLES))
+    return Prober(spec.cls, reports, samples)
 
 
 def machine_prober(platform: Platform) -> Prober:
     """For the spec of a Machine, which is that of a MachineSet's template too. All platforms give the same answer."""
-    return Prober(capi.MachineSpec, lambda tree: _set_reports(platform, {"template": {"spec": tree}}), CORE)
+    machine = platform.samples.machine
+    samples = Samples(base=machine, values={**_CORE, **machine})
+    return Prober(capi.MachineSpec, lambda tree: _set_reports(platform, {"template": {"spec": tree}}), samples)
 
 
 def machine_set_prober(platform: Platform) -> Prober:
     """For the spec of a MachineSet, less its template."""
-    skipped = Samples(skip=frozenset({"template"}))
+    skipped = Samples(base={"template": {"spec": platform.samples.machine}}, skip=frozenset({"template"}))
     return Prober(capi.MachineSetSpec, lambda tree: _set_reports(platform, tree), skipped)
 
 
 def _set_reports(platform: Platform, spec: Tree) -> bool:
     machine_set = capi.MachineSet(spec=decoding.convert(spec, capi.MachineSetSpec))
-    base = PLATFORMS.get(platform.name, NO_SAMPLES).base
-    infra: Any = decoding.convert({"spec": {"template": {"spec": base}}}, platform.infra_template)
-    converted = machine_api_machine_set(platform, machine_set, infra, infra_cluster=platform.infra_cluster())
+    samples = platform.samples
+    infra: Any = decoding.convert({"spec": {"template": {"spec": samples.base}}}, platform.infra_template)
+    converted = machine_api_machine_set(platform, machine_set, infra, infra_cluster=_cluster(platform))
     return bool(converted.errors or converted.remarks)
+
+
+def _cluster(platform: Platform) -> Any:
+    return decoding.convert({"spec": platform.samples.cluster}, platform.infra_cluster)
 
 
 def fields(prober: Prober) -> list[Field]:
@@ -99,7 +115,7 @@ def fields(prober: Prober) -> list[Field]:
     if prober.reports(base):
         raise ValueError(
             f"conversion cannot express even {prober.spec.__name__} {base}: give the platform a base in "
-            "windlass.machine_sync.policies.samples"
+            "its folder of windlass.machine_sync.platforms"
         )
     return list(_walk(prober, prober.spec, (), make=lambda tree: {**base, **tree}))
 

@@ -73,11 +73,11 @@ def _towards_cluster_api(candidate: Candidate, found: Any) -> Answers:
         yield Answer.UNKNOWN, f"Infrastructure cluster cannot be read: {why}"
         return
     infrastructure = there(candidate.infrastructure)
+    cluster = UNSET if hidden(candidate.infra_cluster) else there(candidate.infra_cluster)
     if candidate.kind is mapi.MachineSet:
-        in_set = machine_set_to_cluster_api(found, infrastructure)
+        in_set = machine_set_to_cluster_api(found, infrastructure, infra_cluster=cluster)
         yield from _answers(in_set.errors, in_set.remarks)
         return
-    cluster = UNSET if hidden(candidate.infra_cluster) else there(candidate.infra_cluster)
     converted = to_cluster_api(found, infrastructure, infra_cluster=cluster)
     yield from _answers(converted.errors, converted.remarks)
 

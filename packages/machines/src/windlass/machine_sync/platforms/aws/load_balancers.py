@@ -8,21 +8,13 @@ from typing import Final
 
 from windlass.api import capa, mapi, mapi_aws
 from windlass.machine_sync.conversion.field_errors import FieldError, invalid, invalid_json
-from windlass.machine_sync.conversion.metadata import ROLE_LABEL
+from windlass.machine_sync.conversion.metadata import is_control_plane
 from windlass.machine_sync.conversion.provider_spec import PATH
 
 TYPES: Final = {"classic": "classic", "elb": "classic", "nlb": "network"}
 """Types of the Machine API by those of Cluster API; others, and no type, have no counterpart."""
 
 _PATH: Final = f"{PATH}.loadBalancers"
-
-
-def is_control_plane(machine: mapi.Machine) -> bool:
-    """Whether the Machine belongs to the control plane, by its role or its owner."""
-    metadata = machine.metadata
-    return metadata.labels.get(ROLE_LABEL) == "master" or any(
-        owner.kind == "ControlPlaneMachineSet" for owner in metadata.owner_references
-    )
 
 
 def load_balancer_errors(

@@ -12,9 +12,9 @@ from windlass.api.meta import ObjectMeta, SeverityCondition
 from windlass.machine_sync.conversion.field_errors import FieldError, Findings, invalid, invalid_json
 from windlass.machine_sync.conversion.machine_status import converted_addresses
 from windlass.machine_sync.conversion.machine_to_cluster_api import InfraMachinePart
+from windlass.machine_sync.conversion.metadata import is_control_plane
 from windlass.machine_sync.conversion.provider_spec import PATH, provider_status
 from windlass.machine_sync.platforms.aws.host import host_fields
-from windlass.machine_sync.platforms.aws.load_balancers import is_control_plane
 from windlass.machine_sync.platforms.aws.provider_spec import GO_NAMES
 from windlass.machine_sync.platforms.aws.tags import tag_map
 from windlass.machine_sync.platforms.aws.volumes import volumes
@@ -63,7 +63,10 @@ _NOT_RUNNING: Final = [
 
 
 def infra_machine_part(
-    machine: mapi.Machine, config: mapi_aws.AWSMachineProviderConfig, infrastructure: Infrastructure | None
+    machine: mapi.Machine,
+    config: mapi_aws.AWSMachineProviderConfig,
+    infrastructure: Infrastructure | None,
+    infra_cluster: capa.AWSCluster | None,
 ) -> InfraMachinePart:
     """The AWSMachine, and the AWS-specific fields of the Cluster API Machine."""
     platform = infrastructure.status.platform_status if infrastructure is not None else None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from windlass.api import capo, mapi, mapi_openstack
+from windlass.api import capo, capo_cluster, mapi, mapi_openstack
 from windlass.api.config import Infrastructure
 from windlass.api.meta import ObjectMeta
 from windlass.machine_sync.constants import MACHINE_API_NAMESPACE
@@ -24,7 +24,10 @@ _GROUP: Final = "a reference: Cluster API creates no server group, so create it 
 
 
 def infra_machine_part(
-    machine: mapi.Machine, config: mapi_openstack.OpenstackProviderSpec, infrastructure: Infrastructure | None
+    machine: mapi.Machine,
+    config: mapi_openstack.OpenstackProviderSpec,
+    infrastructure: Infrastructure | None,
+    infra_cluster: capo_cluster.OpenStackCluster | None,
 ) -> InfraMachinePart:
     """The OpenStackMachine, and the OpenStack-specific fields of the Cluster API Machine."""
     found = Findings()

@@ -14,7 +14,10 @@ _NO_METADATA: Final = ObjectMeta()
 
 
 def infra_machine_part(
-    machine: mapi.Machine, config: mapi_powervs.PowerVSMachineProviderConfig, infrastructure: Infrastructure | None
+    machine: mapi.Machine,
+    config: mapi_powervs.PowerVSMachineProviderConfig,
+    infrastructure: Infrastructure | None,
+    infra_cluster: capibm.IBMPowerVSCluster | None,
 ) -> InfraMachinePart:
     """The IBMPowerVSMachine, and the PowerVS-specific fields of the Cluster API Machine."""
     found = Findings()
