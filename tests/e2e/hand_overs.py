@@ -13,7 +13,7 @@ from .claims import since
 from .ground import OTHER, Ground
 from .history import History
 
-ON_A_PLATFORM = pytest.mark.parametrize("platform", in_turn("AWS", "OpenStack"))
+ON_A_PLATFORM = pytest.mark.parametrize("platform", in_turn("AWS", "GCP", "OpenStack"))
 
 
 async def there_and_back(ground: Ground, name: str, authority: str) -> None:

@@ -61,7 +61,7 @@ def outcomes(report: dict[str, Any]) -> set[str]:
     return {item["result"]["outcome"] for item in report.values()}
 
 
-@pytest.mark.parametrize("platform", in_turn("AWS", "OpenStack"))
+@pytest.mark.parametrize("platform", in_turn("AWS", "GCP", "OpenStack"))
 async def test_a_fleet_is_moved_there_and_back(ground: Ground, actors: Actors) -> None:
     pool, alone = ground.name("pool"), ground.name("alone")
     async with ground.syncing():

@@ -37,7 +37,7 @@ def other_domain(number: int) -> Tree:
     return {"spec": {"failureDomain": f"elsewhere-{number}"}}
 
 
-@pytest.mark.parametrize("platform", in_turn("AWS", "OpenStack"))
+@pytest.mark.parametrize("platform", in_turn("AWS", "GCP", "OpenStack"))
 async def test_a_machine_changes_hands_and_back_and_its_mirror_is_nobodys_to_write(policed: Ground) -> None:
     name = policed.name("w-0")
     tries: list[int] = []

@@ -132,7 +132,7 @@ async def quiet(history: History, *names: str) -> None:
     await unchanged(lambda: len(states(history, *names)), what=f"silence about {names}")
 
 
-@pytest.mark.parametrize("platform", in_turn("AWS", "OpenStack"))
+@pytest.mark.parametrize("platform", in_turn("AWS", "GCP", "OpenStack"))
 async def test_what_the_set_writes_to_a_mirror_is_left_to_it(ground: Ground, actors: Actors) -> None:
     async with ground.syncing(), recorded(ground.stage) as history:
         await assert_not_fought_over(ground, CHANGES, history)

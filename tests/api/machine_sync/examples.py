@@ -33,12 +33,17 @@ class Example(Struct, frozen=True, kw_only=True):
     """Its name in the provider spec, if that is another one."""
 
     @property
+    def provider_field(self) -> str:
+        """The field of the provider spec that says it."""
+        return self.size_in_machine_api or self.size
+
+    @property
     def name(self) -> str:
         return self.platform.name
 
     def provider_size(self, mirror: Tree) -> str:
         """The `size` that the mirror's provider spec says."""
-        found: str = mirror["spec"]["providerSpec"]["value"][self.size_in_machine_api or self.size]
+        found: str = mirror["spec"]["providerSpec"]["value"][self.provider_field]
         return found
 
 

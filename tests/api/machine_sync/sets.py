@@ -1,6 +1,6 @@
 """MachineSets of both APIs on a real API server, as users make them, and ways to look at them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tests.waiting import eventually
@@ -9,14 +9,14 @@ from windlass.api.config import Infrastructure
 from windlass.machine_sync.constants import MACHINE_SET_LABEL
 
 from ...unit.machine_sync.trees import PROVIDER_SPEC
-from .examples import Tree
+from .examples import EXAMPLES, Tree
 from .stage import CLUSTER, Stage, condition
 
 NAME: Final = "workers"
 CORE_FINALIZER: Final = "cluster.x-k8s.io/machineset"
 MADE = {MACHINE_SET_LABEL: NAME}
 
-PROVIDER_SPECS: Final[dict[str, Tree]] = {
+PROVIDER_SPECS: Final[dict[str, Mapping[str, Any]]] = {
     "OpenStack": PROVIDER_SPEC,
     "AWS": {
         "apiVersion": "machine.openshift.io/v1beta1",
@@ -26,13 +26,14 @@ PROVIDER_SPECS: Final[dict[str, Tree]] = {
         "placement": {"availabilityZone": "us-east-1a", "region": "us-east-1"},
         "userDataSecret": {"name": "worker-user-data"},
     },
+    "GCP": EXAMPLES["GCP"].provider_spec,
 }
 
 
 async def ground(stage: Stage) -> None:
     """The cluster as it describes itself, its core Cluster and its infra cluster."""
     kind = stage.example.platform.infra_cluster.RESOURCE
-    described = {"type": stage.example.name, "aws": {"region": "us-east-1"}}
+    described = {"type": stage.example.name, **stage.example.described}
     await stage.singleton(Infrastructure, "cluster", {"infrastructureName": CLUSTER, "platformStatus": described})
     reference = {"apiGroup": kind.group, "kind": kind.kind, "name": CLUSTER}
     await stage.make(capi.Cluster, CLUSTER, {"infrastructureRef": reference})

@@ -232,7 +232,7 @@ async def somebody_deletes_the_mirror_by_force(stage: Stage) -> None:
 
 
 async def the_infra_machine_differs(stage: Stage) -> None:
-    value = {stage.example.size: "m1.huge"}
+    value = {stage.example.provider_field: "m1.huge"}
     await stage.patch(mapi.Machine, "w-0", {"spec": {"providerSpec": {"value": value}}})
 
 

@@ -44,7 +44,7 @@ from .stage import CLUSTER, Stage, condition, finalizers, held_by_us
 
 pytestmark = pytest.mark.plane
 
-BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
+EACH = pytest.mark.parametrize("platform", ["OpenStack", "AWS", "GCP"])
 
 
 def referred_to(machine_set: Tree) -> str:
@@ -53,7 +53,7 @@ def referred_to(machine_set: Tree) -> str:
 
 
 async def resize(stage: Stage, size: str) -> None:
-    provider_spec = {"providerSpec": {"value": {stage.example.size: size}}}
+    provider_spec = {"providerSpec": {"value": {stage.example.provider_field: size}}}
     await stage.patch(mapi.MachineSet, NAME, {"spec": {"template": {"spec": provider_spec}}})
 
 
@@ -112,7 +112,7 @@ async def still_after(stage: Stage) -> AsyncIterator[None]:
     assert await everything() == before
 
 
-@BOTH
+@EACH
 async def test_a_set_of_the_machine_api_gets_a_paused_mirror_with_a_template(stage: Stage) -> None:
     await ground(stage)
     async with still_after(stage), stage.syncing():
@@ -130,7 +130,7 @@ async def test_a_set_of_the_machine_api_gets_a_paused_mirror_with_a_template(sta
         assert made["metadata"]["labels"] == MADE
         assert {*made["metadata"]["annotations"]} == {PAUSED_ANNOTATION, MIRRORED_SPEC_ANNOTATION}
         assert referred_to(mirror) == made["metadata"]["name"]
-        assert size_of(stage, made) == PROVIDER_SPECS[stage.example.name][stage.example.size]
+        assert size_of(stage, made) == PROVIDER_SPECS[stage.example.name][stage.example.provider_field]
         assert mirror["spec"]["template"]["metadata"]["labels"]["node-role.kubernetes.io/worker"] == ""
         said = {one["type"]: one["status"] for one in mirror["status"]["conditions"]}
         assert said["ScalingUp"] == "True"
@@ -151,7 +151,7 @@ async def test_replicas_follow_in_spec_and_in_status(stage: Stage) -> None:
         await in_sync(stage, authority="MachineAPI")
 
 
-@BOTH
+@EACH
 async def test_another_provider_spec_is_another_template_and_a_users_own_stays(stage: Stage) -> None:
     await ground(stage)
     await infra_template(stage, "made-by-a-user")
@@ -188,7 +188,7 @@ async def test_a_set_of_cluster_api_is_followed_in_the_machine_api(stage: Stage)
         assert found["spec"]["selector"] == {"matchLabels": MADE}
 
 
-@BOTH
+@EACH
 async def test_another_template_is_another_provider_spec(stage: Stage) -> None:
     await ground(stage)
     await cluster_api_set(stage)
@@ -205,7 +205,7 @@ async def test_another_template_is_another_provider_spec(stage: Stage) -> None:
         assert set(await templates(stage)) == {"made-by-a-user", "larger"}
 
 
-@BOTH
+@EACH
 async def test_under_cluster_api_authority_the_first_set_is_made_and_not_paused(stage: Stage) -> None:
     await ground(stage)
     async with still_after(stage), stage.syncing():
@@ -342,7 +342,7 @@ async def test_a_missing_cluster_is_said_and_heals_when_it_comes(stage: Stage) -
         await in_sync(stage, authority="MachineAPI")
 
 
-@BOTH
+@EACH
 async def test_authority_moves_to_cluster_api_and_back(stage: Stage) -> None:
     await ground(stage)
     async with still_after(stage), stage.syncing():

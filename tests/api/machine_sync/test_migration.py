@@ -17,7 +17,7 @@ from .stage import CLUSTER, Stage, condition
 
 pytestmark = pytest.mark.plane
 
-BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
+EACH = pytest.mark.parametrize("platform", ["OpenStack", "AWS", "GCP"])
 MARKS = {PAUSED_ANNOTATION, AUTHORITY_ANNOTATION}
 
 
@@ -89,7 +89,7 @@ async def stays(stage: Stage) -> None:
         assert await stage.everything("w-0") == before
 
 
-@BOTH
+@EACH
 async def test_a_machine_of_the_machine_api_goes_to_cluster_api_and_back_twice(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
@@ -107,7 +107,7 @@ async def test_a_machine_of_the_machine_api_goes_to_cluster_api_and_back_twice(s
     await stays(stage)
 
 
-@BOTH
+@EACH
 async def test_a_machine_of_cluster_api_goes_to_the_machine_api_and_back(stage: Stage) -> None:
     await stage.cluster()
     await stage.source_set()
@@ -126,7 +126,7 @@ async def test_a_machine_of_cluster_api_goes_to_the_machine_api_and_back(stage: 
     await stays(stage)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("start", ["MachineAPI", "ClusterAPI"])
 async def test_a_user_who_changes_his_mind_on_the_way_gets_it_back(stage: Stage, start: str) -> None:
     other = {"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[start]

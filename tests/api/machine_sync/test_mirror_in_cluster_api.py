@@ -28,7 +28,7 @@ from .stage import CLUSTER, SET, Stage, condition, finalizers, held_by_us, stays
 
 pytestmark = pytest.mark.plane
 
-BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
+EACH = pytest.mark.parametrize("platform", ["OpenStack", "AWS", "GCP"])
 SUCCESS = "Successfully synchronized MAPI Machine to CAPI"
 
 
@@ -37,7 +37,7 @@ def annotations(found: Tree | None) -> Tree:
     return found["metadata"].get("annotations") or {}
 
 
-@BOTH
+@EACH
 async def test_a_machine_without_an_owner_gets_a_paused_mirror_of_the_cluster(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
@@ -61,7 +61,7 @@ async def test_a_machine_without_an_owner_gets_a_paused_mirror_of_the_cluster(st
     await stays(stage)
 
 
-@BOTH
+@EACH
 async def test_in_sync_it_stays_and_nothing_is_written(stage: Stage) -> None:
     """Defaults of the CRDs of Cluster API and its providers are no differences."""
     await stage.cluster()
@@ -101,7 +101,7 @@ async def newer_provider(stage: Stage) -> AsyncIterator[None]:
     await change(brand_new=False)
 
 
-@BOTH
+@EACH
 async def test_a_default_that_we_do_not_know_is_no_difference(stage: Stage, newer_provider: None) -> None:
     await stage.cluster()
     async with stage.syncing():
@@ -113,14 +113,14 @@ async def test_a_default_that_we_do_not_know_is_no_difference(stage: Stage, newe
     await stays(stage)
 
 
-@BOTH
+@EACH
 async def test_another_size_makes_the_infra_machine_anew(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():
         await stage.machine_of_machine_api("w-0")
         await stage.in_sync("w-0")
         before = await stage.get(stage.infra_kind, "w-0")
-        value = {stage.example.size: "huge"}
+        value = {stage.example.provider_field: "huge"}
         await stage.patch(mapi.Machine, "w-0", {"spec": {"providerSpec": {"value": value}}})
         machine = await stage.in_sync("w-0")
         after = await stage.get(stage.infra_kind, "w-0")
@@ -152,7 +152,7 @@ async def test_a_machine_of_a_control_plane_machine_set_is_refused(stage: Stage)
         assert await stage.get(capi.Machine, "w-0") is None
 
 
-@BOTH
+@EACH
 async def test_a_machine_of_a_set_belongs_to_the_twin(stage: Stage) -> None:
     await stage.cluster()
     await stage.source_set()
@@ -177,7 +177,7 @@ async def test_a_machine_of_a_set_belongs_to_the_twin(stage: Stage) -> None:
         assert again["metadata"]["ownerReferences"][0]["name"] == "w-0"
 
 
-@BOTH
+@EACH
 async def test_the_first_machine_of_cluster_api_is_not_paused(stage: Stage) -> None:
     await stage.cluster()
     async with stage.syncing():

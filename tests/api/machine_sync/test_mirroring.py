@@ -20,10 +20,10 @@ from .stage import CLUSTER, SET, SUCCESS, Stage, condition, finalizers, held_by_
 
 pytestmark = pytest.mark.plane
 
-BOTH = pytest.mark.parametrize("platform", ["OpenStack", "AWS"])
+EACH = pytest.mark.parametrize("platform", ["OpenStack", "AWS", "GCP"])
 
 
-@BOTH
+@EACH
 async def test_a_machine_of_a_set_with_a_twin_gets_a_mirror(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
@@ -54,7 +54,7 @@ async def test_a_machine_of_a_set_with_a_twin_gets_a_mirror(stage: Stage) -> Non
     assert held_by_us(there["infra"])
 
 
-@BOTH
+@EACH
 async def test_a_change_of_the_infra_machine_reaches_the_provider_spec(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
@@ -99,7 +99,7 @@ async def test_whenever_synchronized_is_true_the_status_is_there(stage: Stage) -
     assert {tree["status"].get("authoritativeAPI") for tree in true} == {"ClusterAPI"}
 
 
-@BOTH
+@EACH
 async def test_nothing_is_written_when_all_is_in_sync(stage: Stage) -> None:
     await stage.fleet()
     async with stage.syncing():
@@ -188,7 +188,7 @@ async def test_a_machine_whose_set_has_no_twin_is_not_touched_until_it_has(stage
         await stage.in_sync("w-0")
 
 
-@BOTH
+@EACH
 async def test_a_missing_infra_machine_is_said_and_heals_when_it_comes(stage: Stage, platform: str) -> None:
     await stage.fleet()
     await stage.machine("w-0", infra=False)
