@@ -293,6 +293,14 @@ def test_a_mirror_that_says_something_else_is_written(other: Tree) -> None:
     assert not same(GCP.canonical_provider_spec(observed), GCP.canonical_provider_spec(made))
 
 
+def test_a_key_of_another_project_is_another_key() -> None:
+    def keyed(project: str) -> Any:
+        key = {"kmsKey": {**KMS, "projectID": project}}
+        return GCP.canonical_provider_spec({**USUAL["provider_spec"], "disks": [{**BOOT, "encryptionKey": key}]})
+
+    assert keyed("quay-17") != keyed("other")
+
+
 def test_what_the_machine_apis_set_controller_writes_stays() -> None:
     disabled = {"shieldedInstanceConfig": {"secureBoot": "Disabled"}, "restartPolicy": "Never"}
     observed = over(USUAL["provider_spec"], disabled)
