@@ -44,10 +44,11 @@ from windlass.update_status.controller.alerts import Answer as NoAlerts
 from windlass.update_status.controller.alerts import FiringAlerts
 from windlass.update_status.controller.decide import decide
 from windlass.update_status.controller.snapshot import UpdateStatusSnapshot
-from windlass.update_status.document import Settled, write
+from windlass.update_status.document import NothingWritten, Settled, read, write
 from windlass.update_status.installation import installation
 from windlass.update_status.reading.building import releases_of
 from windlass.update_status.reading.kept import HOME
+from windlass.update_status.report import Node as ReportedNode
 from windlass.update_status.sources import Sources
 from windlass.update_status.times import of_datetime
 
@@ -252,13 +253,12 @@ async def _version(api: Api) -> str:
     return (await api.get(UpdateStatus, "cluster")).resource_version
 
 
-async def _nodes_written(api: Api) -> dict[str, Any]:
+async def _nodes_written(api: Api) -> dict[str, ReportedNode]:
     status = (await api.get(UpdateStatus, "cluster")).decode().status
-    masters = status.control_plane.informers if status.control_plane else ()
-    entries = [entry for one in masters for entry in one.insights]
-    workers = (entry for pool in status.worker_pools for one in pool.informers for entry in one.insights)
-    found: list[Any] = [*entries, *workers]
-    return {entry.insight.node.name: entry.insight.node for entry in found if entry.insight.node}
+    try:
+        return {node.name: node for pool in read(status, now=0).pools for node in pool.nodes}
+    except NothingWritten:
+        return {}
 
 
 async def _until_written(api: Api, nodes: int) -> None:

@@ -1358,6 +1358,34 @@ _REPORTING = (
         ("key=lambda one: -one[1].level", "key=lambda one: one[1].level"),
     ),
     *_in(
+        "update_status/document/rest.py",
+        "update_status/document/test_limits.py",
+        ("return known and not away and not node.updating and node.phase in _STATES", "return False"),
+        ("if one is not stood.get(node.name) and (why := trouble(one)):", "if False and (why := trouble(one)):"),
+        ("for updated in (True, False):", "for updated in (False, True):"),
+        ("if total <= MOST_BYTES:\n", "if True:\n"),
+        ("return before if before == one and before is not None else one", "return one"),
+    ),
+    *_in(
+        "update_status/document/rest.py",
+        "update_status/document/test_merging.py",
+        ("if before.state == state else None", ""),
+        ("if _REASONS.get(reason, reason) == state else None", ""),
+        ("seen = None if since else", "seen ="),
+        ("or written(writer.now)", "or None"),
+    ),
+    *_in(
+        "update_status/document/rest.py",
+        "update_status/document/test_round_trip.py",
+        (" and not node.updating and node.phase", " and node.phase"),
+        ("node.unavailable or node.degraded or", "node.degraded or"),
+    ),
+    *_in(
+        "update_status/controller/declare.py",
+        "update_status/controller/test_declare.py",
+        ("settled.size / BYTES_A_SECOND", "0.0"),
+    ),
+    *_in(
         "update_status/document/health_parts.py",
         "update_status/document/test_stored.py",
         ("before.first_seen_at or before.started_at", "before.first_seen_at"),
@@ -1392,7 +1420,8 @@ _REPORTING = (
     *_in(
         "update_status/document/pool_parts.py",
         "update_status/document/test_merging.py",
-        ("if before and seen == phase.reason else", "if before else"),
+        ('if condition_of(before.conditions, "Updating").reason == reason else None', ""),
+        ("return resting.step_started_at or resting.observed_since", "return None"),
     ),
     *_in(
         "update_status/document/limits.py",
@@ -4492,7 +4521,8 @@ _SIGNING_IMAGES = (
     *_in(
         "kube/control/pace.py",
         "kube/control/test_pace.py",
-        ("min(self.factor * writing, self.most)", "self.factor * writing"),
+        ("min(max(self.asked(), self.factor * writing), self.most)", "max(self.asked(), self.factor * writing)"),
+        ("max(self.asked(), self.factor * writing)", "self.factor * writing"),
     ),
     *_in(
         "model/reader.py",

@@ -230,3 +230,11 @@ def test_after_a_conflict_the_key_rests_too(world: World) -> None:
 def test_a_pace_does_not_go_back_in_time() -> None:
     with pytest.raises(ValueError, match="back in time"):
         Pace(floor=-1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "writing", "rest"),
+    [(0.0, 0.0, 1.0), (4.0, 0.0, 4.0), (4.0, 1.0, 5.0), (40.0, 0.0, 15.0), (0.0, 9.0, 15.0)],
+)
+def test_what_the_object_asks_for_is_a_rest_of_at_most_the_most(asked: float, writing: float, rest: float) -> None:
+    assert Pace(floor=1.0, factor=5.0, most=15.0, asked=lambda: asked).rest(writing) == rest

@@ -1,4 +1,4 @@
-"""What of a Node wakes the controller: its heartbeats do not."""
+"""What of a Node wakes the controller: its heartbeats do not. How long it rests between writes."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import pytest
 
 from windlass.api.core import Node
 from windlass.kube.object import Object
-from windlass.update_status.controller.declare import update_status_controller
+from windlass.update_status.controller.declare import pace_of, update_status_controller
+from windlass.update_status.document import Settled
 
 NODE: dict[str, Any] = {
     "apiVersion": "v1",
@@ -86,3 +87,14 @@ def test_another_change_does_not(path: str, value: Any) -> None:
 def test_a_node_that_comes_or_goes_wakes_it() -> None:
     assert when(None, Object.of(Node, NODE))
     assert when(Object.of(Node, NODE), None)
+
+
+@pytest.mark.parametrize(("kib", "seconds"), [(0, 1.0), (16, 1.0), (33, 33 / 32), (160, 5.0), (1000, 15.0)])
+def test_a_larger_object_is_written_less_often(kib: int, seconds: float) -> None:
+    settled = Settled()
+    settled.size = kib * 1024
+    assert pace_of(settled).rest(0.0) == seconds
+
+
+def test_a_server_that_is_slow_is_written_to_less_often_whatever_the_size() -> None:
+    assert pace_of(Settled()).rest(2.0) == 10.0

@@ -27,7 +27,7 @@ def worker(name: str, nodes: Iterable[Node]) -> Pool:
 
 
 def many(count: int, start: int = 0, **changes: Any) -> list[Node]:
-    return [node(name=f"n{number}", **changes) for number in range(start, start + count)]
+    return [node(name=f"n{number:04}", **changes) for number in range(start, start + count)]
 
 
 def with_pools(*pools: Pool) -> Report:
@@ -39,16 +39,46 @@ def truncated(status: UpdateStatusStatus) -> tuple[str, str]:
     return found.reason, found.message
 
 
-def test_updated_nodes_go_first_and_the_numbers_of_the_pool_stay_exact() -> None:
+def test_nodes_at_rest_have_no_insights_and_are_read_as_they_were() -> None:
     nodes = [*many(900, phase=Phase.UPDATED), *many(300, start=900, phase=Phase.DRAINING, updating=True)]
     whole = with_pools(worker("worker", nodes))
     status = write(whole, now=NOW)
-    (found,) = unobserved(read(status, now=NOW)).pools
-    assert found.summary == whole.pools[0].summary
-    assert len(found.nodes) == 1024 - 1
-    assert sum(one.phase is Phase.DRAINING for one in found.nodes) == 300
-    assert found.nodes == (*nodes[:723], *nodes[900:])
-    assert truncated(status) == ("LeftOut", "177 updated nodes of pool worker were left out")
+    assert unobserved(read(status, now=NOW)) == whole
+    (pool,) = status.worker_pools
+    assert [one.name for one in pool.nodes] == [one.name for one in nodes[:900]]
+    assert sum(entry.insight.node is not None for one in pool.informers for entry in one.insights) == 300
+    assert truncated(status) == ("AsExpected", "")
+    assert len(msgspec.json.encode(pool.nodes)) < 900 * 110
+
+
+def test_1000_nodes_at_rest_take_less_than_a_tenth_of_a_mebibyte() -> None:
+    nodes = many(1000, phase=Phase.UPDATED, since=NOW, version="4.15.0")
+    assert len(msgspec.json.encode(write(with_pools(worker("worker", nodes)), now=NOW))) < MEBIBYTE // 10
+
+
+def test_of_too_many_nodes_at_rest_updated_ones_go_first_and_operators_stay() -> None:
+    states = (*[State.UPDATED] * 20, *[State.PENDING] * 13)
+    operators = tuple(operator(f"o{number}", state=state) for number, state in enumerate(states))
+    long = [node(name=f"n{number:04}.{'x' * 60}.{'y' * 60}.{'z' * 60}") for number in range(2400)]
+    nodes = [structs.replace(one, phase=Phase.UPDATED) if place % 2 else one for place, one in enumerate(long)]
+    pools = (worker("a", nodes[:1200]), worker("b", nodes[1200:]))
+    whole = structs.replace(report(operators=operators), pools=pools)
+    status = write(whole, now=NOW)
+    found = read(status, now=NOW)
+    kept = [one for pool in found.pools for one in pool.nodes]
+    assert sum(one.phase is Phase.PENDING for one in kept) == 1200
+    assert [pool.summary for pool in found.pools] == [pool.summary for pool in pools]
+    said = [f"{1200 - len(pool.nodes)} nodes at rest of pool {pool.name} were left out" for pool in found.pools]
+    assert truncated(status) == ("LeftOut", "; ".join(said))
+    assert 400 * 1024 < sum(len(msgspec.json.encode(pool.nodes)) for pool in status.worker_pools) <= 448 * 1024
+    assert progress(found.control_plane, NOW) == progress(whole.control_plane, NOW)
+    assert write(whole, now=NOW, previous=status) == status
+
+
+def test_a_node_at_rest_whose_name_is_none_is_quarantined() -> None:
+    status = write(with_pools(worker("worker", [*many(2), node(name="Not a name")])), now=NOW)
+    assert [one.name for one in read(status, now=NOW).pools[0].nodes] == ["n0000", "n0001"]
+    assert truncated(status)[0] == "InvalidInsights"
     assert trouble(status) == ""
 
 
@@ -66,17 +96,6 @@ def test_insights_of_level_info_go_before_warnings_and_updated_operators() -> No
     assert truncated(status)[1] == "13 insights of level Info of the control plane were left out"
 
 
-def test_operators_stay_while_nodes_can_go_since_completion_follows_from_all_of_them() -> None:
-    states = (*[State.UPDATED] * 20, *[State.PENDING] * 13)
-    operators = tuple(operator(f"o{number}", state=state) for number, state in enumerate(states))
-    pools = tuple(worker(name, many(700, start=700 * place)) for place, name in enumerate("ab"))
-    whole = structs.replace(report(operators=operators), pools=pools)
-    status = write(whole, now=NOW)
-    assert len(read(status, now=NOW).control_plane.operators) == 33
-    assert progress(read(status, now=NOW).control_plane, NOW) == progress(whole.control_plane, NOW)
-    assert "nodes that wait of pool b were left out" in truncated(status)[1]
-
-
 def test_the_whole_object_stays_below_a_mebibyte() -> None:
     said = "x" * 2000
     nodes = [node(name=f"n{number}", degraded=True, why_degraded=said) for number in range(450)]
@@ -85,17 +104,15 @@ def test_the_whole_object_stays_below_a_mebibyte() -> None:
     assert len(msgspec.json.encode(status)) < MEBIBYTE
     assert write(with_pools(worker("worker", nodes), *pools), now=NOW, previous=status) == status
     in_pools = {pool.name: pool for pool in read(status, now=NOW).pools}
-    assert not in_pools["a"].nodes
-    assert in_pools["a"].summary.total == 300
+    assert len(in_pools["a"].nodes) == 300
     assert len(in_pools["worker"].nodes) < 450
-    assert "300 updated nodes of pool a were left out" in truncated(status)[1]
     assert "insights of pool worker were left out" in truncated(status)[1]
 
 
 def test_pools_and_cluster_version_stay_whatever_room_there_is() -> None:
     whole = with_pools(worker("worker", many(3)))
-    found = sections(whole, whole.pools, Before({}, Settled()), Writer(NOW, []), [])
-    kept = [[entry.uid for entry in entries] for entries in within_limits(found, [], most_bytes=0)]
+    found = sections(whole, whole.pools, Before({}, {}, Settled()), Writer(NOW, []), [])
+    kept = [[entry.uid for entry in entries] for entries in within_limits(found, [], most_bytes=0)[0]]
     assert kept == [["cv-version"], [], ["mcp-worker"]]
 
 

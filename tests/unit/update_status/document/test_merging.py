@@ -65,11 +65,25 @@ def test_a_transition_is_one_of_the_status_and_not_of_the_reason() -> None:
     third = write(report(of=node(phase=Phase.UPDATED)), now=LATER + MINUTE, previous=second)
     assert transitions(the_node(second))["Updating"] == rfc3339(NOW)
     assert the_node(second).observed_since == rfc3339(LATER)
-    assert transitions(the_node(third)) == {
-        "Updating": rfc3339(LATER + MINUTE),
-        "Available": rfc3339(NOW),
-        "Degraded": rfc3339(NOW),
-    }
+    (resting,) = third.worker_pools[0].nodes
+    assert (resting.state, resting.observed_since) == ("Updated", rfc3339(LATER + MINUTE))
+
+
+def test_since_when_a_node_waits_stays_while_its_availability_comes_and_goes() -> None:
+    away = node(unavailable=True, why_unavailable="Not ready")
+    first = write(report(), now=NOW)
+    second = write(report(of=away), now=LATER, previous=first)
+    third = write(report(), now=LATER + MINUTE, previous=second)
+    fourth = write(report(of=node(phase=Phase.PAUSED)), now=LATER + HOUR, previous=third)
+    assert [one.observed_since for one in first.worker_pools[0].nodes] == [rfc3339(NOW)]
+    assert (the_node(second).observed_since, second.worker_pools[0].nodes) == (rfc3339(NOW), ())
+    assert third.worker_pools[0].nodes == first.worker_pools[0].nodes
+    assert [one.observed_since for one in fourth.worker_pools[0].nodes] == [rfc3339(LATER + HOUR)]
+
+
+def test_a_node_at_rest_has_one_time_where_its_machine_config_node_tells() -> None:
+    (one,) = write(report(of=node(since=STARTED)), now=NOW).worker_pools[0].nodes
+    assert (one.step_started_at, one.observed_since) == (rfc3339(STARTED), None)
 
 
 def test_a_transition_that_the_cluster_reports_is_taken_from_it() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,13 +65,21 @@ def test_what_time_alone_changes_is_written_again() -> None:
 
 def test_another_part_and_another_entry_are_not_taken_for_what_is_settled() -> None:
     _, write = warm()
-    first = write(parts.report(), now=parts.NOW)
-    write(parts.report(), now=parts.NOW, previous=first)
+    drained = parts.report(of=parts.node(phase=Phase.DRAINING, updating=True))
+    first = write(drained, now=parts.NOW)
+    write(drained, now=parts.NOW, previous=first)
     other = parts.report(of=parts.node(phase=Phase.REBOOTING, updating=True))
     second = write(other, now=LATER, previous=first)
     assert the_node(second) != the_node(first)
-    third = write(parts.report(), now=LATER, previous=second)
+    third = write(drained, now=LATER, previous=second)
     assert the_node(third).conditions[0].reason == the_node(first).conditions[0].reason
+
+
+def test_the_size_of_what_was_written_last_is_known() -> None:
+    settled, write = warm()
+    status = write(parts.report(), now=parts.NOW)
+    whole = len(msgspec.json.encode(status))
+    assert 0.6 * whole < settled.size < whole
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from windlass.api.update_insights import (
     GROUP,
     LABEL,
     MOST_RESOURCES,
+    MOST_VERSION,
+    SEMVER,
     VERSION,
     AboutRef,
     Assessment,
@@ -46,6 +48,7 @@ MOST_INFORMERS = 50 + len(OWN_INFORMERS)
 the API server charges the rules of an insight for each one that may exist."""
 MOST_IN_CONTROL_PLANE = 128
 MOST_IN_POOL = 1024
+MOST_AT_REST = 5000
 MOST_GAPS = 64
 MOST_UNASSIGNED = 256
 MOST_TEXT = 1024
@@ -203,6 +206,29 @@ class ControlPlaneStatus(Struct, rename="camel", omit_defaults=True, kw_only=Tru
     informers: Annotated[tuple[ControlPlaneInformer, ...], list_map("name"), Meta(max_length=MOST_INFORMERS)] = ()
 
 
+RestState: TypeAlias = Literal["Pending", "Paused", "Updated"]
+
+
+class NodeAtRest(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
+    """Added. A node that is available, not degraded and not being updated: it has no insight.
+
+    name             the name of the Node
+    state            Pending: it waits for its update. Paused: it waits, and its pool is paused. Updated: it has the
+                     configuration of its pool
+    version          the release of the MachineConfig that it runs; absent: unknown
+    step             the build of the OS image that it waits for; absent: none
+    step_started_at  when it entered its state, by its MachineConfigNode; absent: that does not tell
+    observed_since   when it was first seen in its state; absent if `step_started_at` tells more
+    """
+
+    name: Name
+    state: RestState
+    version: Annotated[str, Meta(max_length=MOST_VERSION, pattern=f"^{SEMVER}$")] | None = None
+    step: Annotated[str, Meta(max_length=64)] = ""
+    step_started_at: Time | None = None
+    observed_since: Time | None = None
+
+
 class PoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):
     """The update of a pool of workers.
 
@@ -210,6 +236,7 @@ class PoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
     resource    the MachineConfigPool; for a hosted control plane the NodePool
     conditions  Updating: whether nodes of the pool are being updated
     informers   the sources of insights, by name
+    nodes       Added: the nodes at rest, which have no insights; the others have one each. Owned as a whole
     """
 
     SCHEMA: ClassVar = (rule("self.name == self.resource.name", "workerPools .name must match .resource.name"),)
@@ -227,6 +254,7 @@ class PoolStatus(Struct, rename="camel", omit_defaults=True, kw_only=True, froze
     ]
     conditions: Annotated[tuple[PoolCondition, ...], list_map("type"), Meta(max_length=10)] = ()
     informers: Annotated[tuple[WorkerPoolInformer, ...], list_map("name"), Meta(max_length=MOST_INFORMERS)] = ()
+    nodes: Annotated[tuple[NodeAtRest, ...], LIST_ATOMIC, Meta(max_length=MOST_AT_REST)] = ()
 
 
 class OwnCondition(Condition, rename="camel", omit_defaults=True, kw_only=True, frozen=True, gc=False):

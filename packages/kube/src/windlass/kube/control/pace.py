@@ -11,17 +11,23 @@ says little about the next one: with `most`, the key does not rest for longer th
 """
 
 import math
+from collections.abc import Callable
 
 from msgspec import Struct
 
 
 class Pace(Struct, frozen=True):
     """After a reconcile its key rests for `floor` seconds, or for `factor` times as long as its last plan was in
-    writing, if that is longer, and for at most `most` seconds. The default is no rest."""
+    writing, if that is longer, and for at most `most` seconds. The default is no rest.
+
+    `asked` gives seconds of rest that the object itself asks for: a store that keeps each version whole grows by the
+    size of the object with each write.
+    """
 
     floor: float = 0.0
     factor: float = 0.0
     most: float = math.inf
+    asked: Callable[[], float] = float
 
     def __post_init__(self) -> None:
         if self.floor < 0 or self.factor < 0:
@@ -29,4 +35,4 @@ class Pace(Struct, frozen=True):
 
     def rest(self, writing: float) -> float:
         """Seconds of rest after a reconcile whose last plan was carried out in `writing` seconds (0: no plan)."""
-        return max(self.floor, min(self.factor * writing, self.most))
+        return max(self.floor, min(max(self.asked(), self.factor * writing), self.most))

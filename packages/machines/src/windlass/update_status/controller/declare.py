@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from windlass.api.apps import Deployment
 from windlass.api.config import ClusterOperator, ClusterVersion
@@ -37,6 +37,9 @@ CONTROLLER: Final = "update-status"
 PACE: Final = Pace(floor=1.0, factor=5.0, most=15.0)
 """A large object is expensive to write: the API server validates all of it. During an update API servers restart, and a
 write that hangs must not make the object late by a minute."""
+
+BYTES_A_SECOND: Final = 32 * 1024
+"""etcd keeps each version of the object whole until it is compacted, so a larger object is written less often."""
 
 
 def update_status_controller(
@@ -99,8 +102,13 @@ def update_status_controller(
         decide=decide,
         workers=1,
         resync=resync,
-        pace=PACE,
+        pace=pace_of(settled),
     )
+
+
+def pace_of(settled: Settled) -> Pace:
+    """The pace of an object as large as `settled` wrote it last."""
+    return structs.replace(PACE, asked=lambda: settled.size / BYTES_A_SECOND)
 
 
 def _the_one(_: Object[Any]) -> Iterable[str]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from windlass.api.update import ControlPlaneEntry, WorkerPoolEntry
-from windlass.api.update_insights import ClusterOperatorInsight, HealthInsight, NodeInsight
+from windlass.api.update_insights import ClusterOperatorInsight, HealthInsight
 
 MOST_BYTES: Final = 896 * 1024
 """Of all that has no small limit of its own. With the rest the status is below 1 MiB, and etcd takes 1.5.
@@ -24,22 +24,19 @@ E = TypeVar("E", ControlPlaneEntry, WorkerPoolEntry)
 class Weight(IntEnum):
     """What is left out first, to last. Pools and ClusterVersion are never left out.
 
-    Readers count operators to see how far the update is, so updated ones stay as long as possible.
+    Readers count operators to see how far the update is, so updated ones stay as long as possible. Nodes with insights
+    are under way or in trouble; the others have room of their own (`document.rest`).
     """
 
-    UPDATED_NODE = 0
-    INFO = 1
-    WAITING_NODE = 2
-    WARNING = 3
-    UPDATED_OPERATOR = 4
-    OTHER = 5
-    KEPT = 6
+    INFO = 0
+    WARNING = 1
+    UPDATED_OPERATOR = 2
+    OTHER = 3
+    KEPT = 4
 
 
 _NAMES: Final = {
-    Weight.UPDATED_NODE: "updated nodes",
     Weight.INFO: "insights of level Info",
-    Weight.WAITING_NODE: "nodes that wait",
     Weight.WARNING: "insights of level Warning",
     Weight.UPDATED_OPERATOR: "updated operators",
     Weight.OTHER: "insights",
@@ -58,7 +55,7 @@ class Section(Struct, frozen=True):
 def weight(entry: Entry) -> Weight:
     """How much it matters."""
     if entry.insight.node is not None:
-        return _of_node(entry.insight.node)
+        return Weight.OTHER
     if entry.insight.health is not None:
         return _of_health(entry.insight.health)
     if isinstance(entry, ControlPlaneEntry) and entry.insight.cluster_operator is not None:
@@ -66,8 +63,8 @@ def weight(entry: Entry) -> Weight:
     return Weight.KEPT
 
 
-def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: int) -> list[list[Entry]]:
-    """The entries that are kept of each section, in their order; `said` tells of the others."""
+def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: int) -> tuple[list[list[Entry]], int]:
+    """The entries that are kept of each section, in their order, and their bytes; `said` tells of the others."""
     left_out = Counter[tuple[str, Weight]]()
     kept: list[dict[int, Entry]] = []
     for section in sections:
@@ -76,11 +73,11 @@ def within_limits(sections: Sequence[Section], said: list[str], *, most_bytes: i
             for place in _least_first(section.entries)[:too_many]:
                 left_out[section.pool, weight(chosen.pop(place))] += 1
         kept.append(chosen)
-    _within_bytes(sections, kept, left_out, most_bytes=most_bytes)
+    size = _within_bytes(sections, kept, left_out, most_bytes=most_bytes)
     for (pool, what), count in sorted(left_out.items()):
         where = f"pool {pool}" if pool else "the control plane"
         said.append(f"{count} {_NAMES[what]} of {where} were left out")
-    return [list(chosen.values()) for chosen in kept]
+    return [list(chosen.values()) for chosen in kept], size
 
 
 def _within_bytes(
@@ -89,9 +86,9 @@ def _within_bytes(
     left_out: Counter[tuple[str, Weight]],
     *,
     most_bytes: int,
-) -> None:
-    if sum(len(msgspec.json.encode([*chosen.values()])) for chosen in kept) <= most_bytes:
-        return
+) -> int:
+    if (total := sum(len(msgspec.json.encode([*chosen.values()])) for chosen in kept)) <= most_bytes:
+        return total
     sizes = [{place: len(msgspec.json.encode(entry)) + 1 for place, entry in chosen.items()} for chosen in kept]
     total = sum(size for each in sizes for size in each.values())
     order = sorted(
@@ -99,25 +96,17 @@ def _within_bytes(
     )
     for what, number, place in order:
         if total <= most_bytes or what is Weight.KEPT:
-            return
+            break
         total -= sizes[-number][-place]
         del kept[-number][-place]
         left_out[sections[-number].pool, what] += 1
+    return total
 
 
 def _least_first(entries: Iterable[Entry]) -> list[int]:
     """Places of entries: the least important first, among equals the last first."""
     found = [(weight(entry), -place) for place, entry in enumerate(entries)]
     return [-place for what, place in sorted(found) if what is not Weight.KEPT]
-
-
-def _of_node(node: NodeInsight) -> Weight:
-    stands = {one.type: one for one in node.conditions}
-    if stands["Available"].status != "True" or stands["Degraded"].status != "False":
-        return Weight.OTHER
-    if stands["Updating"].status == "True":
-        return Weight.OTHER
-    return Weight.UPDATED_NODE if stands["Updating"].reason == "Completed" else Weight.WAITING_NODE
 
 
 def _of_health(health: HealthInsight) -> Weight:

@@ -1,11 +1,13 @@
 """Pools and nodes as insights, and back. `before` is the same insight as it stands."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
 from windlass.api.machineconfiguration import GROUP as MACHINE_CONFIGURATION
+from windlass.api.update import NodeAtRest
 from windlass.api.update_insights import (
     MOST_NODE_MESSAGE,
     MachineConfigPoolInsight,
@@ -21,6 +23,7 @@ from windlass.api.update_insights import (
 )
 from windlass.update_status.constants import CONTROL_PLANE_POOLS
 from windlass.update_status.document.plane_parts import condition_of, estimate_of, expected_end, is_version
+from windlass.update_status.document.rest import in_order
 from windlass.update_status.document.writer import Writer, fitting, written, written_if_known
 from windlass.update_status.report import Node, Phase, Pool, Summary
 from windlass.update_status.times import known_moment, moment
@@ -89,7 +92,12 @@ def machine_config_pool(
     )
 
 
-def pool_of(name: str, found: MachineConfigPoolInsight | None, nodes: tuple[NodeInsight, ...]) -> Pool:
+def pool_of(
+    name: str,
+    found: MachineConfigPoolInsight | None,
+    nodes: Iterable[NodeInsight],
+    resting: Iterable[NodeAtRest] = (),
+) -> Pool:
     # An object of an earlier version says it by `paused`.
     paused = found is not None and (found.rollout_state == "Paused" or found.paused)
     return Pool(
@@ -98,7 +106,7 @@ def pool_of(name: str, found: MachineConfigPoolInsight | None, nodes: tuple[Node
         degraded=found is not None and found.assessment == "Degraded",
         expected=estimate_of(found.expected_end) if found else None,
         summary=_summary(found) if found else Summary(),
-        nodes=tuple(_node(node, paused=paused) for node in nodes),
+        nodes=in_order((_node(node, paused=paused) for node in nodes), resting),
     )
 
 
@@ -128,7 +136,10 @@ _WINDOWS: Final = _PhaseText("Windows", "The node runs Windows, and belongs to n
 _PHASE_OF: Final[dict[str, Phase]] = {text.reason: phase for phase, text in _PHASES.items()}
 
 
-def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writer) -> NodeInsight:
+def node_insight(
+    node: Node, pool: str, resting: NodeAtRest | None, before: NodeInsight | None, writer: Writer
+) -> NodeInsight:
+    """`resting`: the node as it stands, if it was at rest until now."""
     guessed = not node.managed and node.phase in (Phase.PAUSED, Phase.PENDING)
     phase = (_WINDOWS if node.windows else _UNMANAGED) if guessed else _PHASES[node.phase]
     name = f"Node {node.name}"
@@ -136,7 +147,6 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writ
     updating: Status = "True" if node.updating else "False" if node.managed else "Unknown"
     available: Status = "False" if node.unavailable else "True"
     degraded: Status = "True" if node.degraded else "False"
-    seen = next((one.reason for one in stood if one.type == "Updating"), None)
     return NodeInsight(
         conditions=(
             NodeCondition(
@@ -173,8 +183,17 @@ def node_insight(node: Node, pool: str, before: NodeInsight | None, writer: Writ
         step_started_at=written_if_known(node.since),
         unavailable_since=written_if_known(node.unavailable_since),
         degraded_since=written_if_known(node.degraded_since),
-        observed_since=before.observed_since if before and seen == phase.reason else written(writer.now),
+        observed_since=_observed_since(phase.reason, resting, before) or written(writer.now),
     )
+
+
+def _observed_since(reason: NodeReason, resting: NodeAtRest | None, before: NodeInsight | None) -> str | None:
+    """Since when it is seen in its phase, if it was in that before."""
+    if before is not None:
+        return before.observed_since if condition_of(before.conditions, "Updating").reason == reason else None
+    if resting is not None and {"Updated": "Completed"}.get(resting.state, resting.state) == reason:
+        return resting.step_started_at or resting.observed_since
+    return None
 
 
 def _version(node: Node, writer: Writer) -> str | None:

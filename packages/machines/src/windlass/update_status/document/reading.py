@@ -7,6 +7,7 @@ from windlass.api.update import (
     ControlPlaneInformer,
     ControlPlaneStatus,
     ControlPlaneUnion,
+    NodeAtRest,
     PoolStatus,
     UpdateStatusStatus,
     WorkerPoolInformer,
@@ -43,6 +44,7 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
     pools = [
         (one.name, [entry.insight for each in _own(one) for entry in each.insights]) for one in status.worker_pools
     ]
+    resting = {one.name: one.nodes for one in status.worker_pools}
     # Insights of equal weight are shown in this order: those of each pool, then those of the control plane. The API
     # server lists pools by their names.
     place = sum(name < MASTER for name, _ in pools)
@@ -52,7 +54,11 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
     found = [one for name, insights in in_order for one in _insights(insights, "" if name == MASTER else name, now)]
     return Report(
         control_plane=control_plane_of(version, [one.cluster_operator for _, one in inside if one.cluster_operator]),
-        pools=tuple(_pool(name, of) for name, of in in_order if name != MASTER or plane.pool_resource is not None),
+        pools=tuple(
+            _pool(name, of, resting.get(name, ()))
+            for name, of in in_order
+            if name != MASTER or plane.pool_resource is not None
+        ),
         unassigned=status.unassigned_nodes,
         insights=(*found, *_insights(others, "", now)),
         causes=tuple(map(cause_of_entry, status.causes)),
@@ -62,9 +68,9 @@ def read(status: UpdateStatusStatus, *, now: Moment) -> Report:
     )
 
 
-def _pool(name: str, insights: Sequence[Union]) -> Pool:
+def _pool(name: str, insights: Sequence[Union], resting: Sequence[NodeAtRest]) -> Pool:
     found = next((one.machine_config_pool for one in insights if one.machine_config_pool), None)
-    return pool_of(name, found, tuple(one.node for one in insights if one.node))
+    return pool_of(name, found, [one.node for one in insights if one.node], resting)
 
 
 def _insights(insights: Sequence[Union], pool: str, now: Moment) -> list[Insight]:

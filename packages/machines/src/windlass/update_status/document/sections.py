@@ -10,12 +10,14 @@ from windlass.api.update import (
     MOST_IN_POOL,
     ControlPlaneEntry,
     ControlPlaneUnion,
+    NodeAtRest,
     UpdateStatusStatus,
     WorkerPoolEntry,
     WorkerPoolUnion,
 )
+from windlass.api.update_insights import NodeInsight
 from windlass.update_status.constants import CLUSTER_VERSION, MASTER
-from windlass.update_status.document import health_parts, plane_parts, pool_parts
+from windlass.update_status.document import health_parts, plane_parts, pool_parts, rest
 from windlass.update_status.document.limits import Entry, Section
 from windlass.update_status.document.uids import health_uids, uid
 from windlass.update_status.document.validity import trouble
@@ -44,9 +46,12 @@ class Settled:
 
     A writer that writes again and again keeps one: an entry that writing its part left unchanged is not written again
     until the entry or the part changes. Both are compared, so entries of other objects do no harm.
+
+    `size`: the bytes of JSON of what was written last.
     """
 
     def __init__(self, most: int = 4096) -> None:
+        self.size = 0
         self._most = most
         self._found: dict[tuple[str, str, str], tuple[object, Entry]] = {}
 
@@ -63,10 +68,17 @@ class Settled:
 
 
 class Before(Struct, frozen=True):
-    """The insights that stand, by pool and informer, then by uid; and what earlier writes settled."""
+    """The insights that stand, by pool and informer, then by uid; nodes at rest by pool and name; and what earlier
+    writes settled."""
 
     entries: Mapping[tuple[str, str], Mapping[str, Entry]]
+    resting: Mapping[str, Mapping[str, NodeAtRest]]
     settled: Settled
+
+    def nodes(self, pool: str) -> dict[str, NodeInsight]:
+        """The nodes of a pool that have insights, by their names."""
+        found = (entry.insight.node for entry in self.entries.get((pool, NI), {}).values())
+        return {node.name: node for node in found if node is not None}
 
 
 def standing(status: UpdateStatusStatus, settled: Settled) -> Before:
@@ -77,7 +89,7 @@ def standing(status: UpdateStatusStatus, settled: Settled) -> Before:
     for pool in status.worker_pools:
         for source in pool.informers:
             found[pool.name, source.name] = {entry.uid: entry for entry in source.insights}
-    return Before(found, settled)
+    return Before(found, rest.standing((pool.name, pool.nodes) for pool in status.worker_pools), settled)
 
 
 def sections(
@@ -120,6 +132,7 @@ class Gathering:
     def __init__(self, pool: str, informer: str, before: Before, writer: Writer, invalid: list[str]) -> None:
         self._pool, self._informer = pool, informer
         self._before, self._settled = before.entries.get((pool, informer), {}), before.settled
+        self._resting = before.resting.get(pool, {})
         self._writer, self._invalid = writer, invalid
         self._entries: dict[str, Entry] = {}
 
@@ -145,7 +158,10 @@ class Gathering:
         )
         self._add("MachineConfigPool", uid("mcp", pool.name), pool.name, counted, pool_parts.machine_config_pool, pool)
         for node in pool.nodes:
-            self._add("Node", uid("node", node.name), node.name, node, pool_parts.node_insight, node, pool.name)
+            if self._pool and rest.is_at_rest(node):
+                continue
+            of = node, pool.name, self._resting.get(node.name)
+            self._add("Node", uid("node", node.name), node.name, node, pool_parts.node_insight, *of)
 
     def add_health(self, found: Iterable[Insight]) -> None:
         found = list(found)

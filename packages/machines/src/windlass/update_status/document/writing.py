@@ -30,6 +30,7 @@ from windlass.update_status.document.informed import acceptable, portions, troub
 from windlass.update_status.document.limits import MOST_BYTES, within_limits
 from windlass.update_status.document.plane_parts import VERSION_REF, assessed, percent, progressing_condition
 from windlass.update_status.document.pool_parts import pool_condition, pool_ref
+from windlass.update_status.document.rest import at_rest
 from windlass.update_status.document.sections import CONTROL_PLANE, NI, Settled, sections, standing
 from windlass.update_status.document.validity import holds
 from windlass.update_status.document.writer import Writer, fitting
@@ -70,11 +71,15 @@ def write(
     why = causes(report.causes, previous.causes, writer, invalid)
     before = standing(previous, Settled() if settled is None else settled)
     found = sections(report, workers, before, writer, invalid)
-    budget = MOST_BYTES - len(msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned)))
-    kept = {
-        (section.pool, section.informer): tuple(entries)
-        for section, entries in zip(found, within_limits(found, writer.said, most_bytes=budget), strict=True)
-    }
+    resting = at_rest(
+        workers, before.resting, {pool.name: before.nodes(pool.name) for pool in workers}, writer, invalid
+    )
+    budget = MOST_BYTES - len(
+        msgspec.json.encode((progressing, why, gaps, alerts_missing, unassigned, [*resting.values()]))
+    )
+    entries, size = within_limits(found, writer.said, most_bytes=budget)
+    before.settled.size = MOST_BYTES - budget + size
+    kept = {(section.pool, section.informer): tuple(each) for section, each in zip(found, entries, strict=True)}
     has_master = any(pool.name == MASTER for pool in report.pools)
     others = portions(report, {pool.name for pool in workers}, before, of_others)
     stood = {pool.name: pool.conditions for pool in previous.worker_pools}
@@ -120,6 +125,7 @@ def write(
                         if one.pool == pool.name
                     ),
                 ),
+                nodes=resting[pool.name],
             )
             for pool in workers
         ),
