@@ -1236,6 +1236,8 @@ _BEYOND_OC = (
         "update_status/history.py",
         "update_status/test_history.py",
         ("any(one.state == REFUSED for one in same)", "False"),
+        ("insight.started_at or insight.first_seen_at", "insight.started_at"),
+        ("insight.started_at or insight.first_seen_at", "insight.first_seen_at"),
         ("one.target == target and moment(one.started) >= plane.started]", "one.target == target]"),
         ("one.state == CREATED and one.name != record_of(report)", "one.state == CREATED"),
         ("others = [one for one in records if one.name not in names]", "others = records"),

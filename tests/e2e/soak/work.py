@@ -112,7 +112,7 @@ def updates(admin: Client, cluster: PlayedCluster, versions: Callable[[int], str
 
 
 def _target(found: Any) -> str:
-    return str(found.overview.target) if found.overview and found.overview.updating else ""
+    return str(found.overview.target) if found.overview and found.overview.state == "Updating" else ""
 
 
 def images(cluster: Cluster) -> Work:

@@ -72,8 +72,7 @@ def report(
 
 def insight(summary: str) -> HealthInsight:
     return HealthInsight(
-        started_at=clock(1),
-        start_source="FirstSeen",
+        first_seen_at=clock(1),
         scope=InsightScope(type="ControlPlane"),
         impact=InsightImpact(level="Error", type="Unknown", summary=summary),
     )
@@ -412,3 +411,9 @@ def test_an_update_that_was_refused_at_first_is_not_taken_for_the_refusal() -> N
     asked = structs.replace(found.control_plane, request=refused(target=record.target, since=2).control_plane.request)
     after = followed([blank(record)], structs.replace(found, control_plane=asked), {}, now=at(3))
     assert {one.name: one.state for one in after}[record.name] == "Progressing"
+
+
+def test_a_trouble_whose_start_is_reported_began_then() -> None:
+    reported = structs.replace(insight("a node is degraded"), started_at=clock(0))
+    (record,) = play((2, report(operator("etcd", State.PROGRESSING, at(1))), {"a": reported}))
+    assert [one.first_seen for one in record.troubles] == [clock(0)]

@@ -252,7 +252,7 @@ def _troubles(known: Sequence[Trouble], insights: Mapping[str, HealthInsight], n
                     uid=uid,
                     level=insight.impact.level,
                     summary=insight.impact.summary,
-                    first_seen=rfc3339(moment(insight.started_at)),
+                    first_seen=rfc3339(moment(insight.started_at or insight.first_seen_at)),
                     last_seen=present,
                 )
             continue
