@@ -104,6 +104,7 @@ _MOMENTS = {
     "acquiredAt",
     "earliest",
     "estimatedCompletedAt",
+    "firstSeenAt",
     "lastTransitionTime",
     "latest",
     "middle",

@@ -155,7 +155,7 @@ async def test_another_replica_takes_over_and_both_outlive_the_api_server(
         await cluster.mco.render(TARGET)
         await cluster.cvo.progress("etcd")
         await cluster.cvo.degrade("etcd", **degraded)
-        before = await until_status(admin, health_insights, "the paused pool")
+        before = await until_status(admin, first_seen, "the paused pool")
         await leader.kill()
         # What nobody sees: the time in between.
         await cluster.cvo.recover("etcd")
@@ -173,7 +173,10 @@ async def test_another_replica_takes_over_and_both_outlive_the_api_server(
 
 
 def first_seen(found: UpdateStatusStatus) -> dict[str, str]:
-    return {uid: one.first_seen_at for uid, one in health_insights(found).items() if one.started_at is None}
+    """When the paused pool was first seen: nothing in the cluster says when it began."""
+    paused = {uid: one for uid, one in health_insights(found).items() if "paused pool" in one.impact.summary}
+    assert all(one.started_at is None for one in paused.values())
+    return {uid: one.first_seen_at for uid, one in paused.items()}
 
 
 def transitions(found: UpdateStatusStatus) -> dict[tuple[str, str, str], str]:

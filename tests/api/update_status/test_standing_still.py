@@ -62,7 +62,7 @@ async def test_a_refused_request_is_told_everywhere_and_the_next_one_is_followed
         assert report(found).control_plane.refused
         assert found.overview
         assert (found.overview.state, found.overview.error_insights) == ("Idle", 1)
-        kept = await eventually(lambda: records(admin), lambda all_: all_, what="its record")
+        kept = await eventually(lambda: records(admin), lambda all_: all_ and all_[0].state, what="its record")
         assert [(one.target, one.state) for one in kept] == [(TARGET, "Refused")]
         assert "The update cannot be verified" in kept[0].troubles[0].summary
         await eventually(lambda: figure(keeper, "windlass_update_refused"), lambda value: value == 1, what="the figure")
