@@ -3945,6 +3945,33 @@ _SHOWING_IN_BROWSERS = (
         ("key = (name, stamp, since)", 'key = (name, stamp, "")'),
     ),
     *_in(
+        "web/personal.py",
+        "web/test_personal.py",
+        ("if shares and ELSEWHERE not in shared:", "if ELSEWHERE not in shared:"),
+        ("            if shares:\n                return shared\n", "            return shared\n"),
+        ("gone = now - reading.lent > self._absent", "gone = False"),
+        (" and loop.time() - reading.seen <= self._absent:", ":"),
+        ("if len(self._readings) >= MOST:", "if False:"),
+    ),
+    *_in(
+        "web/access.py",
+        "web/test_cluster.py",
+        ("return tuple(ruling.allowed for ruling in rulings)", "return ()"),
+    ),
+    *_in(
+        "update_status/headline.py",
+        "update_status/test_headline.py",
+        ("    if failing is not None:\n", "    if False:\n"),
+        ("    if request is not None and plane.refused:\n", "    if False:\n"),
+        ("not one.stops, not one.pool))", "not one.stops))"),
+        ("if cause.kind is not CauseKind.PAUSE:", "if True:"),
+    ),
+    *_in(
+        "update_status/causes/symptoms.py",
+        "update_status/test_headline.py",
+        ("and not (cause.kind is CauseKind.PAUSE and insight.standstill)", ""),
+    ),
+    *_in(
         "web/app.py",
         "web/test_cluster.py",
         ("        if not same_origin(request):\n", "        if False:\n"),

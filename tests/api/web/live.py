@@ -13,7 +13,7 @@ from windlass.update_status.assessment import assess
 from windlass.update_status.reading import Reading
 from windlass.update_status.reading.mock import read_mock
 from windlass.update_status.times import of_datetime
-from windlass.update_status.view.update import parts
+from windlass.update_status.view.parts import parts
 from windlass.web.board import Board
 from windlass.web.view import View
 

@@ -12,7 +12,7 @@ from windlass.update_status.document import health_insights, read, write
 from windlass.update_status.report import Level, Report
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
-from windlass.update_status.view.update import parts
+from windlass.update_status.view.parts import parts
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import ClientSession, CookieJar, TCPConnector
+from msgspec import structs
 
 from tests.unit.web.hearing import following
 from tests.unit.web.reviews import Reviews
@@ -17,7 +18,9 @@ from tests.waiting import eventually
 from windlass.api.authorization import ResourceAttributes
 from windlass.kube.errors import ConfigError
 from windlass.web.access import LONGEST_TOKEN
+from windlass.web.board import Board
 from windlass.web.streams import MOST_OF_ONE
+from windlass.web.view import Personal
 
 THINGS = ResourceAttributes(verb="get", group="example.com", resource="things")
 OTHERS = ResourceAttributes(verb="list", group="example.com", resource="others")
@@ -258,3 +261,61 @@ async def test_files_are_not_served_to_a_cluster(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="this machine alone"):
         async with serving(a_view(), tls=certificate(tmp_path)):
             pass
+
+
+READ = ResourceAttributes(verb="list", group="example.com", resource="parts")
+
+
+@asynccontextmanager
+async def with_own(reviews: Reviews, folder: Path) -> AsyncIterator[Served]:
+    """A view whose source has nothing to rely on: who may list others, reads them with a token of their own."""
+
+    async def source(client: Any, board: Board) -> None:
+        credential = await client.config.credentials.current()
+        board.show({"read with": credential.authorization})
+        await asyncio.Event().wait()
+
+    view = structs.replace(
+        a_view(document={"elsewhere": "no controller"}, rule=THINGS),
+        personal=Personal(rule=(OTHERS,), differs=(READ,), source=source),
+    )
+    async with reviews.serve() as config:
+        settings = {"tls": certificate(folder), "beat": 0.1, "remember": 0.2}
+        async with serving(view, config=config, **settings) as base:
+            yield Served(base, reviews)
+
+
+async def seen(session: ClientSession) -> tuple[int, Any]:
+    async with session.get("/api/views/things/document") as answer:
+        found = await answer.json()
+    return answer.status, found.get("parts", found)
+
+
+async def test_who_may_only_read_for_themselves_signs_in_and_shares_with_those_who_may_the_same(
+    reviews: Reviews, tmp_path: Path
+) -> None:
+    reviews.may = {("ann", "things"), ("ann", "others"), ("bob", "others"), ("bob", "parts")}
+    async with with_own(reviews, tmp_path) as served:
+        async with served.as_holder("t-bob") as bob:
+            assert await seen(bob) == (200, {"read with": "Bearer t-bob"})
+            async with served.as_holder("t-ann") as ann:
+                assert await seen(ann) == (200, {"read with": "Bearer t-ann"}), "ann may not list parts"
+                reviews.may.add(("ann", "parts"))
+                await eventually(lambda: seen(ann), lambda found: found[1] == {"read with": "Bearer t-bob"})
+        async with served.somebody() as eve:
+            status, why = await served.sign_in(eve, "t-eve")
+            assert (status, why) == (403, "eve may not get things.example.com: ask an administrator for that right")
+
+
+async def test_who_may_see_what_is_published_and_read_nothing_sees_that(reviews: Reviews, tmp_path: Path) -> None:
+    reviews.may = {("ann", "things")}
+    async with with_own(reviews, tmp_path) as served, served.as_holder("t-ann") as ann:
+        assert await seen(ann) == (200, {"elsewhere": "no controller"})
+
+
+async def test_an_open_page_that_reads_for_itself_closes_with_the_right(reviews: Reviews, tmp_path: Path) -> None:
+    reviews.may = {("bob", "others")}
+    async with with_own(reviews, tmp_path) as served, served.as_holder("t-bob") as bob, following(bob) as heard:
+        assert (await heard.next("change"))["parts"] == {"read with": "Bearer t-bob"}
+        reviews.may.clear()
+        assert (await heard.next("end"))["status"] == 403

@@ -104,7 +104,8 @@ class UntilItIsGone(HomeAccess):
 
 
 async def test_a_page_that_is_gone_is_not_told_that_its_session_ended(caplog: pytest.LogCaptureFixture) -> None:
-    open_pages, view, board = Streams(UntilItIsGone("me")), a_view(), Board()
+    access, view, board = UntilItIsGone("me"), a_view(), Board()
+    open_pages = Streams(access)
 
     async def follow(request: web.Request) -> web.StreamResponse:
         async def pick() -> Board:

@@ -22,7 +22,7 @@ from windlass.update_status.report import Informed, InformerInsight, Insight, Le
 from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import HOUR, MINUTE, SECOND
-from windlass.update_status.view.update import parts
+from windlass.update_status.view.parts import parts
 
 FAIR = MOST_BYTES // MOST
 """Bytes that an informer may always fill."""

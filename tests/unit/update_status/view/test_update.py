@@ -1,6 +1,7 @@
 """The document of the update: what the report says, in parts."""
 
 import asyncio
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +20,8 @@ from windlass.update_status.reading.mock import read_mock
 from windlass.update_status.record import Record
 from windlass.update_status.report import Reference
 from windlass.update_status.times import of_datetime
-from windlass.update_status.view.update import RULE, TITLE, parts, recorded_view
+from windlass.update_status.view.parts import parts
+from windlass.update_status.view.update import RULE, TITLE, recorded_view
 from windlass.web.board import Board
 
 WITHOUT_ERROR = tuple(case for case in CASES if "error" not in case)
@@ -51,9 +53,11 @@ def test_all_that_the_report_says_is_in_the_parts(name: str) -> None:
         assert part["pool"] == pool
         left_out = {key for key in whole if key not in part}
         assert all(whole[key] in (None, "", False) for key in left_out)
-    insights = sorted(those(document, "insight").values(), key=lambda one: one["place"])
-    assert [one["summary"] for one in insights] == [one["summary"] for one in said["insights"]]
+    shown = Counter(str(about) for one in those(document, "insight").values() for about in one.get("resources", ()))
+    assert shown == Counter(str(about) for one in said["insights"] for about in one["resources"])
+    assert {one["level"] for one in those(document, "insight").values()} == {one["level"] for one in said["insights"]}
     assert document["update"]["updating"] == report.updating
+    assert document["update"]["headline"] == said["headline"]
 
 
 def test_what_is_reported_because_of_a_cause_names_it() -> None:
@@ -61,9 +65,12 @@ def test_what_is_reported_because_of_a_cause_names_it() -> None:
     report = assess(read.sources, now=read.now, wall=read.wall)
     document = parts(report, [], now=read.now)
     (node,) = (key for key, part in document.items() if key.startswith("cause/") and "is not ready" in part["summary"])
-    under = {part["summary"] for part in document.values() if isinstance(part, dict) and part.get("under") == node}
-    assert under == {insight.summary for insight in report.insights if cause_of(insight, report.causes) is not None}
-    assert len(under) > 1
+    under = [part for part in document.values() if isinstance(part, dict) and part.get("under") == node]
+    symptoms = [insight for insight in report.insights if cause_of(insight, report.causes) is not None]
+    assert {about["name"] for part in under for about in part["resources"]} == {
+        about.name for insight in symptoms for about in insight.resources
+    }
+    assert len(symptoms) > len(under) > 1
 
 
 def test_an_alert_stands_under_the_trouble_that_it_follows() -> None:
@@ -93,7 +100,8 @@ def test_two_insights_with_the_same_text_are_two() -> None:
     report = assess(read.sources, now=read.now, wall=read.wall)
     twice = structs.replace(report, insights=(*report.insights, *report.insights))
     document = parts(twice, [], now=read.now)
-    assert len(those(document, "insight")) == 2 * len(report.insights)
+    resources = [about for part in those(document, "insight").values() for about in part.get("resources", ())]
+    assert len(resources) == 2 * sum(len(insight.resources) for insight in report.insights)
     alone = those(parts(report, [], now=read.now), "insight")
     assert alone.keys() <= those(document, "insight").keys()
 
@@ -122,3 +130,29 @@ def test_a_refused_request_is_in_the_history_and_the_timeline_is_of_the_update_b
     assert [one["state"] for one in document["history"]] == ["Refused", "Completed"]
     assert document["record"]["name"] == "a"
     assert "took/operator/etcd" in document
+
+
+def test_equal_troubles_of_many_nodes_are_one_part_that_stays_while_nodes_come_and_go() -> None:
+    read = reading("4.16.0-ec2-control-plane-updated-pdb-prohibits-draining")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    degraded = [insight for insight in report.insights if insight.summary.endswith("is degraded")]
+    assert len(degraded) == 7
+    found = those(parts(report, [], now=read.now), "insight")
+    (key,) = (key for key, part in found.items() if part["summary"].endswith("4 more are degraded"))
+    assert [about["name"] for about in found[key]["resources"]] == [one.resources[0].name for one in degraded]
+    assert found[key]["reason"] == (
+        "failed to drain node: <node> after 1 hour. Please see machine-config-controller logs for more information"
+    )
+    for left in (3, 1):
+        fewer = [insight for insight in report.insights if insight not in degraded[left:]]
+        after = those(parts(structs.replace(report, insights=tuple(fewer)), [], now=read.now), "insight")
+        assert len(after[key]["resources"]) == left
+
+
+def test_an_update_that_fails_is_urgent_and_one_that_only_takes_long_is_not() -> None:
+    read = reading("4.14.1-degraded")
+    report = assess(read.sources, now=read.now, wall=read.wall)
+    found = those(parts(report, [], now=read.now), "insight").values()
+    assert [part["reason"] for part in found if part.get("urgent")] == [
+        "Cluster operators etcd, kube-apiserver are degraded"
+    ]

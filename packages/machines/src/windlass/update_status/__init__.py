@@ -9,6 +9,7 @@
 | `estimate` | how far the control plane is at a moment, and how long it will still take, as `oc` computes it |
 | `expectation` | in what range of time the control plane and each pool will end, by what this cluster took before |
 | `causes` | why things wait, and which insights are symptoms of it |
+| `headline`, `alike` | the report in a sentence; troubles that differ only in their object, as one |
 | `text` | the report as text for terminals |
 | `as_tree` | the report for programs |
 | `document` | the report as the status of UpdateStatus, and back |

@@ -17,6 +17,7 @@ changed go to each open page. The frame below knows no capability; each has a pa
 | `described` | one object in full, with the rights of whoever asks |
 | `brief` | what a view says of itself on the first page |
 | `access` | who may see what: a secret link on one's own machine, tokens and sessions in a cluster |
+| `personal` | readings with the rights of whoever looks, where a view has no controller to rely on |
 | `assets` | the files of the page, from the package |
 | `streams` | documents and server-sent events |
 | `app` | all of it as a web application; what each answer tells the browser to forbid |

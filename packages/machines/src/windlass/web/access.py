@@ -5,21 +5,25 @@ the views show what the user's own kubeconfig may read. Only names of this machi
 another site cannot reach the server by a name that resolves to 127.0.0.1.
 
 In a cluster (`ClusterAccess`): whoever signs in with a token that the API server accepts, and may do what the rule of
-the view says. The rights are asked for again within a minute, and an open stream ends with them.
+the view says, or may read for themselves what it shows. The rights are asked for again within a minute, and an open
+stream ends with them.
 """
 
+import asyncio
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from aiohttp import web
 from msgspec import Struct
 
+from windlass.kube.client import Client
 from windlass.kube.clock import Clock, SystemClock
-from windlass.kube.process.guard import Guard, Ruling
+from windlass.kube.process.guard import Attributes, Guard, Ruling
 from windlass.kube.process.loopback import is_loopback
 from windlass.kube.verbs import Api
 from windlass.web.view import Refused, View
@@ -88,6 +92,8 @@ class Sessions:
         self._sessions.pop(number, None)
 
 
+REFUSED: Final = 10.0
+"""Seconds for which a refusal is believed: somebody may have asked for the right."""
 REMEMBERED: Final = 45.0
 """Seconds for which a right that was confirmed is believed. Open streams ask every ten seconds, so it is asked for
 again within a minute."""
@@ -117,8 +123,21 @@ class Access(Protocol):
         ...
 
     async def may(self, visitor: Visitor, view: View) -> Ruling:
-        """Whether they may see the view now."""
+        """Whether they may see the view now: what its source publishes, or what is read with their own rights."""
         ...
+
+    async def shares(self, visitor: Visitor, view: View) -> bool:
+        """Whether they may see what the source of the view publishes."""
+        ...
+
+    async def rights(self, visitor: Visitor, view: View) -> Hashable | None:
+        """What the view reads with their rights: those who may the same have the same. None: they may not see it, or
+        that is not known."""
+        ...
+
+
+ClientOf = Callable[[Visitor], AbstractAsyncContextManager[Client]]
+"""A client of the API server with the rights of a visitor."""
 
 
 class HomeAccess:
@@ -153,6 +172,12 @@ class HomeAccess:
     async def may(self, visitor: Visitor, view: View) -> Ruling:
         return Ruling(200, user=visitor.user)
 
+    async def shares(self, visitor: Visitor, view: View) -> bool:
+        return True
+
+    async def rights(self, visitor: Visitor, view: View) -> Hashable | None:
+        return ()
+
 
 class ClusterAccess:
     """See the module. `api` is a client of its own: reviews must not wait for other requests."""
@@ -163,7 +188,17 @@ class ClusterAccess:
     def __init__(
         self, api: Api, views: Iterable[View], *, remember: float = REMEMBERED, clock: Clock | None = None
     ) -> None:
-        self._guards = {view.name: Guard(api, *view.rule, remember=remember, clock=clock) for view in views}
+        def guard(*asked: Attributes, refuse: float = REFUSED) -> Guard:
+            return Guard(api, *asked, remember=remember, refuse=refuse, clock=clock)
+
+        views = list(views)
+        self._guards = {view.name: guard(*view.rule) for view in views}
+        personal = {view.name: view.personal for view in views if view.personal is not None}
+        self._personal = {name: guard(*one.rule) for name, one in personal.items()}
+        # One guard for each right: rights that somebody lacks are no reason to ask again at each look.
+        self._differs = {
+            name: [guard(right, refuse=remember) for right in one.differs] for name, one in personal.items()
+        }
         self.sessions = Sessions(clock)
 
     def check(self, request: web.Request) -> None:
@@ -179,7 +214,27 @@ class ClusterAccess:
         return self.sessions.use(request.cookies.get(self.COOKIE, ""))
 
     async def may(self, visitor: Visitor, view: View) -> Ruling:
-        return await self._guards[view.name].judge_token(visitor.token)
+        return await self._may(visitor.token, view.name)
+
+    async def shares(self, visitor: Visitor, view: View) -> bool:
+        return (await self._guards[view.name].judge_token(visitor.token)).allowed
+
+    async def rights(self, visitor: Visitor, view: View) -> Hashable | None:
+        if not (await self._personal[view.name].judge_token(visitor.token)).allowed:
+            return None
+        guards = self._differs[view.name]
+        rulings = await asyncio.gather(*(guard.judge_token(visitor.token) for guard in guards))
+        if any(ruling.status not in (200, 403) for ruling in rulings):
+            return None
+        return tuple(ruling.allowed for ruling in rulings)
+
+    async def _may(self, token: str, name: str) -> Ruling:
+        ruling = await self._guards[name].judge_token(token)
+        if ruling.status != 403 or name not in self._personal:
+            return ruling
+        own = await self._personal[name].judge_token(token)
+        # What is missing is named by the rule of the view: most clusters have its controller.
+        return own if own.status != 403 else ruling
 
     async def sign_in(self, request: web.Request, token: str, response: web.Response) -> None:
         """Open a session for whoever may see a view at least. Raises Refused."""
@@ -205,7 +260,7 @@ class ClusterAccess:
         self.sessions.close(request.cookies.get(self.COOKIE, ""))
 
     async def _rulings(self, token: str) -> Mapping[str, Ruling]:
-        return {name: await guard.judge_token(token) for name, guard in self._guards.items()}
+        return {name: await self._may(token, name) for name in self._guards}
 
 
 def best_of(rulings: Iterable[Ruling]) -> Ruling:

@@ -14,20 +14,19 @@ Refusals are JSON: `{"error"}`, a text for people.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import msgspec
 from aiohttp import web
 
-from windlass.kube.client import Client
 from windlass.kube.errors import Forbidden, KubeError, NotFound, Unauthorized
 from windlass.kube.logger import Logger
 from windlass.web import overview
-from windlass.web.access import Access, ClusterAccess, HomeAccess, Visitor, best_of, same_origin, why
+from windlass.web.access import Access, ClientOf, ClusterAccess, HomeAccess, Visitor, best_of, same_origin, why
 from windlass.web.assets import assets, indexes
 from windlass.web.board import Board
 from windlass.web.overview import Overview
+from windlass.web.personal import Readings
 from windlass.web.streams import Streams
 from windlass.web.view import Refused, View
 
@@ -76,9 +75,6 @@ LARGEST_BODY: Final = 64 * 1024
 
 log = Logger(__name__)
 
-ClientOf = Callable[[Visitor], AbstractAsyncContextManager[Client]]
-"""A client of the API server with the rights of a visitor."""
-
 
 class Page:
     """The web application; `boards` has one board for each view, by name. `over`: the page begins with it; None: with
@@ -92,6 +88,7 @@ class Page:
         access: Access,
         streams: Streams,
         client: ClientOf,
+        readings: Readings,
         over: Overview | None = None,
     ) -> None:
         self._own = {view.name: view for view in views}
@@ -101,6 +98,7 @@ class Page:
         self._access = access
         self._streams = streams
         self._client = client
+        self._readings = readings
         self._assets = assets(self._views.values())
         self._indexes = indexes(self._views.values())
 
@@ -225,10 +223,11 @@ class Page:
         if view is overview.VIEW and self._overview:
             return self._overview.board(await self._allowed(request))
         await self._streams.allow(request, view)
-        return self._boards[view.name]
+        return await self._readings.board(self._access.visitor(request), view, self._boards[view.name])
 
     async def _allowed(self, request: web.Request) -> list[str]:
-        """The views that whoever asks may see now. Raises Refused if there is none, or if that is not known."""
+        """The views whose sources whoever asks may see now. Raises Refused if there is no view for them, or if that is
+        not known."""
         visitor = self._access.visitor(request)
         rulings = {name: await self._access.may(visitor, view) for name, view in self._own.items()}
         if unknown := [ruling for ruling in rulings.values() if ruling.status in (429, 500)]:
@@ -237,7 +236,8 @@ class Page:
         if not found:
             best = best_of(rulings.values())
             raise Refused(best.status, why(best))
-        return found
+        # What is read with their own rights is not what the first page has.
+        return [name for name in found if await self._access.shares(visitor, self._own[name])]
 
     async def _details(self, request: web.Request) -> web.Response:
         view = self._view(request)

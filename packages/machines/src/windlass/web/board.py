@@ -54,6 +54,10 @@ class Board:
         """Whether there was a document."""
         return self._version > 0
 
+    def __contains__(self, key: str) -> bool:
+        """Whether the document has this part now."""
+        return key in self._parts
+
     def part(self, key: str) -> bytes | None:
         """One part as JSON; None if there is none."""
         return self._parts.get(key)

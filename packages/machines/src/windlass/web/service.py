@@ -20,10 +20,11 @@ from windlass.kube.logger import Logger
 from windlass.kube.process.loopback import is_loopback
 from windlass.kube.process.probes import probe_routes
 from windlass.kube.process.serving import TlsFiles, serve
-from windlass.web.access import REMEMBERED, Access, ClusterAccess, HomeAccess, Visitor
-from windlass.web.app import ClientOf, Page
+from windlass.web.access import REMEMBERED, Access, ClientOf, ClusterAccess, HomeAccess, Visitor
+from windlass.web.app import Page
 from windlass.web.board import Board
 from windlass.web.overview import Overview
+from windlass.web.personal import Readings
 from windlass.web.streams import BEAT, Streams
 from windlass.web.view import View
 
@@ -63,12 +64,14 @@ async def run(
     _on_signals(stop.set)
     async with AsyncExitStack() as stack:
         access = await _access(stack, views, settings, config, user)
+        client = _client_of(config, own=not access.signs_in)
+        readings = Readings(access, client)
+        stack.push_async_callback(readings.close)
         streams = Streams(access, beat=settings.beat)
         boards = {view.name: Board(view.clock) for view in views}
-        client = _client_of(config, own=not access.signs_in)
         # A single view needs no page that leads to it.
         over = Overview(views, boards) if len(views) > 1 else None
-        page = Page(views, boards, access=access, streams=streams, client=client, over=over)
+        page = Page(views, boards, access=access, streams=streams, client=client, readings=readings, over=over)
         url = await stack.enter_async_context(
             serve(page.application(), host=settings.host, port=settings.port, tls=settings.tls)
         )

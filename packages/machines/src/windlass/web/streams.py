@@ -74,10 +74,9 @@ class Streams:
 
     async def document(self, request: web.Request, name: str, pick: Pick) -> web.Response:
         """What changed since the stamp of the query; without one, all of it. `name`: of the view."""
+        await _begun(await pick())
         board = await pick()
-        if not board.shown:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(board.newer_than(board.stamp), FIRST)
+        await _begun(board)
         since = request.query.get("since", "")
         body, headers = board.since(since), {"X-Windlass-Now": board.now_text()}
         if len(body) >= _PACKED_FROM and accepts_gzip(request):
@@ -86,7 +85,7 @@ class Streams:
         return web.Response(body=body, content_type="application/json", headers=headers)
 
     async def follow(self, request: web.Request, pick: Pick) -> web.StreamResponse:
-        """The changes from now on. The board is picked again at each sign of life."""
+        """The changes from now on. The board is picked again at each change and sign of life."""
         await pick()
         if len(self._open) >= MOST:
             raise Refused(503, f"{MOST} pages are open already: try again later")
@@ -110,20 +109,21 @@ class Streams:
 
     async def _send_changes(self, request: web.Request, response: web.StreamResponse, pick: Pick) -> None:
         seen, loop = request.query.get("since", ""), asyncio.get_running_loop()
-        board = await pick()
         next_beat = loop.time()
         while True:
+            # The stamp of another board asks for all of it.
+            board = await pick()
             if loop.time() >= next_beat:
-                board = await pick()
                 await _send(response, "beat", {"now": board.now_text()})
                 next_beat = loop.time() + self._beat
-            if board.stamp != seen:
+            # What is read for whoever looks takes a moment: until then the page keeps what it has.
+            if board.shown and board.stamp != seen:
                 body, seen = board.since(seen), board.stamp
                 await _write(response, b"event: change\ndata: " + body + b"\n\n")
                 await asyncio.sleep(BREATH)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(next_beat):
-                    await board.newer_than(seen)
+                    await board.newer_than(seen if board.shown else board.stamp)
 
     def _pack(self, name: str, stamp: str, since: str, body: bytes) -> bytes:
         """Many pages ask for the same body, and compressing it costs more than all the rest."""
@@ -143,6 +143,13 @@ class Streams:
             yield
         finally:
             self._open.pop(task, None)
+
+
+async def _begun(board: Board) -> None:
+    """Wait for the first document, but not for long."""
+    if not board.shown:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(board.newer_than(board.stamp), FIRST)
 
 
 async def _send(response: web.StreamResponse, event: str, data: Any) -> None:

@@ -1,11 +1,12 @@
 """Declares a view as a value: what one capability shows on the page.
 
-The page loads the view's script `NAME.js`, which draws the parts that the source publishes. Four parts are the frame's:
+The page loads the view's script `NAME.js`, which draws the parts that the source publishes. Five parts are the frame's:
 
 | part | what |
 |---|---|
 | `troubles` | a list of texts that say why the document is old or lacks something |
 | `stale` | a text that is there while nobody keeps the document up to date |
+| `elsewhere` | a text that is there while the source has nothing to rely on |
 | `runs` | whether the controller runs (`windlass.web.running.Alive`), for the first page |
 | `brief` | the line of the first page, and what needs somebody (`windlass.web.brief`) |
 """
@@ -27,6 +28,8 @@ TROUBLES: Final = "troubles"
 """The key of the part with troubles."""
 STALE: Final = "stale"
 """The key of the part that says why the document is not current."""
+ELSEWHERE: Final = "elsewhere"
+"""The key of the part that says why the document is not relied on: who may, is shown what `View.personal` reads."""
 RUNS: Final = "runs"
 """The key of the part that says whether the controller runs."""
 BRIEF: Final = "brief"
@@ -41,6 +44,20 @@ class Refused(Exception):
         self.status = status
 
 
+class Personal(Struct, frozen=True, kw_only=True):
+    """What is read with the rights of whoever looks (`windlass.web.personal`).
+
+    rule     what somebody must be allowed to do to see it: all of these
+    differs  the rights by which what is read differs
+    source   reads with a client of somebody who looks, and publishes, until it is cancelled; it survives all failures
+             of the API server
+    """
+
+    rule: tuple[Attributes, ...]
+    differs: tuple[Attributes, ...]
+    source: "Callable[[Client, Board], Awaitable[None]]"
+
+
 class View(Struct, frozen=True, kw_only=True):
     """See the module.
 
@@ -53,6 +70,7 @@ class View(Struct, frozen=True, kw_only=True):
               Raises Refused and KubeErrors
     needs     the rights of this process, for `source`
     clock     the time that the page goes by: that of the cluster
+    personal  what is read with the rights of whoever looks, while the source has nothing to rely on
     """
 
     name: str
@@ -63,6 +81,7 @@ class View(Struct, frozen=True, kw_only=True):
     details: "Callable[[Client, Mapping[str, str]], Awaitable[Any]] | None" = None
     needs: tuple[Declaration, ...] = ()
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    personal: Personal | None = None
 
 
 class Offer(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,9 @@ LEASE: Final = "windlass-update-status"
 _NOT_WHOLE: Final = {("Available", "False"), ("Truncated", "True")}
 
 
+NOT_SERVED: Final = "the cluster has no UpdateStatus API"
+
+
 class NotKept(Exception):
     """There is no UpdateStatus to rely on; the text says why."""
 
@@ -34,10 +37,7 @@ async def read_kept(client: Api, *, clock: Callable[[], Moment]) -> Report:
     status = await _stored(client)
     beat = await _beat(client)
     report = _report(status, clock())
-    for one in status.conditions:
-        if (one.type, one.status) in _NOT_WHOLE:
-            raise NotKept(f"condition {one.type} of the UpdateStatus is {one.status} ({one.reason})")
-    if why := silence(beat, now=clock()):
+    if why := incomplete(status) or silence(beat, now=clock()):
         raise NotKept(why)
     return report
 
@@ -45,6 +45,13 @@ async def read_kept(client: Api, *, clock: Callable[[], Moment]) -> Report:
 async def read_object(client: Api, *, clock: Callable[[], Moment]) -> Report:
     """The report in the UpdateStatus, however old. Raises NotKept, and KubeErrors of other kinds."""
     return _report(await _stored(client), clock())
+
+
+def incomplete(status: UpdateStatusStatus) -> str:
+    """Why the object itself says that it is out of date or lacks something; empty if it does not."""
+    amiss = (one for one in status.conditions if (one.type, one.status) in _NOT_WHOLE)
+    said = (f"condition {one.type} of the UpdateStatus is {one.status} ({one.reason})" for one in amiss)
+    return next(said, "")
 
 
 def silence(beat: UpdateStatusHeartbeat | None, *, now: Moment) -> str:
@@ -82,7 +89,7 @@ async def _stored(client: Api) -> UpdateStatusStatus:
     try:
         return (await client.get(UpdateStatus, UPDATE_STATUS)).decode().status
     except NotServed:
-        raise NotKept("the cluster has no UpdateStatus API") from None
+        raise NotKept(NOT_SERVED) from None
     except NotFound:
         raise NotKept(f"there is no UpdateStatus {UPDATE_STATUS}") from None
     except (Forbidden, DecodeError) as error:

@@ -5,7 +5,7 @@ everything else the report says what is missing, and why. No answer at all from 
 """
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
@@ -35,7 +35,10 @@ from windlass.update_status.reading.objects import check_times
 from windlass.update_status.reading.workload import Ask, read_workload
 from windlass.update_status.record import Record, record_of
 from windlass.update_status.sources import Alert, Known, Unknown
-from windlass.update_status.times import Moment
+from windlass.update_status.times import Moment, of_datetime
+
+if TYPE_CHECKING:
+    from windlass.kube.client import Client
 
 T = TypeVar("T")
 
@@ -75,6 +78,21 @@ async def read_live(
     if steps and report.updating:
         sources = structs.replace(sources, workload=await read_workload(_selected(api), long_drains(report, now=now)))
     return Reading(sources=sources, now=now, wall=now)
+
+
+async def read_cluster(client: "Client", *, patience: float, steps: bool = False) -> Reading:
+    """The same with the rights of a client, at the present of its API server's clock. `patience`: for the
+    answer of the service of alerts, in seconds."""
+    from windlass.update_status.reading.thanos import AlertsService
+
+    service = AlertsService(client.config, timeout=patience)
+    clock = server_moments(client)
+    return await read_live(client, metadata=client.metadata, alerts=service.alerts, clock=clock, steps=steps)
+
+
+def server_moments(client: "Client") -> Callable[[], Moment]:
+    """The present by the API server's clock: that of this computer may be wrong."""
+    return lambda: of_datetime(client.server_clock.now())
 
 
 async def _cluster_version(api: ReadApi) -> ClusterVersion:

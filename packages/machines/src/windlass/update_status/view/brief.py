@@ -12,16 +12,10 @@ _TONES: Final[Mapping[str, Tone]] = {"Critical": "bad", "Error": "bad", "Warning
 def in_short(parts: Mapping[str, Any]) -> dict[str, Any]:
     """The part for the first page, from the document's `parts`."""
     update = parts["update"]
-    plane = update["controlPlane"]
-    target = (plane["versions"] or {}).get("target", "")
-    if update["updating"]:
-        line = f"Updating to {target}: control plane {plane['completion']:.0f} %, {plane['assessment']}"
-    else:
-        line = f"Not updating: {target}" if target else "Not updating"
     found = [part for key, part in parts.items() if key.startswith(("cause/", "insight/")) and "under" not in part]
     needs = [
         Need(str(part.get("summary", "")), _TONES[part["level"]], part.get("started"))
         for part in found
         if part.get("level") in _TONES
     ]
-    return brief(line, needs, tone="busy" if update["updating"] else "good")
+    return brief(update["headline"]["text"], needs, tone="busy" if update["updating"] else "good")

@@ -131,7 +131,9 @@ function drawAge() {
   const recorded = follower.parts.get("clock")?.now;
   // The server knows changes only since it began, so a view may tell of earlier ones.
   const changed = follower.parts.get("changed")?.at || follower.changedAt;
-  if (recorded) ageOfData.replaceChildren("at ", when(recorded, { today: Date.now() }));
+  const read = follower.parts.get("read")?.at;
+  if (read) ageOfData.replaceChildren("read ", age(read, { suffix: " ago" }));
+  else if (recorded) ageOfData.replaceChildren("at ", when(recorded, { today: Date.now() }));
   else if (changed) ageOfData.replaceChildren("changed ", age(changed, { suffix: " ago" }));
 }
 

@@ -59,9 +59,17 @@ export function clock(moment, { seconds = true, today = now() } = {}) {
   return `${date.getDate()} ${MONTHS[date.getMonth()]}${year} ${time}`;
 }
 
-// An element that shows when something was. The moment itself is its tooltip.
+// The zone of the reader's clock at that moment, as people compare it with those of others: UTC, UTC+1, UTC-3:30.
+export function zone(moment) {
+  const minutes = -new Date(moment).getTimezoneOffset();
+  if (!minutes) return Number.isNaN(minutes) ? "" : "UTC";
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}${rest ? `:${String(rest).padStart(2, "0")}` : ""}`;
+}
+
+// An element that shows when something was, with the reader's zone. Its tooltip has the moment in UTC.
 export function when(moment, options) {
-  return h("time", { datetime: moment, title: moment }, clock(moment, options));
+  return h("time", { datetime: moment, title: moment }, `${clock(moment, options)} ${zone(moment)}`.trimEnd());
 }
 
 // An element that shows how long ago something was, and counts on; null if that is not known. The moment itself is its

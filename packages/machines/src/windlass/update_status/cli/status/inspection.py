@@ -1,6 +1,5 @@
 """Reads a cluster or files, and makes the report."""
 
-from collections.abc import Callable
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from windlass.capability.conventions.settings import Settings
 from windlass.update_status.assessment import Problem, assess
 from windlass.update_status.reading import Reading
 from windlass.update_status.report import Report
-from windlass.update_status.times import Moment, of_datetime
+from windlass.update_status.times import Moment
 
 if TYPE_CHECKING:
     from windlass.kube.client import Client
@@ -58,6 +57,7 @@ async def of_client(client: "Client", settings: Settings, *, steps: bool, origin
     if origin is Origin.CLUSTER:
         return await _of_sources(client, settings, steps=steps)
     from windlass.update_status.reading.kept import NotKept, read_kept, read_object, why_silent
+    from windlass.update_status.reading.live import server_moments
 
     clock = server_moments(client)
     try:
@@ -74,15 +74,6 @@ async def of_client(client: "Client", settings: Settings, *, steps: bool, origin
 
 async def _of_sources(client: "Client", settings: Settings, *, steps: bool) -> StatusInspection:
     from windlass.capability.conventions.connection import request_timeout
-    from windlass.update_status.reading.live import read_live
-    from windlass.update_status.reading.thanos import AlertsService
+    from windlass.update_status.reading.live import read_cluster
 
-    service = AlertsService(client.config, timeout=request_timeout(settings))
-    clock = server_moments(client)
-    reading = await read_live(client, metadata=client.metadata, alerts=service.alerts, clock=clock, steps=steps)
-    return of(reading)
-
-
-def server_moments(client: "Client") -> Callable[[], Moment]:
-    """The present by the API server's clock: that of this computer may be wrong."""
-    return lambda: of_datetime(client.server_clock.now())
+    return of(await read_cluster(client, patience=request_timeout(settings), steps=steps))

@@ -7,6 +7,8 @@ import { age } from "./time.js";
 const LEVELS = ["Critical", "Error", "Warning", "Info"];
 // These words have a plural.
 const COUNTED = ["Error", "Warning"];
+// Characters of a reason; the whole text is a detail.
+const LONGEST = 240;
 
 export class Attention {
   #list = h("ul", { class: "insights" });
@@ -53,18 +55,28 @@ function troubles(parts) {
   return top.map(([key, one]) => [key, { ...one, symptoms: (below.get(key) ?? []).map(([, insight]) => insight) }]);
 }
 
-function rank({ level }) {
-  const place = LEVELS.indexOf(level);
+// An update that fails comes with the errors, whatever level `oc` gives it.
+function rank({ level, urgent }) {
+  const place = urgent ? LEVELS.indexOf("Error") - 0.5 : LEVELS.indexOf(level);
   return place < 0 ? LEVELS.length : place;
 }
 
+// The word of its badge, and its colour.
+function word({ level, urgent, claimed }) {
+  const text = urgent ? "Failing" : level;
+  return [claimed ? `${text} (claimed)` : text, urgent ? "bad" : tone(level)];
+}
+
 function drawTrouble(row, trouble) {
-  row.dataset.tone = tone(trouble.level);
+  const [text, colour] = word(trouble);
+  row.dataset.tone = colour;
   const opened = new Set([...row.querySelectorAll("details[open]")].map((one) => one.dataset.part));
   const focused = row.contains(document.activeElement) && document.activeElement.closest("details")?.dataset.part;
   const resources = trouble.resources ?? trouble.about ?? [];
   const more = h("details", { "data-part": "details" }, h("summary", {}, "Details"));
-  if (trouble.description) more.append(h("p", { class: "text" }, trouble.description));
+  const reason = trouble.reason && trouble.reason.slice(0, LONGEST);
+  const told = trouble.description === reason ? "" : trouble.description;
+  if (told) more.append(h("p", { class: "text" }, told));
   if (resources.length) more.append(h("ul", { class: "resources" }, resources.map(resource)));
   const meta = [
     since(trouble),
@@ -73,16 +85,17 @@ function drawTrouble(row, trouble) {
     trouble.informer && h("span", { class: "informer" }, `says the informer ${trouble.informer}`),
     trouble.staleSince && h("span", { class: "informer" }, "which has not answered for ", age(trouble.staleSince)),
     documentation(trouble.reference, "What to do"),
-    trouble.description || resources.length ? more : null,
+    told || resources.length ? more : null,
   ];
   row.replaceChildren(
     h(
       "p",
       { class: "summary" },
-      badge(trouble.claimed ? `${trouble.level} (claimed)` : trouble.level, tone(trouble.level)),
+      badge(text, colour),
       " ",
       h("strong", {}, trouble.summary),
     ),
+    ...(reason ? [h("p", { class: "reason" }, reason === trouble.reason ? reason : `${reason}…`)] : []),
     ...(trouble.remedy ? [h("p", { class: "remedy" }, trouble.remedy)] : []),
     h("div", { class: "meta" }, meta),
     ...(trouble.affected?.length || trouble.symptoms.length ? [waiting(trouble)] : []),
@@ -132,9 +145,10 @@ function resource({ group, resource: kind, namespace, name }) {
 // How many troubles of each level there are, as badges.
 export function attentionInShort(parts) {
   const found = troubles(parts).map(([, one]) => one).filter(({ informer }) => !informer);
-  const texts = LEVELS.map((level) => [found.filter((one) => one.level === level).length, level])
+  const level = (one) => (one.urgent ? "Error" : one.level);
+  const texts = LEVELS.map((name) => [found.filter((one) => level(one) === name).length, name])
     .filter(([number]) => number)
-    .map(([number, level]) => badge(COUNTED.includes(level) ? count(number, level.toLowerCase()) : `${number} ${level.toLowerCase()}`, tone(level)));
+    .map(([number, name]) => badge(COUNTED.includes(name) ? count(number, name.toLowerCase()) : `${number} ${name.toLowerCase()}`, tone(name)));
   if (texts.length) return texts.flatMap((text) => [text, " "]);
   return parts.has("stale") ? h("span", { class: "muted" }, "not known") : h("span", { class: "ok" }, "nothing");
 }

@@ -1,7 +1,7 @@
 // The timeline of the newest update: a bar for each operator, pool and node, from when it began until it was updated.
 
 import { compare, count, h, Keyed, setText } from "./dom.js";
-import { between, clock, duration, now } from "./time.js";
+import { between, clock, duration, now, zone } from "./time.js";
 
 const KINDS = [
   ["operator", "Operators"],
@@ -57,7 +57,7 @@ function drawAxis(axis, { start, end, place }) {
     mark.style.left = `${place(moment) * 100}%`;
     marks.push(mark);
   }
-  axis.replaceChildren(h("div", { class: "marks" }, marks));
+  axis.replaceChildren(h("span", { class: "zone" }, zone(end)), h("div", { class: "marks" }, marks));
 }
 
 class Group {
@@ -126,7 +126,7 @@ function updateTrack(row, { name, started, completed, sick, scale, over }) {
   bar.dataset.tone = sick ? "bad" : completed ? "good" : "busy";
   setText(label, name);
   setText(text, words(started, completed, sick, over));
-  row.title = `${name}: ${started ? `from ${clock(started)}` : "begin not seen"}${completed ? ` to ${clock(completed)}` : ""}`;
+  row.title = `${name}: ${started ? `from ${started}` : "begin not seen"}${completed ? ` to ${completed}` : ""}`;
 }
 
 // `over`: when the update ended. What was not updated until then never was.

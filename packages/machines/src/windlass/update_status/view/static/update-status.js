@@ -1,10 +1,10 @@
 // How the update of the cluster goes: verdict, progress, what needs attention, timeline, operators and nodes.
 
 import { Attention, attentionInShort } from "./attention.js";
-import { afterNextFrame, arrange, compare, count, h, Keyed, setLong, setText } from "./dom.js";
+import { afterNextFrame, arrange, compare, count, h, Keyed, long, setLong, setText } from "./dom.js";
 import { all, badge, tone, touched } from "./pieces.js";
 import { Table } from "./table.js";
-import { age, between, clock, duration, now, when } from "./time.js";
+import { age, between, clock, duration, now, when, zone } from "./time.js";
 import { Timeline } from "./timeline.js";
 
 const BAD_NODE = ["Degraded", "Unavailable"];
@@ -13,7 +13,7 @@ const BUSY_NODE = ["Progressing"];
 export function mount() {
   const verdict = new Verdict();
   const first = [verdict, new Attention()];
-  const sections = [...first, new Timeline(), new Operators(), new Pools(), new Past()];
+  const sections = [...first, new Unknown(), new Timeline(), new Operators(), new Pools(), new Past()];
   // What people look for is on the screen a frame ahead of the rest.
   const element = h("div", { class: "update", "aria-busy": "true" });
   let begun = false;
@@ -37,7 +37,7 @@ export function mount() {
       if (!begun) afterNextFrame(() => drawRest(parts));
       begun = true;
       if (!parts.has("update")) {
-        arrange(element, []);
+        arrange(element, [nothing(parts)]);
         return null;
       }
       for (const section of drawn) section.draw(parts, keys);
@@ -47,10 +47,19 @@ export function mount() {
   };
 }
 
+// Why there is nothing to show.
+function nothing(parts) {
+  const problem = parts.get("problem")?.text;
+  const why = problem ?? (parts.get("troubles")?.length ? "What is missing stands above." : "Reading the cluster.");
+  const title = parts.size ? "Nothing is known of an update" : "One moment";
+  return h("section", { class: "notice", "aria-label": "Summary" }, h("h1", {}, title), h("p", {}, why));
+}
+
 class Verdict {
   shown = true;
   title = "Update";
   #heading = h("h1");
+  #why = h("p", { class: "why" });
   #line = h("p", { class: "line" });
   #facts = h("dl", { class: "facts" });
   #progress = h("ul", { class: "progress", "aria-label": "Progress" });
@@ -58,7 +67,7 @@ class Verdict {
   #message = h("p", { class: "said" });
 
   constructor() {
-    this.element = h("section", { class: "verdict", "aria-label": "Summary" }, this.#heading, this.#line);
+    this.element = h("section", { class: "verdict", "aria-label": "Summary" }, this.#heading, this.#why, this.#line);
     this.element.append(this.#facts, this.#message, this.#progress);
     this.#rows = new Keyed(this.#progress, { make: makeProgress, update: updateProgress });
   }
@@ -66,40 +75,25 @@ class Verdict {
   draw(parts) {
     const update = parts.get("update");
     const plane = update.controlPlane;
-    const versions = plane.versions;
+    const { text, why, tone: urgency } = update.headline;
     const operators = all(parts, "operator").map(([, one]) => one);
     const pools = all(parts, "pool").map(([, one]) => one);
     const updated = operators.filter((one) => one.state === "Updated").length;
-    const workersLeft = update.updating && plane.progressing.status !== "True";
 
-    this.title = heading(update, workersLeft);
-    setText(this.#heading, this.title);
-    const word = assessment(update, pools, workersLeft);
-    this.#heading.append(" ", badge(word, update.updating ? tone(word) : "calm"));
-    this.#line.replaceChildren(...line(plane, versions).flatMap((part, place) => (place ? [" · ", part] : [part])));
+    this.title = text;
+    setText(this.#heading, text);
+    setText(this.#why, why);
+    this.element.dataset.tone = urgency;
+    this.#line.replaceChildren(...line(plane, plane.versions).flatMap((part, place) => (place ? [" · ", part] : [part])));
     this.#facts.replaceChildren(...facts(update, parts, updated, operators.length));
-    setText(this.#message, update.updating && plane.progressing.status === "True" ? plane.progressing.message : "");
+    // What the operator says, unless the heading has it.
+    const said = update.updating && plane.progressing.status === "True" ? plane.progressing.message : "";
+    setText(this.#message, said === why ? "" : said);
 
     const rows = [["plane", planeProgress(operators, updated)]];
     for (const pool of pools) rows.push([pool.name, poolProgress(pool)]);
     this.#rows.draw(rows);
   }
-}
-
-function heading(update, workersLeft) {
-  const versions = update.controlPlane.versions;
-  const target = versions?.target ?? "an unknown version";
-  if (!update.updating) return versions ? `Not updating: ${target}` : "Not updating";
-  if (workersLeft) return `Nodes are being updated to ${target}`;
-  if (versions?.previous === null) return `Installing ${target}`;
-  return `${versions?.rollback ? "Rolling back" : "Updating"} to ${target}`;
-}
-
-// The control plane's, or, when that is done, that of the pool which is worst off.
-function assessment(update, pools, workersLeft) {
-  if (!workersLeft) return update.controlPlane.assessment;
-  const found = pools.map((pool) => pool.assessment);
-  return ["Degraded", "Progressing", "Excluded", "Pending"].find((word) => found.includes(word)) ?? "Completed";
 }
 
 function line(plane, versions) {
@@ -139,10 +133,12 @@ function estimate(plane) {
   return `about ${duration(seconds * 1000)}`;
 }
 
-// A range of times; what it is computed from is its tooltip.
+// A range of times. Its tooltip has them in UTC, and what they are computed from.
 function expected({ earliest, latest, basis }) {
   const [from, to] = [earliest, latest].map((moment) => clock(moment, { seconds: false }));
-  return h("span", { class: "range", title: basis }, from === to ? `about ${from}` : `${from}–${to}`);
+  const range = from === to ? `about ${from}` : `${from}–${to}`;
+  const title = `${earliest} to ${latest}, estimated from ${basis}`;
+  return h("span", { class: "range", title }, `${range} ${zone(latest)}`);
 }
 
 function planeProgress(operators, updated) {
@@ -209,6 +205,7 @@ function updateProgress(row, item) {
 }
 
 class Operators {
+  #began = 0;
   #busy;
   #rest;
   #more;
@@ -225,7 +222,7 @@ class Operators {
         ],
         class: "state",
       },
-      { title: "Since", node: (one) => age(one.health === "Healthy" ? one.since : (one.healthSince ?? one.since)), class: "since" },
+      { title: "Since", node: (one) => age(this.#since(one)), class: "since" },
       { title: "Message", update: (cell, one) => setLong(cell, message(one)), class: "text" },
     ];
     this.#busy = new Table(columns, { caption: "Operators that are not updated, or not healthy" });
@@ -236,6 +233,7 @@ class Operators {
 
   draw(parts, keys) {
     if (!touched(keys, "operator", "update")) return;
+    this.#began = Date.parse(parts.get("update").controlPlane.started) || 0;
     const items = all(parts, "operator");
     this.shown = items.length > 0;
     const fine = ([, one]) => one.health === "Healthy" && one.state === "Updated";
@@ -247,6 +245,12 @@ class Operators {
     this.#more.hidden = !rest.length;
     setText(this.#summary, `${count(rest.length, "operator")} updated and healthy`);
   }
+
+  // Since when it is as it is shown. An operator that waits says only since when it was at rest, often for weeks.
+  #since(one) {
+    if (one.health !== "Healthy") return one.healthSince ?? one.since;
+    return one.state === "Pending" && Date.parse(one.since) < this.#began ? null : one.since;
+  }
 }
 
 function weight(operator) {
@@ -257,7 +261,7 @@ function message(operator) {
   const sick = operator.health !== "Healthy";
   const reason = sick ? operator.healthReason : operator.reason;
   const text = sick ? operator.healthMessage : operator.message;
-  return [reason, text].filter(Boolean).join(": ");
+  return [reason === "AsExpected" ? "" : reason, text].filter(Boolean).join(": ");
 }
 
 class Pools {
@@ -350,7 +354,7 @@ function nodeColumns() {
     },
     {
       title: "Since",
-      node: (node) => age(node.degradedSince ?? (node.assessment === "Unavailable" ? node.unavailableSince : null) ?? node.since ?? node.firstSeen),
+      node: (node) => age(sinceOf(node)),
       class: "since",
     },
     { title: "Version", text: (node) => node.version ?? "", class: "version" },
@@ -358,12 +362,33 @@ function nodeColumns() {
   ];
 }
 
-// Earlier updates, and what is not known.
+function sinceOf(node) {
+  const sick = node.degradedSince ?? (node.assessment === "Unavailable" ? node.unavailableSince : null);
+  return sick ?? node.since ?? node.firstSeen ?? (isActive(node) ? node.unavailableSince : null);
+}
+
+// What could not be read, or belongs nowhere.
+class Unknown {
+  #title = h("h2");
+  #list = h("ul", { class: "gaps" });
+
+  constructor() {
+    this.element = h("section", { id: "unknown" }, this.#title, this.#list);
+  }
+
+  draw(parts) {
+    const update = parts.get("update");
+    const gaps = [...update.gaps, ...(update.alerts ? [update.alerts] : [])];
+    setText(this.#title, gaps.length ? "Not known" : "Outside all pools");
+    if (update.unassignedNodes.length) gaps.push(`nodes of no pool: ${update.unassignedNodes.join(", ")}`);
+    this.#list.replaceChildren(...gaps.map((text) => h("li", {}, long(text))));
+    this.shown = gaps.length > 0;
+  }
+}
+
+// Earlier updates.
 class Past {
   #history;
-  #gaps = h("ul", { class: "gaps" });
-  #gapsTitle = h("h2", {}, "Not known");
-  #historyTitle = h("h2", {}, "Recorded updates");
 
   constructor() {
     this.#history = new Table(
@@ -380,19 +405,13 @@ class Past {
       ],
       { caption: "Recorded updates, the newest first" },
     );
-    this.element = h("section", { id: "history" }, this.#gapsTitle, this.#gaps, this.#historyTitle, this.#history.element);
+    this.element = h("section", { id: "history" }, h("h2", {}, "Recorded updates"), this.#history.element);
   }
 
   draw(parts) {
-    const update = parts.get("update");
-    const gaps = [...update.gaps, ...(update.alerts ? [update.alerts] : [])];
-    if (update.unassignedNodes.length) gaps.push(`nodes of no pool: ${update.unassignedNodes.join(", ")}`);
     const history = parts.get("history") ?? [];
-    this.#gaps.replaceChildren(...gaps.map((text) => h("li", {}, text)));
-    this.#gapsTitle.hidden = this.#gaps.hidden = !gaps.length;
-    this.#historyTitle.hidden = this.#history.element.hidden = history.length < 2;
     this.#history.draw(history.map((record) => [record.name, record]));
-    this.shown = gaps.length > 0 || history.length > 1;
+    this.shown = history.length > 1;
   }
 }
 
