@@ -14,7 +14,7 @@ _NAME: Final = re.compile(r"projects/([^/]+)/locations/([^/]+)/keyRings/([^/]+)/
 _PART: Final = r"[-_\[A-Za-z0-9]+"
 # What the CRD of GCPMachine accepts; it does not look at the ends of the text.
 _ACCEPTED_NAME: Final = re.compile(rf"projects/[-_:\[A-Za-z0-9]+/locations/{_PART}/keyRings/{_PART}/cryptoKeys/{_PART}")
-_ACCEPTED_ACCOUNT: Final = re.compile(r"[-_.\[A-Za-z0-9]+@[-_.\[A-Za-z0-9]+.iam.gserviceaccount.com")
+_ACCEPTED_ACCOUNT: Final = re.compile(r"[-_.\[A-Za-z0-9]@[-_.\[A-Za-z0-9]+.iam.gserviceaccount.com")
 _NAME_LIMIT: Final = 160
 _ACCOUNT_LIMIT: Final = 85
 
