@@ -23,6 +23,7 @@ from windlass.update_status.text import Details, render
 from windlass.update_status.text.wide import render_wide
 from windlass.update_status.times import HOUR, MINUTE, SECOND
 from windlass.update_status.view.parts import parts
+from windlass.web.view import BRIEF
 
 FAIR = MOST_BYTES // MOST
 """Bytes that an informer may always fill."""
@@ -235,7 +236,11 @@ def test_control_10_programs_and_the_page_get_the_name_of_the_informer_with_each
     document = parts(whole, [], now=NOW)
     built_in = parts(BUILT_IN, [], now=NOW)
     new = {key: part for key, part in document.items() if key not in built_in}
-    assert {key: part for key, part in document.items() if key not in new} == built_in
+    changed = {key for key, part in built_in.items() if document[key] != part}
+    assert changed == {BRIEF}
+    assert [one.text for one in document[BRIEF]["needs"] if one not in built_in[BRIEF]["needs"]] == [
+        "storage in arrays: Array array-1 rebuilds"
+    ]
     ((key, part),) = new.items()
     assert key.startswith("insight/storage/")
     assert part["informer"] == "storage in arrays"

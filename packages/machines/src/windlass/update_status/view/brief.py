@@ -14,8 +14,11 @@ def in_short(parts: Mapping[str, Any]) -> dict[str, Any]:
     update = parts["update"]
     found = [part for key, part in parts.items() if key.startswith(("cause/", "insight/")) and "under" not in part]
     needs = [
-        Need(str(part.get("summary", "")), _TONES[part["level"]], part.get("started"))
-        for part in found
-        if part.get("level") in _TONES
+        Need(_text(part), _TONES[part["level"]], part.get("started")) for part in found if part.get("level") in _TONES
     ]
     return brief(update["headline"]["text"], needs, tone="busy" if update["updating"] else "good")
+
+
+def _text(part: Mapping[str, Any]) -> str:
+    """Whose word it is, too, if a program of others tells it."""
+    return ": ".join(str(part[key]) for key in ("informer", "summary") if part.get(key))
