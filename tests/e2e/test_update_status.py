@@ -37,7 +37,7 @@ from windlass.api.coordination import Lease
 from windlass.api.core import Event, Node
 from windlass.api.meta import ObjectMeta, Resource
 from windlass.api.update import UpdateStatus, UpdateStatusStatus
-from windlass.api.update_record import UpdateRecord
+from windlass.api.update_record import FORMER, UpdateRecord
 from windlass.kube import config as connections
 from windlass.kube.client import Client
 from windlass.kube.clock import SystemClock
@@ -128,10 +128,9 @@ async def play(plane: ControlPlane, folder: Path) -> Played:
         (folder / "token").write_text(token)
         (folder / "authority.pem").write_bytes(thanos.authority)
         for number in range(10):
-            old, outcome = an_old_record(number)
-            await admin.create(UpdateRecord, old)
-            await admin.patch(UpdateRecord, f"old-{number}", outcome, type=PatchType.MERGE, subresource="status")
-        cluster = PlayedCluster(admin, LAYOUT, pace=0.8, patience=1.0)
+            await admin.create(UpdateRecord, an_old_record(number))
+        # An operator is at work for longer than the two rounds that make the record.
+        cluster = PlayedCluster(admin, LAYOUT, pace=1.5, patience=1.0)
         await cluster.install()
         alerts = (
             f"--alerts-url=https://{thanos.host}",
@@ -141,6 +140,7 @@ async def play(plane: ControlPlane, folder: Path) -> Played:
         texts: list[tuple[str, str]] = []
         async with keeping(account, folder, *alerts, metrics=True) as keeper:
             await until_status(reader, lambda found: found.overview is not None, "the object")
+            await eventually(lambda: former_records(admin), lambda found: not found, what="the move of old records")
             async with watching(reader) as seen:
                 await play_update(admin, reader, plane, cluster, thanos, keeper, texts)
                 (record,) = await eventually(lambda: ended(reader), bool, what="the record of the update")
@@ -399,11 +399,17 @@ def scrape(plane: BlockingControlPlane, url: str) -> str:
     return wait_until("the scraper may", look)
 
 
-def an_old_record(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """With these there are as many as are kept. The second is the status."""
+async def former_records(api: Client) -> list[str]:
+    """Records that still have fields of an earlier version."""
+    return [found.name for found in (await api.list(UpdateRecord)).items if found.tree().keys() & set(FORMER)]
+
+
+def an_old_record(number: int) -> dict[str, Any]:
+    """With these there are as many as are kept. An earlier version wrote them, and half of their move is done."""
     day = f"2026-01-{number + 1:02}T00:00:00Z"
-    record = {"metadata": {"name": f"old-{number}"}, "spec": {"target": f"4.15.{number}", "startedAt": day}}
-    return record, {"status": {"state": "Completed", "completedAt": day}}
+    spec = {"target": f"4.15.{number}", "startedAt": day}
+    former = {"target": f"4.15.{number}", "state": "Completed", "started": day, "completed": day}
+    return {"metadata": {"name": f"old-{number}"}, "spec": spec, **former}
 
 
 async def a_protected_pod(admin: Client, namespace: str, *, node: str) -> None:

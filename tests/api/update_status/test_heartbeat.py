@@ -149,7 +149,7 @@ async def test_kubectl_get_updates_shows_the_last_beat_beside_the_update(
         return str(out.decode())
 
     both = await got("updates")
-    assert "UPDATING" in both
+    assert "OPERATORS LEFT" in both
     assert "LAST BEAT" in both
     assert "updatestatus.update.openshift.io/cluster" in both
     assert "updatestatusheartbeat.update.openshift.io/cluster" in both
