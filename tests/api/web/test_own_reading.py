@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from tests.api.web.conftest import OpenTab, Watched
-from tests.api.web.test_real import DEPLOY, HOME, bind, sign_in, token_of
+from tests.api.web.deployed import DEPLOY, HOME, bind, sign_in, token_of
 from tests.authorizer import until_allowed
 from tests.browser import require_browser
 from tests.unit.web.serving import certificate, serving

@@ -4,15 +4,13 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
-import yaml
 
 from tests.api.update_status.keeper import our_kinds
 from tests.api.web.conftest import OpenTab, Watched
+from tests.api.web.deployed import DEPLOY, HOME, bind, sign_in, token_of, until_live
 from tests.authorizer import until_allowed
 from tests.browser import require_browser
 from tests.objects import Objects, usual_namespaces
@@ -38,9 +36,7 @@ require_browser()
 
 pytestmark = [pytest.mark.plane, pytest.mark.asyncio(loop_scope="module")]
 
-DEPLOY = Path(__file__).parents[3] / "deploy"
 UPDATE_STATUS_FOLDER = DEPLOY / "update-status" / "base"
-HOME = "windlass-web"
 USER = f"system:serviceaccount:{HOME}:windlass-web"
 PEOPLE = ("ann", "bob")
 
@@ -86,29 +82,6 @@ async def base(plane: BlockingAccess, tmp_path_factory: pytest.TempPathFactory) 
             yield base
 
 
-def token_of(plane: BlockingAccess, name: str) -> str:
-    path = plane.service_account_kubeconfig(HOME, name)
-    token: str = yaml.safe_load(path.read_text())["users"][0]["user"]["token"]
-    return token
-
-
-def bind(plane: BlockingAccess, person: str, role: str, *, namespace: str = "") -> str:
-    """Returns the path of the binding."""
-    kind = "RoleBinding" if namespace else "ClusterRoleBinding"
-    name = f"{person}-{role}"
-    plane.apply(
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": kind,
-            "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [{"kind": "ServiceAccount", "name": person, "namespace": HOME}],
-        }
-    )
-    where = f"/namespaces/{namespace}/rolebindings" if namespace else "/clusterrolebindings"
-    return f"/apis/rbac.authorization.k8s.io/v1{where}/{name}"
-
-
 def may_see_update(plane: BlockingAccess, person: str) -> str:
     binding = bind(plane, person, "windlass-update-status-view")
     user = f"system:serviceaccount:{HOME}:{person}"
@@ -122,17 +95,6 @@ def may_see_machines(plane: BlockingAccess, person: str) -> None:
         bind(plane, person, "windlass-machines-view", namespace=namespace)
     until_allowed(plane.rest, user, "list", "machinesets.machine.openshift.io", namespace="openshift-machine-api")
     until_allowed(plane.rest, user, "list", "machinesets.cluster.x-k8s.io", namespace="openshift-cluster-api")
-
-
-async def sign_in(tab: OpenTab, base: str, token: str, path: str = "/") -> Any:
-    page = await tab(base + path, ignore_https_errors=True)
-    await page.get_by_label("Token of the cluster").fill(token)
-    await page.get_by_role("button", name="Sign in").click()
-    return page
-
-
-async def until_live(page: Any) -> None:
-    await page.locator("#state", has_text="Live").wait_for()
 
 
 def report(target: str, *, state: State = State.PROGRESSING) -> Report:

@@ -11,7 +11,7 @@ import pytest_asyncio
 from msgspec import Struct
 
 from tests.api.web.conftest import OpenTab
-from tests.api.web.test_real import DEPLOY, HOME, bind, sign_in, token_of, until_live
+from tests.api.web.deployed import DEPLOY, HOME, bind, sign_in, token_of, until_live
 from tests.authorizer import until_allowed
 from tests.browser import require_browser
 from tests.unit.web.examples import NO_FLAVOR, condition, failing

@@ -16,15 +16,17 @@ from tests.unit.update_status.assessment.objects import (
     WORKER,
     after,
     bad,
+    build,
     cluster_version,
+    having,
     item,
     node,
     operator,
     pool,
     said,
     sources,
+    true,
 )
-from tests.unit.update_status.assessment.test_pool_troubles import build, having, true
 from tests.unit.update_status.drawn import NOW as DRAWN_NOW
 from tests.unit.update_status.drawn import Troubled, clusters, troubled_clusters
 from windlass.api.config import ClusterVersionSpec, DesiredUpdate, Release

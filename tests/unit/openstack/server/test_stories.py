@@ -361,6 +361,7 @@ async def test_a_cloud_that_is_down_does_not_make_a_server_unready_at_once() -> 
         await again.step()
     assert conditions(world)["InstanceReady"] == "Unknown OpenStackError"
     world.cloud.faults.clear()
+    world.cloud.pass_time(300)  # so long it has waited at most
     await again.settle()
     assert conditions(world)["Ready"] == "True Ready"
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
 from windlass.api.config import (
     ClusterOperator,
     ClusterOperatorStatus,
@@ -12,8 +14,14 @@ from windlass.api.config import (
     UpdateHistory,
 )
 from windlass.api.core import Node, NodeSpec, NodeStatus
-from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPoolSpec, PoolConfiguration
-from windlass.api.meta import LabelSelector, ObjectMeta, PlainCondition
+from windlass.api.machineconfiguration import (
+    MachineConfigPool,
+    MachineConfigPoolSpec,
+    MachineConfigPoolStatus,
+    PoolConfiguration,
+)
+from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildSpec, MachineOSBuildStatus
+from windlass.api.meta import Condition, LabelSelector, NamedReference, ObjectMeta, PlainCondition
 from windlass.update_status.sources import Known, Sources
 from windlass.update_status.times import SECOND, Moment, moment, rfc3339
 
@@ -169,3 +177,32 @@ def sources(
         versions=RELEASES,
         operator_image=operator_image,
     )
+
+
+def having(found: MachineConfigPool, *conditions: PlainCondition) -> MachineConfigPool:
+    return structs.replace(found, status=MachineConfigPoolStatus(conditions=list(conditions)))
+
+
+def build(
+    true: str = "",
+    *,
+    name: str = "worker-1",
+    config: str = "new",
+    began: float = 1,
+    message: str = "m",
+    of: str = "worker",
+) -> MachineOSBuild:
+    kinds = ("Prepared", "Building", "Failed", "Interrupted", "Succeeded")
+    conditions = [
+        Condition(type=kind, status=str(kind == true), reason="R", message=message, last_transition_time=at(30))
+        for kind in kinds
+    ]
+    return MachineOSBuild(
+        metadata=ObjectMeta(name=name, creation_timestamp=at(began)),
+        spec=MachineOSBuildSpec(machine_config=NamedReference(name=config), machine_os_config=NamedReference(name=of)),
+        status=MachineOSBuildStatus(conditions=conditions),
+    )
+
+
+def true(kind: str, *, reason: str = "", message: str = "why") -> PlainCondition:
+    return said(kind, "True", 30, reason=reason, message=message)

@@ -6,42 +6,17 @@ import pytest
 from msgspec import structs
 
 from windlass.api.core import Node
-from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPoolStatus
-from windlass.api.machineosconfig import MachineOSBuild, MachineOSBuildSpec, MachineOSBuildStatus
-from windlass.api.meta import Condition, NamedReference, ObjectMeta, PlainCondition
+from windlass.api.machineconfiguration import MachineConfigPool
+from windlass.api.machineosconfig import MachineOSBuild
+from windlass.api.meta import PlainCondition
 from windlass.update_status.assessment import assess
 from windlass.update_status.report import Impact, Insight, Level, Pool, Report, Scope
 
-from .objects import MASTER, WORKER, after, at, node, pool, said, sources
+from .objects import MASTER, WORKER, after, build, having, node, pool, said, sources, true
 
 NOW = after(60)
 DONE = node("m", current="new", desired="new", roles=("master",))
 WAITING = (DONE, node("w1"), node("w2"))
-
-
-def having(found: MachineConfigPool, *conditions: PlainCondition) -> MachineConfigPool:
-    return structs.replace(found, status=MachineConfigPoolStatus(conditions=list(conditions)))
-
-
-def build(
-    true: str = "",
-    *,
-    name: str = "worker-1",
-    config: str = "new",
-    began: float = 1,
-    message: str = "m",
-    of: str = "worker",
-) -> MachineOSBuild:
-    kinds = ("Prepared", "Building", "Failed", "Interrupted", "Succeeded")
-    conditions = [
-        Condition(type=kind, status=str(kind == true), reason="R", message=message, last_transition_time=at(30))
-        for kind in kinds
-    ]
-    return MachineOSBuild(
-        metadata=ObjectMeta(name=name, creation_timestamp=at(began)),
-        spec=MachineOSBuildSpec(machine_config=NamedReference(name=config), machine_os_config=NamedReference(name=of)),
-        status=MachineOSBuildStatus(conditions=conditions),
-    )
 
 
 def report(
@@ -60,10 +35,6 @@ def own(found: Report) -> list[Insight]:
 
 def worker(found: Report) -> Pool:
     return next(one for one in found.pools if one.name == "worker")
-
-
-def true(kind: str, *, reason: str = "", message: str = "why") -> PlainCondition:
-    return said(kind, "True", 30, reason=reason, message=message)
 
 
 @pytest.mark.parametrize(

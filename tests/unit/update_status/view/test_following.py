@@ -24,7 +24,7 @@ from windlass.update_status.view.following import Following
 from windlass.web.board import Board
 from windlass.web.view import ELSEWHERE, STALE, TROUBLES
 
-from .test_update import reading
+from .recorded_page import reading
 
 KINDS = ("updatestatuses", "updaterecords", "updatestatusheartbeats")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.unit.update_status.view.test_update import reading, those
+from tests.unit.update_status.view.recorded_page import reading, those
 from windlass.kube.client import Client
 from windlass.kube.client.retry import RetryPolicy
 from windlass.kube.config import ClusterConfig

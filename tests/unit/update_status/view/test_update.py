@@ -2,39 +2,24 @@
 
 import asyncio
 from collections import Counter
-from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from msgspec import structs
 
-from tests.shared import fixtures
 from tests.unit.update_status.recorded import CASES
+from tests.unit.update_status.view.recorded_page import reading, those
 from windlass.api.update_record import Took
 from windlass.update_status.as_tree import tree
 from windlass.update_status.assessment import assess
 from windlass.update_status.causes.symptoms import cause_of
 from windlass.update_status.history import followed
-from windlass.update_status.reading import Reading
-from windlass.update_status.reading.mock import read_mock
 from windlass.update_status.record import Record
 from windlass.update_status.report import Reference
-from windlass.update_status.times import of_datetime
 from windlass.update_status.view.parts import parts
 from windlass.update_status.view.update import RULE, TITLE, recorded_view
 from windlass.web.board import Board
 
 WITHOUT_ERROR = tuple(case for case in CASES if "error" not in case)
-
-
-def reading(name: str) -> Reading:
-    path = fixtures("update_status") / f"{name}-cv.yaml"
-    return read_mock(str(path), wall=of_datetime(datetime.now(UTC)))
-
-
-def those(document: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The parts of a kind, by the rest of their keys."""
-    return {key.partition("/")[2]: part for key, part in document.items() if key.startswith(f"{kind}/")}
 
 
 @pytest.mark.parametrize("name", WITHOUT_ERROR)
