@@ -71,15 +71,16 @@ OWNED: dict[type[KubernetesObject], set[str]] = {
         "status.resources.volumes",
     },
     capo_cluster.OpenStackCluster: {
+        "spec.primarySubnet",
         "status.bastion.resolved.volumes",
         "status.bastion.resources.trunks",
         "status.bastion.resources.volumes",
         "status.conditions",
         "status.externalNetwork.subnets",
     },
-    capo_cluster.OpenStackClusterTemplate: set(),
+    capo_cluster.OpenStackClusterTemplate: {"spec.template.spec.primarySubnet"},
 }
-"""Kinds that Windlass owns and others have too, with the fields of the status that only ours have."""
+"""Kinds that Windlass owns and others have too, with the fields that only ours have."""
 BUILT_IN: list[type[KubernetesObject]] = [
     apps.Deployment,
     core.Event,
