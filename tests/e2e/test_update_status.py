@@ -129,8 +129,7 @@ async def play(plane: ControlPlane, folder: Path) -> Played:
         (folder / "authority.pem").write_bytes(thanos.authority)
         for number in range(10):
             await admin.create(UpdateRecord, an_old_record(number))
-        # An operator is at work for longer than the two rounds that make the record.
-        cluster = PlayedCluster(admin, LAYOUT, pace=1.5, patience=1.0)
+        cluster = PlayedCluster(admin, LAYOUT, pace=0.8, patience=1.0)
         await cluster.install()
         alerts = (
             f"--alerts-url=https://{thanos.host}",
@@ -169,6 +168,10 @@ async def play_update(
     await a_protected_pod(admin, namespace, node="worker-0")
     begin, *_, pools, _ = cluster.healthy_update(TARGET)
     await begin.play()
+    # The first operator begins later than its record does, as on any cluster.
+    await eventually(
+        lambda: records(reader), lambda all_: TARGET in {one.target for one in all_ if one.state}, what="its record"
+    )
     await cluster.mco.pause("infra")
     await cluster.cvo.progress("etcd")
     await cluster.cvo.degrade("etcd", reason="EtcdMembersDegraded", message="2 of 3 members are available")
