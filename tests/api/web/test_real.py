@@ -136,13 +136,13 @@ async def test_the_update_is_followed_without_a_reload(
     await keep(admin, report("4.16.1"))
     may_see_update(plane, "ann")
     page = await sign_in(tab, base, token_of(plane, "ann"), "/update-status")
-    await page.get_by_role("heading", name="Updating to 4.16.1").wait_for()
+    await page.get_by_role("heading", name="The update to 4.16.1").wait_for()
     await until_live(page)
     await beat(admin, "2026-01-01T00:00:00Z")
     await page.locator("#state", has_text="Not current").wait_for()
     await page.get_by_role("alert").get_by_text("nobody keeps the UpdateStatus up to date").wait_for()
     await keep(admin, report("4.16.2"))
-    await page.get_by_role("heading", name="Updating to 4.16.2").wait_for()
+    await page.get_by_role("heading", name="The update to 4.16.2").wait_for()
     # Before the sign-in there is one refusal, which the browser reports as it does every 401.
     assert [text for text in watched.complaints if "401" not in text] == []
 
@@ -153,7 +153,7 @@ async def test_a_page_that_is_open_closes_with_the_right(
     await keep(admin, report("4.16.1"))
     binding = may_see_update(plane, "bob")
     page = await sign_in(tab, base, token_of(plane, "bob"), "/update-status")
-    await page.get_by_role("heading", name="Updating to").wait_for()
+    await page.get_by_role("heading", name="The update to").wait_for()
     await asyncio.to_thread(plane.rest.request, "DELETE", binding)
     await page.get_by_role("heading", name="You may not see this").wait_for()
     text = await page.inner_text("body")
@@ -177,7 +177,7 @@ async def test_signing_out_leaves_nothing(tab: OpenTab, base: str, plane: Blocki
     await keep(admin, report("4.16.1"))
     may_see_update(plane, "ann")
     page = await sign_in(tab, base, token_of(plane, "ann"), "/update-status")
-    await page.get_by_role("heading", name="Updating to").wait_for()
+    await page.get_by_role("heading", name="The update to").wait_for()
     await page.get_by_role("button", name="Sign out").click()
     await page.get_by_role("heading", name="Sign in").wait_for()
     assert await page.evaluate("fetch('/api/session').then((answer) => answer.status)") == 401
