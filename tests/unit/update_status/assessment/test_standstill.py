@@ -11,7 +11,7 @@ from windlass.api.machineconfiguration import MachineConfigPool, MachineConfigPo
 from windlass.api.meta import PlainCondition
 from windlass.api.update_record import NodeTook
 from windlass.update_status.assessment import assess
-from windlass.update_status.constants import UNSCHEDULABLE
+from windlass.update_status.constants import LAYERING_LABEL, NEWEST_IMAGE, UNSCHEDULABLE
 from windlass.update_status.history import record_name
 from windlass.update_status.record import Record
 from windlass.update_status.report import Insight, Report, Scope
@@ -133,6 +133,19 @@ def test_a_node_stands_still_after_longer_than_its_step_takes(
     seen = report(found, busy, records=[record([of_record])] if of_record else [])
     assert [one.summary for one in own(seen)] == ([summary] if summary else [])
     assert seen.stands_still == bool(summary)
+
+
+@pytest.mark.parametrize(("minutes", "summary"), [(30, []), (31, [SLOW])])
+def test_a_node_with_another_image_than_its_pool_stands_still_too(minutes: float, summary: list[str]) -> None:
+    """`oc` does not call it unavailable."""
+    said = {LAYERING_LABEL: ""}, {NEWEST_IMAGE: "registry.example.com/os@sha256:new"}
+    metadata = structs.replace(WORKER.metadata, labels=said[0], annotations=said[1])
+    found = report(
+        node("w1", not_ready(minutes), **REBOOTING),
+        node("busy", **DRAINING),
+        pools=(MASTER, structs.replace(WORKER, metadata=metadata)),
+    )
+    assert [one.summary for one in own(found)] == summary
 
 
 def test_the_insight_says_since_when_why_and_what_to_do() -> None:

@@ -17,7 +17,7 @@ from windlass.update_status.constants import (
     NEWEST_IMAGE,
     STATE,
 )
-from windlass.update_status.times import MINUTE, ZERO, Duration, Moment, moment
+from windlass.update_status.times import MINUTE, ZERO, Duration, Moment, known_moment, moment
 
 DEGRADED_STATES: Final = frozenset({"Degraded", "Unreconcilable"})
 
@@ -76,6 +76,12 @@ def unavailability(node: Node, pool: MachineConfigPool) -> Unavailability | None
     """Why the node is unavailable. None also if it does not have the image that its pool has."""
     causes = tuple(_causes(node))
     return Unavailability(causes) if causes and _has_image_of(pool, node) else None
+
+
+def not_ready_since(node: Node) -> Moment | None:
+    """Since when the node is not ready; None: it is, or that is not known."""
+    said = (one for one in node.status.conditions if one.type == "Ready" and one.status != "True")
+    return next((known_moment(one.last_transition_time) for one in said), None)
 
 
 def _causes(node: Node) -> Iterator[Cause]:

@@ -12,7 +12,12 @@ from msgspec import Struct
 
 from windlass.api import core
 from windlass.api.machineconfiguration import GROUP, MachineConfigNode, MachineConfigPool
-from windlass.update_status.assessment.availability import DEGRADED_STATES, Unavailability, unavailability
+from windlass.update_status.assessment.availability import (
+    DEGRADED_STATES,
+    Unavailability,
+    not_ready_since,
+    unavailability,
+)
 from windlass.update_status.constants import (
     CURRENT_CONFIG,
     DESIRED_CONFIG,
@@ -94,6 +99,8 @@ def assess_node(node: core.Node, pool: MachineConfigPool, update: Update) -> Nod
     since, step = _step(progress, phase, degraded=degraded)
     if since is None and phase is Phase.DRAINING:
         since = _cordoned(node, update.began)
+    elif since is None and updating and why is None:
+        since = not_ready_since(node)  # of a node with another image than its pool, nothing else tells
     found = Node(
         name=node.metadata.name,
         phase=phase,
