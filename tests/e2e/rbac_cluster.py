@@ -39,8 +39,9 @@ class Cluster(Objects):
 
     # what people do
 
-    def runs_on(self, platform: str) -> None:
-        self.patch(config.Infrastructure, "cluster", {"status": {"platformStatus": {"type": platform}}}, part="status")
+    def runs_on(self, platform: str, **described: Tree) -> None:
+        status = {"platformStatus": {"type": platform, **described}}
+        self.patch(config.Infrastructure, "cluster", {"status": status}, part="status")
 
     def make_sets(self) -> None:
         """A MachineSet on both sides, to which `make_machine` gives its Machines."""

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
+from tests.api.machine_sync.examples import EXAMPLES
 from tests.objects import Kind, Tree
 from tests.waiting import wait_until
-from windlass.api import capa, capi, capo, capo_cluster, mapi
+from windlass.api import capa, capg, capi, capo, capo_cluster, mapi
 from windlass.machine_sync.constants import (
     CLUSTER_API,
     CLUSTER_API_NAMESPACE,
@@ -22,7 +23,8 @@ MACHINE_SETS = (mapi.MachineSet, capi.MachineSet)
 class Scenery(NamedTuple):
     """A platform: its kinds, and what a user writes there.
 
-    `size` is the field that says how large a machine is, of the infra machine and of the provider spec.
+    `size` is the field that says how large a machine is, of the infra machine and of the provider spec, which calls it
+    `size_in_machine_api` where that is another name.
     """
 
     infra_machine: Kind
@@ -33,9 +35,10 @@ class Scenery(NamedTuple):
     provider_spec: Tree
     size: str
     reports_pause: bool
+    size_in_machine_api: str = ""
 
     def larger(self) -> Tree:
-        return {**self.provider_spec, self.size: "larger"}
+        return {**self.provider_spec, self.size_in_machine_api or self.size: "larger"}
 
     @property
     def incomplete(self) -> tuple[str, str]:
@@ -89,11 +92,23 @@ AWS = Scenery(
     size="instanceType",
     reports_pause=True,
 )
+GCP = Scenery(
+    infra_machine=capg.GCPMachine,
+    infra_template=capg.GCPMachineTemplate,
+    infra_cluster=capg.GCPCluster,
+    infra=dict(EXAMPLES["GCP"].infra_spec),
+    cluster=dict(EXAMPLES["GCP"].cluster_spec),
+    provider_spec=dict(EXAMPLES["GCP"].provider_spec),
+    size="instanceType",
+    reports_pause=False,
+    size_in_machine_api="machineType",
+)
 
 
 def play_everything(cluster: Cluster) -> None:
     """Ends on AWS, with a Cluster and the MachineSets `workers` of both sides."""
     play_on_openstack(cluster)
+    play_on_google_cloud(cluster)
     play_on_aws(cluster)
 
 
@@ -102,15 +117,9 @@ def play_on_openstack(cluster: Cluster) -> None:
     cluster.make_sets()
     play_from_cluster_api(cluster)
     play_missing_infrastructure(cluster, OPENSTACK)
-    # Both MachineSets go, and the garbage collector takes their Machines along.
     cluster.make_machine("e", infra=openstack_machine())
     cluster.until_synchronized("e")
-    for kind in MACHINE_SETS:
-        cluster.delete(kind, "workers")
-    for machine in ("e", *OPENSTACK.incomplete):
-        cluster.until_deleting(machine)
-        cluster.let_machine_go(machine)
-        cluster.until_gone(capi.Machine, mapi.Machine, name=machine)
+    play_end_of_sets(cluster, "e", *OPENSTACK.incomplete)
     # Nobody has made the Cluster, which owns every mirror that has no other owner.
     cluster.make_machine_api_machine("m", OPENSTACK.provider_spec)
     cluster.until_reported(mapi.Machine, "m", 'clusters.cluster.x-k8s.io "c" not found')
@@ -124,6 +133,24 @@ def play_on_openstack(cluster: Cluster) -> None:
     cluster.until_gone(*MACHINE_SETS, name="pool")
     cluster.until_gone(mapi.Machine, capi.Machine, capo.OpenStackMachine, name="p")
     assert templates(cluster, OPENSTACK) == []
+
+
+def play_on_google_cloud(cluster: Cluster) -> None:
+    cluster.runs_on("GCP", **EXAMPLES["GCP"].described)
+    cluster.make(capg.GCPCluster, "c", GCP.cluster)
+    cluster.make_machine_api_machine("m", GCP.provider_spec)
+    play_from_machine_api(cluster, GCP)
+    cluster.delete(mapi.Machine, "m")
+    cluster.let_instance_go("m")
+    cluster.until_gone(mapi.Machine, capi.Machine, capg.GCPMachine, name="m")
+    cluster.delete(mapi.MachineSet, "pool")
+    cluster.until_gone(*MACHINE_SETS, name="pool")
+    cluster.until_gone(mapi.Machine, capi.Machine, capg.GCPMachine, name="p")
+    cluster.make_sets()
+    cluster.make_machine("f", infra=GCP.infra, kind=capg.GCPMachine, **EXAMPLES["GCP"].machine_spec)
+    cluster.until_synchronized("f")
+    play_missing_infrastructure(cluster, GCP)
+    play_end_of_sets(cluster, "f", *GCP.incomplete)
 
 
 def play_on_aws(cluster: Cluster) -> None:
@@ -176,6 +203,16 @@ def play_from_cluster_api(cluster: Cluster) -> None:
     cluster.force_away(capi.Machine, "d")
     cluster.force_away(capo.OpenStackMachine, "d")
     cluster.until_gone(mapi.Machine, name="d")
+
+
+def play_end_of_sets(cluster: Cluster, *machines: str) -> None:
+    """Both MachineSets `workers` go, and the garbage collector takes their Machines along."""
+    for kind in MACHINE_SETS:
+        cluster.delete(kind, "workers")
+    for machine in machines:
+        cluster.until_deleting(machine)
+        cluster.let_machine_go(machine)
+        cluster.until_gone(capi.Machine, mapi.Machine, name=machine)
 
 
 def play_missing_infrastructure(cluster: Cluster, scenery: Scenery) -> None:

@@ -66,7 +66,7 @@ async def register(plane: ControlPlane, admin: Client, port: int, authority: str
     await asyncio.to_thread(plane.blocking.apply, service)
     await asyncio.to_thread(plane.blocking.apply_files, EXAMPLE / "update-informer.yaml")
     client = {"service": {"port": port}, "caBundle": base64.b64encode(authority.encode()).decode()}
-    enabled = {"spec": {"enabled": True, "clientConfig": client, "intervalSeconds": 10}}
+    enabled = {"spec": {"state": "Enabled", "clientConfig": client, "intervalSeconds": 10}}
     await admin.patch(UpdateInformer, "webhooks", enabled, type=PatchType.MERGE)
 
 
