@@ -57,7 +57,10 @@ SOMETIMES = {
     ("", orc.GROUP, "images", "watch"),
     *(
         ("", GROUP, plural, "get")
-        for plural in ("openstackclusters", "openstackfloatingippools", "openstackmachines", "openstackservers")
+        for plural in (
+            *("openstackclusters", "openstackfloatingippools"),
+            *("openstackmachines", "openstackmachinetemplates", "openstackservers"),
+        )
     ),
 }
 """What is read when a cache may lag: another writer was first, a Cluster is not in it, or a machine goes and its owner
