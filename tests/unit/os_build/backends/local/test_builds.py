@@ -1,5 +1,7 @@
 """What is left of builds on this machine; a script stands in for buildah."""
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -117,6 +119,26 @@ async def test_where_overlay_does_not_work_images_are_stored_by_vfs_and_that_is_
     [said] = [each for each in caplog.records if each.name.endswith("local.storage")]
     assert (said.levelname, "overlay does not work here" in said.getMessage()) == ("WARNING", True)
     assert "kernel does not support overlay fs" in str(said.__dict__)
+
+
+FULL = """case "$*" in *" overlay build "*) echo "write /x: no space left on device" >&2; exit 125 ;; esac"""
+
+
+@pytest.mark.parametrize(("before", "kept"), [("overlay", ["0-overlay"]), ("vfs", ["0"])])
+@pytest.mark.parametrize("begins", [True, False], ids=["the attempt fails", "it cannot begin"])
+async def test_on_a_full_disk_images_are_stored_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, kept: list[str], begins: bool
+) -> None:
+    async with opened(tmp_path, ANY_DRIVER if before == "overlay" else NO_OVERLAY, driver=before) as builds:
+        assert (await started(builds, Phase.SUCCEEDED)).digest
+
+    async def full(*_: object, **__: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if not begins:
+        monkeypatch.setattr("windlass.os_build.backends.local.storage._attempt", full)
+    async with opened(tmp_path, FULL, driver="auto"):
+        assert stores(tmp_path) == kept
 
 
 async def test_a_driver_that_is_named_is_not_tried_first(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 vfs works everywhere, and copies the whole base image for each build. Overlay needs a kernel, a file system and rights
 that let it mount. Only an attempt tells: two layers of nothing are built, as a build does it, in a store that is
-removed again.
+removed again. On a full disk it tells nothing: then overlay is taken where stores of it are, for it has worked there.
 """
 
+import errno
+import os
 import shutil
 from pathlib import Path
 from typing import Final
@@ -28,23 +30,36 @@ async def chosen(buildah: Buildah, folder: Path, *, lock: int) -> Buildah:
     if buildah.driver != AUTO:
         return buildah
     by_overlay = structs.replace(buildah, driver=OVERLAY)
+    try:
+        wrong = await _attempt(by_overlay, folder, lock=lock)
+    except OSError as error:
+        wrong = str(error)
+    if not wrong:
+        return by_overlay
+    if os.strerror(errno.ENOSPC).lower() in wrong.lower() and any((folder.parent / "slots").glob(f"*-{OVERLAY}")):
+        return by_overlay
+    Logger(__name__).warning(
+        "images are stored by vfs, which copies the base image for each build: overlay does not work here",
+        store=str(folder.parent),
+        output=wrong,
+    )
+    return structs.replace(buildah, driver=VFS)
+
+
+async def _attempt(buildah: Buildah, folder: Path, *, lock: int) -> str:
+    """The end of what a build said that failed; empty if it did not. Raises OSError."""
     shutil.rmtree(folder, ignore_errors=True)
     temporary = folder / "tmp"
     temporary.mkdir(mode=0o700, parents=True)
     (folder / "Containerfile").write_text(_LAYERS)
     keeper = Keeper(folder, lock=lock)
-    argv = by_overlay.build(folder, context=folder, image="localhost/attempt", auth=None)
+    argv = buildah.build(folder, context=folder, image="localhost/attempt", auth=None)
     try:
         place = Place(temporary, environment(temporary=temporary))
         ended = await keeper.run(argv, place=place, seconds=_SECONDS)
         if ended.code == 0 and not ended.overdue:
-            return by_overlay
-        Logger(__name__).warning(
-            "images are stored by vfs, which copies the base image for each build: overlay does not work here",
-            store=str(folder.parent),
-            output=logs.tail(ended.output)[-500:],
-        )
-        return structs.replace(buildah, driver=VFS)
+            return ""
+        return logs.tail(ended.output)[-500:] or f"exit code {ended.code}"
     finally:
         await keeper.close()
         shutil.rmtree(folder, ignore_errors=True)
