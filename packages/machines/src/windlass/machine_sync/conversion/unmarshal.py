@@ -18,11 +18,12 @@ import struct
 from collections.abc import Callable, Hashable, Mapping
 from decimal import Decimal
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct, field, inspect
 
+from windlass.api.meta import ConvertedCondition, ObjectMeta, OwnerReference
 from windlass.kube import decoding
 
 T = TypeVar("T")
@@ -54,6 +55,19 @@ _FLOATS_END = 2**1024 - 2**970
 
 TIME = "time"
 """In `GoNames.fields`: a `metav1.Time`, which no number is coerced to."""
+
+META_FIELDS: Final[Mapping[tuple[type[Struct], str], str]] = {
+    (ObjectMeta, "creationTimestamp"): TIME,
+    (ObjectMeta, "deletionTimestamp"): TIME,
+    (ObjectMeta, "uid"): "types.UID",
+    (OwnerReference, "uid"): "types.UID",
+}
+"""For `GoNames.fields`: those of the metadata that every provider spec has."""
+CONDITION_FIELDS: Final[Mapping[tuple[type[Struct], str], str]] = {
+    (ConvertedCondition, "lastTransitionTime"): TIME,
+    (ConvertedCondition, "status"): "v1.ConditionStatus",
+}
+"""For `GoNames.fields`: those of a provider status with conditions."""
 
 _UNMARSHALING = "error unmarshaling JSON: while decoding JSON: "
 

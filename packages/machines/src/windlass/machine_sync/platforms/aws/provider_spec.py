@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from windlass.api import mapi_aws
 from windlass.api.meta import ConvertedCondition, LocalReference, ObjectMeta, OwnerReference
-from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+from windlass.machine_sync.conversion.unmarshal import CONDITION_FIELDS, META_FIELDS, GoNames
 
 GO_NAMES: Final = GoNames(
     package="v1beta1",
@@ -21,10 +21,7 @@ GO_NAMES: Final = GoNames(
         mapi_aws.Tag: "v1beta1.TagSpecification",
     },
     fields={
-        (ObjectMeta, "creationTimestamp"): TIME,
-        (ObjectMeta, "deletionTimestamp"): TIME,
-        (ObjectMeta, "uid"): "types.UID",
-        (OwnerReference, "uid"): "types.UID",
+        **META_FIELDS,
         (mapi_aws.AWSMachineProviderConfig, "marketType"): "v1beta1.MarketType",
         (mapi_aws.AWSMachineProviderConfig, "networkInterfaceType"): "v1beta1.AWSNetworkInterfaceType",
         (mapi_aws.CPUOptions, "confidentialCompute"): "v1beta1.AWSConfidentialComputePolicy",
@@ -33,8 +30,7 @@ GO_NAMES: Final = GoNames(
         (mapi_aws.LoadBalancer, "type"): "v1beta1.AWSLoadBalancerType",
         (mapi_aws.MetadataServiceOptions, "authentication"): "v1beta1.MetadataServiceAuthentication",
         (mapi_aws.Placement, "tenancy"): "v1beta1.InstanceTenancy",
-        (ConvertedCondition, "lastTransitionTime"): TIME,
-        (ConvertedCondition, "status"): "v1.ConditionStatus",
+        **CONDITION_FIELDS,
     },
 )
 

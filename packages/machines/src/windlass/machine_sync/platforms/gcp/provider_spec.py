@@ -4,7 +4,7 @@ from typing import Final
 
 from windlass.api import mapi_gcp
 from windlass.api.meta import ConvertedCondition, LocalReference, ObjectMeta, OwnerReference
-from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+from windlass.machine_sync.conversion.unmarshal import CONDITION_FIELDS, META_FIELDS, GoNames
 
 GO_NAMES: Final = GoNames(
     package="v1beta1",
@@ -23,10 +23,7 @@ GO_NAMES: Final = GoNames(
         mapi_gcp.ShieldedInstanceConfig: "v1beta1.GCPShieldedInstanceConfig",
     },
     fields={
-        (ObjectMeta, "creationTimestamp"): TIME,
-        (ObjectMeta, "deletionTimestamp"): TIME,
-        (ObjectMeta, "uid"): "types.UID",
-        (OwnerReference, "uid"): "types.UID",
+        **META_FIELDS,
         (mapi_gcp.GCPMachineProviderSpec, "confidentialCompute"): "v1beta1.ConfidentialComputePolicy",
         (mapi_gcp.GCPMachineProviderSpec, "onHostMaintenance"): "v1beta1.GCPHostMaintenanceType",
         (mapi_gcp.GCPMachineProviderSpec, "provisioningModel"): "v1beta1.GCPProvisioningModelType",
@@ -37,7 +34,6 @@ GO_NAMES: Final = GoNames(
             "virtualizedTrustedPlatformModule",
         ): "v1beta1.VirtualizedTrustedPlatformModulePolicy",
         (mapi_gcp.ShieldedInstanceConfig, "integrityMonitoring"): "v1beta1.IntegrityMonitoringPolicy",
-        (ConvertedCondition, "lastTransitionTime"): TIME,
-        (ConvertedCondition, "status"): "v1.ConditionStatus",
+        **CONDITION_FIELDS,
     },
 )

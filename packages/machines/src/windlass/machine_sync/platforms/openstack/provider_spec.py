@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from windlass.api import mapi_openstack
 from windlass.api.meta import ObjectMeta, OwnerReference
-from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+from windlass.machine_sync.conversion.unmarshal import META_FIELDS, GoNames
 from windlass.openstack.provider_spec_reading import without_added_tags
 
 GO_NAMES: Final = GoNames(
@@ -22,10 +22,7 @@ GO_NAMES: Final = GoNames(
         mapi_openstack.Subnet: "v1alpha1.SubnetParam",
     },
     fields={
-        (ObjectMeta, "creationTimestamp"): TIME,
-        (ObjectMeta, "deletionTimestamp"): TIME,
-        (ObjectMeta, "uid"): "types.UID",
-        (OwnerReference, "uid"): "types.UID",
+        **META_FIELDS,
         (mapi_openstack.AdditionalBlockDevice, "sizeGiB"): "int",
         (mapi_openstack.BlockDeviceStorage, "type"): "v1alpha1.BlockDeviceType",
         (mapi_openstack.NetworkFilter, "limit"): "int",

@@ -3,8 +3,8 @@
 from typing import Final
 
 from windlass.api import mapi_powervs
-from windlass.api.meta import LocalReference, ObjectMeta, OwnerReference
-from windlass.machine_sync.conversion.unmarshal import TIME, GoNames
+from windlass.api.meta import LocalReference
+from windlass.machine_sync.conversion.unmarshal import META_FIELDS, GoNames
 
 GO_NAMES: Final = GoNames(
     package="v1",
@@ -13,10 +13,7 @@ GO_NAMES: Final = GoNames(
         mapi_powervs.LoadBalancer: "v1.LoadBalancerReference",
     },
     fields={
-        (ObjectMeta, "creationTimestamp"): TIME,
-        (ObjectMeta, "deletionTimestamp"): TIME,
-        (ObjectMeta, "uid"): "types.UID",
-        (OwnerReference, "uid"): "types.UID",
+        **META_FIELDS,
         (mapi_powervs.LoadBalancer, "type"): "v1.LoadBalancerType",
         (mapi_powervs.PowerVSMachineProviderConfig, "processorType"): "v1.PowerVSProcessorType",
         (mapi_powervs.PowerVSResource, "type"): "v1.PowerVSResourceType",
