@@ -137,18 +137,18 @@ def alone(
     groups = [members(each, machines, servers) for each in clusters]
     within = {id(each) for group in groups for each in group.all}
     apart = [each for each in machines if id(each) not in within]
-    return [
-        *apart,
-        *(each for each in servers if id(each) not in within and not any(is_of(each, machine) for machine in apart)),
-    ]
+    owners = {(each.metadata.namespace, each.metadata.name) for each in apart}
+    return [*apart, *(each for each in servers if id(each) not in within and _made_by(each) not in owners)]
 
 
 def is_of(server: Present[OpenStackServer], machine: Present[OpenStackMachine]) -> bool:
     """Whether the machine made the server."""
-    return (server.metadata.namespace, owner_name(server.metadata, OpenStackMachine)) == (
-        machine.metadata.namespace,
-        machine.metadata.name,
-    )
+    return _made_by(server) == (machine.metadata.namespace, machine.metadata.name)
+
+
+def _made_by(server: Present[OpenStackServer]) -> tuple[str, str]:
+    """Namespace and name of the machine; the name is empty if no machine made the server."""
+    return server.metadata.namespace, owner_name(server.metadata, OpenStackMachine)
 
 
 def tree_alone(root: Present[Any], server: Present[OpenStackServer] | None, sight: Of) -> Node:
