@@ -14,6 +14,7 @@ from tests.waiting import eventually
 from windlass.api.update_record import FORMER, UpdateRecord
 from windlass.kube.client import Client
 from windlass.testing import BlockingAccess, ControlPlane
+from windlass.testing.plane.errors import Refused
 from windlass.testing.plane.waiting import wait_for
 from windlass.testing.updates import PlayedCluster
 
@@ -52,7 +53,7 @@ def replace(plane: BlockingAccess, crd: Tree) -> None:
 def stored_whole(plane: BlockingAccess, body: Tree) -> bool | None:
     try:
         created = plane.rest.request("POST", PATH, body)
-    except Exception:
+    except Refused:
         return None
     if body.keys() <= created.keys():
         return True
@@ -65,7 +66,7 @@ def refuses(plane: BlockingAccess) -> bool | None:
     body = {"apiVersion": UpdateRecord.RESOURCE.api_version, "kind": "UpdateRecord", "metadata": {"name": "probe"}}
     try:
         plane.rest.request("POST", f"{PATH}?dryRun=All", body)
-    except Exception as refused:
+    except Refused as refused:
         return True if "spec" in str(refused) else None
     return None
 
